@@ -1,0 +1,1 @@
+"""The window: views that draw a recorded trace, and the session that links them."""
