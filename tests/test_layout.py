@@ -1,0 +1,54 @@
+"""The repository is laid out as its documents say, and `core` and `gui` are ours."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import core
+import gui
+
+ROOT = Path(__file__).resolve().parents[1]
+TOP_LEVEL = {
+    ".ci",
+    ".gitignore",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "core",
+    "docs",
+    "gui",
+    "kernels",
+    "pyproject.toml",
+    "resources",
+    "scripts",
+    "tests",
+}
+
+
+@pytest.mark.parametrize("package", [core, gui])
+def test_package_lies_in_this_repository(package):
+    assert Path(package.__file__).resolve().is_relative_to(ROOT)
+
+
+@pytest.mark.parametrize("folder", ["kernels", "resources"])
+def test_data_folders_hold_no_python(folder):
+    assert (ROOT / folder).is_dir()
+    assert not list((ROOT / folder).rglob("*.py"))
+
+
+def test_top_level_holds_nothing_unexpected():
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.run(
+        [git, "-c", f"safe.directory={ROOT}", "ls-files", "-z"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert {name.split("/")[0] for name in listed.split("\0") if name} <= TOP_LEVEL
