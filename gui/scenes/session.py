@@ -3,7 +3,7 @@
 Setting a property clamps the value to what the trace holds, and emits only when it changes. One
 action may change several properties (a new block changes the step's range): all of them are set
 before the first signal goes out, so a listener never sees half a change. The single signals
-(``step_changed`` and the like) carry the new value; ``changed`` follows them once, with the names of
+(``step_changed`` and the like) carry the new value; ``changed`` follows once, with the names of
 everything that changed, for views that would otherwise draw twice.
 """
 
