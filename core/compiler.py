@@ -1,0 +1,323 @@
+"""CUDA C to PTX and machine code with NVRTC, NVIDIA's run-time compiler; no GPU or toolkit needed.
+
+Two builds matter. *As written* is `-G` (device debug): the PTX keeps the source's order, one load
+or store for each one in the source, with line numbers and DWARF. *As compiled* is what NVRTC makes
+by default, optimised.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+from typing import Any, Literal, TypeVar
+
+from core.errors import CompileError, TilescopeError
+
+BuildKind = Literal["as_written", "as_compiled"]
+Severity = Literal["error", "warning", "remark"]
+
+DEFAULT_ARCHITECTURE = "compute_90"
+
+_KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
+    "as_written": ("-G",),
+    "as_compiled": ("-lineinfo",),
+}
+_NO_DEFINES: Mapping[str, str] = MappingProxyType({})
+_MISSING_NVRTC = (
+    "NVRTC, the CUDA compiler, cannot be loaded ({reason}): install it with "
+    "`pip install nvidia-cuda-nvrtc cuda-bindings`."
+)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message of the compiler. `line` and `column` count from 1; line 0: not in the source."""
+
+    severity: Severity
+    line: int
+    column: int | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Build:
+    """The PTX of one source, and what it was made from. `entries` are its kernels' PTX names."""
+
+    kind: BuildKind
+    source: str
+    source_name: str
+    defines: Mapping[str, str]
+    options: tuple[str, ...]
+    architecture: str
+    ptx: str
+    diagnostics: tuple[Diagnostic, ...]
+    entries: tuple[str, ...]
+
+
+def compile_ptx(
+    source: str,
+    *,
+    source_name: str = "kernel.cu",
+    defines: Mapping[str, str] = _NO_DEFINES,
+    kind: BuildKind = "as_written",
+    architecture: str = DEFAULT_ARCHITECTURE,
+) -> Build:
+    """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_90".
+
+    Raises CompileError where the source is wrong and TilescopeError where NVRTC is missing. Equal
+    requests get the same Build from a small cache. Safe to call from any thread.
+    """
+    options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind])
+    request = _Request(source, source_name, _define_items(defines), options, "PTX")
+
+    def build() -> Build:
+        image, diagnostics = _compile(request)
+        ptx = image.decode().rstrip("\0")
+        return Build(
+            kind=kind,
+            source=source,
+            source_name=source_name,
+            defines=MappingProxyType(dict(request.defines)),
+            options=request.all_options,
+            architecture=architecture,
+            ptx=ptx,
+            diagnostics=diagnostics,
+            entries=tuple(re.findall(r"\.entry\s+([\w$.]+)", ptx)),
+        )
+
+    return _builds.get(request, build)
+
+
+def compile_cubin(
+    source: str,
+    *,
+    source_name: str = "kernel.cu",
+    defines: Mapping[str, str] = _NO_DEFINES,
+    compute_capability: tuple[int, int] = (9, 0),
+) -> bytes:
+    """Compile CUDA C to an optimised cubin (machine code) for one compute capability.
+
+    `cubin_entries` lists its kernels. Raises as `compile_ptx` does; a kernel that asks for too much
+    shared memory is refused here, by the assembler.
+    """
+    major, minor = compute_capability
+    options = (f"--gpu-architecture=sm_{major}{minor}",)
+    request = _Request(source, source_name, _define_items(defines), options, "CUBIN")
+    return _cubins.get(request, lambda: _compile(request)[0])
+
+
+def cubin_entries(image: bytes) -> tuple[str, ...]:
+    """Names of the kernels in a cubin: each has a bank of constants for its parameters."""
+    from elftools.elf.elffile import ELFFile
+
+    prefix = ".nv.constant0."
+    names = (section.name for section in ELFFile(io.BytesIO(image)).iter_sections())
+    return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
+def find_entry(build: Build, name: str) -> str:
+    """The PTX name of kernel `name` in a build; see `resolve_entry`."""
+    return resolve_entry(build.entries, name, build.source_name)
+
+
+def resolve_entry(entries: Sequence[str], name: str, source_name: str = "the source") -> str:
+    """Which of `entries` (plain or mangled C++ names) is the kernel called `name`.
+
+    Accepts the exact name, the name as written (`foo` for `_Z3fooPf`), or a qualified one
+    (`ns::foo`). Raises TilescopeError, listing the kernels there are, when none or several fit.
+    """
+    if name in entries:
+        return name
+    found = [e for e in entries if name in (plain_name(e), plain_name(e).rpartition("::")[2])]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise TilescopeError(
+            f"{source_name} has {len(found)} kernels called {name}: "
+            f"say which by its full name, one of {', '.join(found)}."
+        )
+    if not entries:
+        raise TilescopeError(
+            f"{source_name} has no kernel: a kernel is a function marked __global__ "
+            "(a template needs an instance)."
+        )
+    there = ", ".join(plain_name(e) for e in entries)
+    raise TilescopeError(f"{source_name} has no kernel called {name}; it has: {there}.")
+
+
+def plain_name(entry: str) -> str:
+    """The name of a function as its source spells it: `ns::foo` for `_ZN2ns3fooEPf`.
+
+    Template arguments and parameters are left out. A name that is not mangled is returned as it is.
+    Itanium C++ ABI, 5.1 (name mangling).
+    """
+    match = re.match(r"_Z(N?)[KVr]*", entry)
+    if not match or not (rest := entry[match.end() :])[:1].isdigit():
+        return entry
+    parts: list[str] = []
+    while length := re.match(r"\d+", rest):
+        end = length.end() + int(length.group())
+        parts.append(rest[length.end() : end])
+        rest = rest[end:]
+        if not match.group(1):
+            break
+    return "::".join(part for part in parts if not part.startswith("_GLOBAL__N_"))
+
+
+# --- NVRTC -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Request:
+    source: str
+    source_name: str
+    defines: tuple[tuple[str, str], ...]
+    options: tuple[str, ...]
+    output: Literal["PTX", "CUBIN"]
+
+    @property
+    def all_options(self) -> tuple[str, ...]:
+        return (*self.options, *(f"-D{name}={value}" for name, value in self.defines))
+
+
+def _define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, str(value)) for name, value in defines.items()))
+
+
+def _load_nvrtc() -> ModuleType:
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()  # loads the library itself
+    except (ImportError, RuntimeError, OSError) as error:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise TilescopeError(_MISSING_NVRTC.format(reason=reason)) from error
+    return nvrtc  # type: ignore[no-any-return]
+
+
+def _compile(request: _Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
+    nvrtc = _load_nvrtc()
+    source = request.source.encode()
+    status, program = nvrtc.nvrtcCreateProgram(source, request.source_name.encode(), 0, [], [])
+    _check(nvrtc, status)
+    try:
+        options = [option.encode() for option in request.all_options]
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        log = _read(nvrtc, program, "ProgramLog").decode(errors="replace").rstrip("\0")
+        diagnostics = parse_log(log, request.source_name)
+        if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise CompileError(_summary(diagnostics, request.source_name, status), diagnostics)
+        return _read(nvrtc, program, request.output), diagnostics
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _read(nvrtc: ModuleType, program: Any, what: str) -> bytes:
+    status, size = getattr(nvrtc, f"nvrtcGet{what}Size")(program)
+    _check(nvrtc, status)
+    buffer = bytearray(size)  # NVRTC writes into it
+    (status,) = getattr(nvrtc, f"nvrtcGet{what}")(program, buffer)
+    _check(nvrtc, status)
+    return bytes(buffer)
+
+
+def _check(nvrtc: ModuleType, status: Any) -> None:
+    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise TilescopeError(f"NVRTC failed: {status.name}.")
+
+
+def _summary(diagnostics: Sequence[Diagnostic], source_name: str, status: Any) -> str:
+    errors = [d for d in diagnostics if d.severity == "error"]
+    if not errors:
+        return f"{source_name} does not compile: {status.name}."
+    first = errors[0]
+    place = f"{source_name}:{first.line}" if first.line else source_name
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{place}: {first.message.rstrip('.')}{more}."
+
+
+# --- diagnostics -------------------------------------------------------------------------------
+
+_LOCATED = re.compile(
+    r"^(?P<file>.*)\((?P<line>\d+)\): (?:catastrophic )?"
+    r"(?P<severity>error|warning|remark)(?: #[\w-]+)?: (?P<message>.*)$"
+)
+_UNLOCATED = re.compile(
+    r"^(?:nvrtc|ptxas|nvvm)\s*:?\s*(?P<severity>error|fatal|warning|info)\s*:\s*(?P<message>.*)$"
+)
+_SEVERITY: Mapping[str, Severity] = {
+    "error": "error",
+    "fatal": "error",
+    "warning": "warning",
+    "remark": "remark",
+    "info": "remark",
+}
+_ECHO_INDENT = 2  # NVRTC echoes the source line, indented by two, with a caret below it
+
+
+def parse_log(log: str, source_name: str) -> tuple[Diagnostic, ...]:
+    """The messages in an NVRTC log, in order.
+
+    A message about another file than `source_name` (a header) gets line 0 and says where it is.
+    """
+    found: list[Diagnostic] = []
+    lines = log.splitlines()
+    for number, text in enumerate(lines):
+        if match := _LOCATED.match(text):
+            found.append(
+                _located(match, _caret_column(lines[number + 1 : number + 4]), source_name)
+            )
+        elif match := _UNLOCATED.match(text):
+            severity = _SEVERITY[match["severity"]]
+            found.append(Diagnostic(severity, 0, None, match["message"].strip()))
+    return tuple(found)
+
+
+def _located(match: re.Match[str], column: int | None, source_name: str) -> Diagnostic:
+    line, message = int(match["line"]), match["message"].strip()
+    severity = _SEVERITY[match["severity"]]
+    if match["file"] == source_name:
+        return Diagnostic(severity, line, column, message)
+    return Diagnostic(severity, 0, None, f"{match['file']}, line {line}: {message}")
+
+
+def _caret_column(following: Sequence[str]) -> int | None:
+    for text in following:
+        if not text.strip() or _LOCATED.match(text):
+            return None
+        if text.strip() == "^":
+            return text.index("^") - _ECHO_INDENT + 1
+    return None
+
+
+# --- cache -------------------------------------------------------------------------------------
+
+_T = TypeVar("_T")
+
+
+class _Cache:
+    """Keeps the most recently used results; one compilation at a time, whatever the thread."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: OrderedDict[_Request, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: _Request, make: Callable[[], _T]) -> _T:
+        with self._lock:
+            if key not in self._items:
+                self._items[key] = make()
+                while len(self._items) > self._capacity:
+                    self._items.popitem(last=False)
+            self._items.move_to_end(key)
+            result: _T = self._items[key]
+            return result
+
+
+_builds = _Cache(32)
+_cubins = _Cache(32)
