@@ -1,0 +1,192 @@
+"""Small expressions in data files, evaluated without ever running them as Python.
+
+Whole-number expressions (`ceil_div(n, tile)`) say sizes and conditions; matrix expressions
+(`A @ B.T`) say what a kernel computes. Only the syntax listed in the tables below is accepted.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import TilescopeError
+
+_ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_MATRIX: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.MatMult: operator.matmul,
+}
+_FUNCTIONS: Mapping[str, Callable[..., int]] = {
+    "ceil_div": lambda a, b: -(-a // b),
+    "min": min,
+    "max": max,
+}
+
+
+@dataclass(frozen=True)
+class IntExpression:
+    """Whole-number arithmetic: + - * // %, comparisons, and/or/not, min, max, ceil_div."""
+
+    text: str
+    _tree: ast.expr = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        tree = _parse(self.text)
+        _check_int(tree, self.text)
+        object.__setattr__(self, "_tree", tree)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names whose values it needs."""
+        functions = {id(n.func) for n in ast.walk(self._tree) if isinstance(n, ast.Call)}
+        return frozenset(
+            n.id for n in ast.walk(self._tree) if isinstance(n, ast.Name) and id(n) not in functions
+        )
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """The value; a comparison gives 0 or 1. Raises TilescopeError for an unknown name."""
+        try:
+            return int(_int_value(self._tree, values))
+        except KeyError as missing:
+            raise _unknown_name(missing, self.text, values) from None
+        except ZeroDivisionError:
+            raise TilescopeError(f"`{self.text}` divides by zero.") from None
+
+
+@dataclass(frozen=True)
+class MatrixExpression:
+    """Arithmetic over arrays: @, +, -, * and .T."""
+
+    text: str
+    _tree: ast.expr = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        tree = _parse(self.text)
+        _check_matrix(tree, self.text)
+        object.__setattr__(self, "_tree", tree)
+
+    def evaluate(self, arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """The value, computed in float64."""
+        try:
+            return np.asarray(_matrix_value(self._tree, arrays), dtype=np.float64)
+        except KeyError as missing:
+            raise _unknown_name(missing, self.text, arrays) from None
+
+
+def fill_in(template: str, values: Mapping[str, int]) -> str:
+    """Replace each `{expression}` in a sentence by its value."""
+    return re.sub(
+        r"\{([^{}]*)\}", lambda m: str(IntExpression(m.group(1)).evaluate(values)), template
+    )
+
+
+def _parse(text: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        raise TilescopeError(f"`{text}` is not an expression.") from None
+
+
+def _refuse(node: ast.AST, text: str) -> TilescopeError:
+    part = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
+    return TilescopeError(f"`{text}`: `{part}` is not allowed in an expression.")
+
+
+def _unknown_name(missing: KeyError, text: str, known: Mapping[str, object]) -> TilescopeError:
+    return TilescopeError(
+        f"`{text}` uses the unknown name {missing.args[0]}; known are {', '.join(known)}."
+    )
+
+
+def _check_int(node: ast.expr, text: str) -> None:
+    match node:
+        case ast.Constant(value=bool()):
+            raise _refuse(node, text)
+        case ast.Constant(value=int()) | ast.Name():
+            return
+        case ast.BinOp(left, op, right) if type(op) in _ARITHMETIC:
+            parts = [left, right]
+        case ast.UnaryOp(ast.USub() | ast.Not(), operand):
+            parts = [operand]
+        case ast.Compare(left, ops, comparators) if all(type(o) in _COMPARISON for o in ops):
+            parts = [left, *comparators]
+        case ast.BoolOp(_, operands):
+            parts = operands
+        case ast.Call(ast.Name(name), [_, _] as arguments, []) if name in _FUNCTIONS:
+            parts = list(arguments)
+        case _:
+            raise _refuse(node, text)
+    for part in parts:
+        _check_int(part, text)
+
+
+def _int_value(node: ast.expr, values: Mapping[str, int]) -> Any:
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Name(name):
+            return values[name]
+        case ast.BinOp(left, op, right):
+            return _ARITHMETIC[type(op)](_int_value(left, values), _int_value(right, values))
+        case ast.UnaryOp(ast.Not(), operand):
+            return not _int_value(operand, values)
+        case ast.UnaryOp(_, operand):
+            return -_int_value(operand, values)
+        case ast.Compare(left, ops, comparators):
+            terms = [_int_value(part, values) for part in (left, *comparators)]
+            return all(
+                _COMPARISON[type(op)](a, b) for op, a, b in zip(ops, terms, terms[1:], strict=False)
+            )
+        case ast.BoolOp(op, operands):
+            results = (bool(_int_value(part, values)) for part in operands)
+            return all(results) if isinstance(op, ast.And) else any(results)
+        case ast.Call(ast.Name(name), arguments):
+            return _FUNCTIONS[name](*(_int_value(part, values) for part in arguments))
+    raise AssertionError(node)  # _check_int let it through
+
+
+def _check_matrix(node: ast.expr, text: str) -> None:
+    match node:
+        case ast.Name():
+            return
+        case ast.BinOp(left, op, right) if type(op) in _MATRIX:
+            _check_matrix(left, text)
+            _check_matrix(right, text)
+        case ast.Attribute(inner, "T"):
+            _check_matrix(inner, text)
+        case _:
+            raise _refuse(node, text)
+
+
+def _matrix_value(node: ast.expr, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    match node:
+        case ast.Name(name):
+            return arrays[name].astype(np.float64)
+        case ast.BinOp(left, op, right):
+            return _MATRIX[type(op)](_matrix_value(left, arrays), _matrix_value(right, arrays))
+        case ast.Attribute(inner, _):
+            return _matrix_value(inner, arrays).T
+    raise AssertionError(node)

@@ -1,0 +1,181 @@
+"""The ladder of kernels, read from kernels/ladder.toml, whose head explains every field."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from core.errors import ParameterError, TilescopeError
+from core.expressions import IntExpression, MatrixExpression
+from core.launch import MatrixLayout
+from core.rung import DEFAULT_SEED, ArrayRule, Constraint, Parameter, Rung, ScalarRule, listing
+
+__all__ = ["DEFAULT_SEED", "Ladder", "Parameter", "Rung", "UnknownRungError", "load_ladder"]
+
+KERNELS_FOLDER = Path(__file__).resolve().parents[1] / "kernels"
+REGISTRY = "ladder.toml"
+
+_REQUIRED = (
+    "number",
+    "name",
+    "title",
+    "summary",
+    "file",
+    "kernel",
+    "parameters",
+    "block",
+    "grid",
+    "arguments",
+)
+_OPTIONAL = (
+    "shorthands",
+    "constraints",
+    "defines",
+    "shared_bytes",
+    "dynamic_shared_bytes",
+    "layout",
+    "flops",
+    "expected",
+)
+_ROLES = ("input", "output", "inout")
+_T = TypeVar("_T")
+
+
+class Ladder(Mapping[str, Rung]):
+    """The rungs in the order they are taught, by name."""
+
+    def __init__(self, rungs: tuple[Rung, ...]) -> None:
+        self._rungs = {rung.name: rung for rung in sorted(rungs, key=lambda r: r.number)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The rungs' names in order."""
+        return tuple(self._rungs)
+
+    def __getitem__(self, name: str) -> Rung:
+        try:
+            return self._rungs[name]
+        except KeyError:
+            close = difflib.get_close_matches(name, self._rungs, 1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            raise UnknownRungError(
+                f"There is no kernel called {name}: {hint}"
+                f"the ladder has {listing(list(self._rungs))}."
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rungs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rungs)
+
+    def __len__(self) -> int:
+        return len(self._rungs)
+
+
+class UnknownRungError(ParameterError, KeyError):
+    """No rung has this name."""
+
+    __str__ = TilescopeError.__str__  # KeyError would show the sentence in quotation marks
+
+
+def load_ladder(folder: Path | None = None) -> Ladder:
+    """The ladder in `folder` (default: this project's kernels/).
+
+    Raises TilescopeError, naming the file and the rung, where the registry is wrong.
+    """
+    home = folder or KERNELS_FOLDER
+    path = home / REGISTRY
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TilescopeError(f"There is no {REGISTRY} in {home}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise TilescopeError(f"{path} is not valid TOML: {error}.") from None
+    rungs = tuple(_rung(row, home) for row in table.get("rung", ()))
+    for field in ("number", "name"):
+        values = [getattr(rung, field) for rung in rungs]
+        if twice := {value for value in values if values.count(value) > 1}:
+            raise TilescopeError(f"{path}: two rungs have the {field} {twice.pop()}.")
+    return Ladder(rungs)
+
+
+def _rung(row: Mapping[str, Any], home: Path) -> Rung:
+    label = f"{home / REGISTRY}, rung {row.get('name', row.get('number', '?'))}"
+    try:
+        _check_fields(row)
+        source_file = home / row["file"]
+        return Rung(
+            number=row["number"],
+            name=row["name"],
+            title=row["title"],
+            summary=row["summary"],
+            source_file=source_file,
+            source=source_file.read_text(encoding="utf-8"),
+            kernel=row["kernel"],
+            parameters=tuple(_parameter(item) for item in row["parameters"]),
+            block=_expressions(row["block"]),
+            grid=_expressions(row["grid"]),
+            arguments=tuple(_argument(item) for item in row["arguments"]),
+            shorthands=_mapping(row, "shorthands", tuple),
+            constraints=tuple(
+                Constraint(IntExpression(item["require"]), item["message"])
+                for item in row.get("constraints", ())
+            ),
+            defines=_mapping(row, "defines", _expression),
+            shared_bytes=_expression(row.get("shared_bytes", 0)),
+            dynamic_shared_bytes=_expression(row.get("dynamic_shared_bytes", 0)),
+            layout=MatrixLayout(**row["layout"]) if "layout" in row else None,
+            flops=_expression(row["flops"]) if "flops" in row else None,
+            expected=_mapping(row, "expected", MatrixExpression),
+        )
+    except FileNotFoundError as error:
+        raise TilescopeError(f"{label}: there is no file {error.filename}.") from None
+    except KeyError as error:
+        raise TilescopeError(f"{label}: {error.args[0]} is missing.") from None
+    except (TilescopeError, TypeError, ValueError, AttributeError) as error:
+        raise TilescopeError(f"{label}: {error}") from error
+
+
+def _check_fields(row: Mapping[str, Any]) -> None:
+    for name in ("block", "grid"):
+        if len(row.get(name, "x")) > 3:
+            raise TilescopeError(f"{name} has more than three sizes.")
+    if missing := [name for name in _REQUIRED if name not in row]:
+        raise TilescopeError(f"{', '.join(missing)} missing.")
+    if unknown := sorted(set(row) - {*_REQUIRED, *_OPTIONAL}):
+        raise TilescopeError(f"unknown field {', '.join(unknown)}.")
+
+
+def _parameter(item: Mapping[str, Any]) -> Parameter:
+    choices = item.get("choices")
+    parameter = Parameter(**{**item, "choices": tuple(choices) if choices else None})
+    parameter.check(parameter.default)
+    return parameter
+
+
+def _argument(item: Mapping[str, Any]) -> ArrayRule | ScalarRule:
+    dtype = np.dtype(item["dtype"])
+    if "value" in item:
+        return ScalarRule(item["name"], dtype, _expression(item["value"]))
+    if item["role"] not in _ROLES:
+        raise TilescopeError(f"role {item['role']!r} is none of {', '.join(_ROLES)}.")
+    return ArrayRule(item["name"], dtype, _expressions(item["shape"]), item["role"])
+
+
+def _expression(value: str | int) -> IntExpression:
+    return IntExpression(str(value))
+
+
+def _expressions(values: list[str | int]) -> tuple[IntExpression, ...]:
+    return tuple(_expression(value) for value in values)
+
+
+def _mapping(row: Mapping[str, Any], name: str, make: Callable[[Any], _T]) -> Mapping[str, _T]:
+    return MappingProxyType({key: make(value) for key, value in row.get(name, {}).items()})

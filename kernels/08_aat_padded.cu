@@ -1,0 +1,32 @@
+// 08 aat_padded: C = A Aᵀ, one unused column keeps the lanes out of each other's banks.
+//
+// The idea     Thirty-two banks serve one 4-byte word each at a time, word w from bank w mod 32. Make a
+//              row of the tile TILE_WIDTH + 1 words long, and going down a column moves one bank
+//              further with every row: the 32 stores land in 32 banks.
+// Against 07   + PAD in the declaration of tile_b. The padding is never read or written.
+// Look at      The conflicts of the store into tile_b: gone with PAD = 1, back with PAD = 0. Try
+//              PAD = 2 and 4 and say beforehand how many ways the conflict will have.
+// Limits       As 07, and TILE_WIDTH * PAD * 4 more bytes of shared memory a block.
+
+extern "C" __global__ void aat_padded(const float* A, float* C, int N)
+{
+    __shared__ float tile_a[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float tile_b[TILE_WIDTH][TILE_WIDTH + PAD];
+
+    int tx = threadIdx.x;
+    int ty = threadIdx.y;
+    int row = blockIdx.y * TILE_WIDTH + ty;
+    int col = blockIdx.x * TILE_WIDTH + tx;
+
+    float value = 0.0f;
+    for (int phase = 0; phase < N / TILE_WIDTH; phase++) {
+        tile_a[ty][tx] = A[row * N + phase * TILE_WIDTH + tx];
+        tile_b[tx][ty] = A[(blockIdx.x * TILE_WIDTH + ty) * N + phase * TILE_WIDTH + tx];
+        __syncthreads();
+
+        for (int k = 0; k < TILE_WIDTH; k++)
+            value += tile_a[ty][k] * tile_b[k][tx];
+        __syncthreads();
+    }
+    C[row * N + col] = value;
+}

@@ -1,0 +1,95 @@
+"""The safe evaluator takes what its docstring lists and nothing else."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import TilescopeError
+from core.expressions import IntExpression, MatrixExpression, fill_in
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        ("n // tile * tile", 12),
+        ("ceil_div(n, tile)", 4),
+        ("ceil_div(n, tile) * tile - n", 3),
+        ("-n + 2", -11),
+        ("n % tile == 0", 0),
+        ("1 < n <= 13", 1),
+        ("min(n, tile) + max(n, tile)", 17),
+        ("n > 100 or not n % 13", 1),
+        ("n > 100 and n % 13", 0),
+    ],
+)
+def test_whole_numbers(text, value):
+    assert IntExpression(text).evaluate({"n": 13, "tile": 4}) == value
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4096))
+def test_ceil_div_is_the_least_count_that_covers(n, tile):
+    count = IntExpression("ceil_div(n, t)").evaluate({"n": n, "t": tile})
+    assert count * tile >= n
+    assert (count - 1) * tile < n
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "n.real",
+        "n ** 9",
+        "n / 2",
+        "1.5",
+        "True",
+        "'a'",
+        "[n]",
+        "lambda: n",
+        "n if n else 1",
+        "open(n, n)",
+        "min(n)",
+        "ceil_div(n, 2, 3)",
+        "max(n, key=n)",
+        "n +",
+        "",
+        "n; n",
+    ],
+)
+def test_anything_else_is_refused(text):
+    with pytest.raises(TilescopeError, match="expression"):
+        IntExpression(text)
+
+
+def test_names_and_errors():
+    expression = IntExpression("ceil_div(n, tile) + 1")
+    assert expression.names == {"n", "tile"}
+    with pytest.raises(TilescopeError, match="unknown name tile; known are n"):
+        expression.evaluate({"n": 3})
+    with pytest.raises(TilescopeError, match="divides by zero"):
+        expression.evaluate({"n": 3, "tile": 0})
+
+
+def test_matrices_are_computed_in_float64():
+    generator = np.random.default_rng(1)
+    a = generator.random((3, 5), dtype=np.float32)
+    b = generator.random((7, 5), dtype=np.float32)
+    result = MatrixExpression("A @ B.T - A @ B.T + A @ B.T").evaluate({"A": a, "B": b})
+    assert result.dtype == np.float64
+    assert np.array_equal(result, a.astype(np.float64) @ b.astype(np.float64).T)
+
+
+@pytest.mark.parametrize("text", ["A.dot(B)", "A ** B", "A.shape", "A[0]", "2 * A", "A @"])
+def test_other_matrix_syntax_is_refused(text):
+    with pytest.raises(TilescopeError):
+        MatrixExpression(text)
+
+
+def test_unknown_matrix():
+    with pytest.raises(TilescopeError, match="unknown name B"):
+        MatrixExpression("A @ B").evaluate({"A": np.eye(2)})
+
+
+def test_sentences_are_filled_in():
+    assert fill_in("use {n // 4 * 4} or {n}", {"n": 10}) == "use 8 or 10"
