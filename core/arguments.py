@@ -1,0 +1,279 @@
+"""A launch of any kernel from texts: `A=float32[64,64]`, `N=64`, `C=zeros:int32[8]`, `B=@b.npy`.
+
+Types come from the kernel's own signature, so that a scalar has exactly the type that the kernel
+takes and a buffer that does not fit its pointer is refused.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.buffers import poisoned, random_array
+from core.errors import ArgumentError, LaunchError, TilescopeError
+from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
+from core.rung import (
+    DEFAULT_SEED,
+    MAX_ARRAY_BYTES,
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_THREADS_PER_BLOCK,
+    listing,
+)
+from core.signature import SignatureParameter, kernel_names, read_signature
+
+MAX_SHARED_BYTES = 227 * 1024  # a block's dynamic shared memory on compute capability 9.0
+DTYPES = [
+    *("float16", "float32", "float64", "bool"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+]
+_NO_DEFINES: Mapping[str, str] = MappingProxyType({})
+_BUFFER = re.compile(r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\]")
+_Maker = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], NDArray[Any]]
+_FILLS: Mapping[str, _Maker] = {
+    "random": random_array,
+    "zeros": lambda _, dtype, shape: np.zeros(shape, dtype),
+    "ones": lambda _, dtype, shape: np.ones(shape, dtype),
+    "range": lambda _, dtype, shape: _range(dtype, shape),
+    "poison": lambda _, dtype, shape: poisoned(dtype, shape),
+}
+
+
+def user_workload(
+    path: Path,
+    kernel: str | None,
+    grid: Dim3,
+    block: Dim3,
+    shared: int = 0,
+    defines: Mapping[str, str] = _NO_DEFINES,
+    args: Sequence[str] = (),
+    seed: int = DEFAULT_SEED,
+) -> Workload:
+    """One launch of a kernel in a user's file. `kernel` may be None where there is only one.
+
+    `shared` is dynamic shared memory in bytes. An array is "input" where the kernel's pointer is to
+    const, otherwise "inout". Raises ArgumentError, LaunchError or TilescopeError with a sentence.
+    """
+    source = read_source(path)
+    name = kernel or _only_kernel(source, path)
+    check_launch(grid, block, shared)
+    signature = read_signature(source, name, defines)
+    return Workload(
+        title=f"{path.name}: {name}",
+        source=source,
+        source_name=path.name,
+        kernel=name,
+        launch=Launch(grid, block, bind(name, signature, args, seed), shared),
+        defines=MappingProxyType(dict(defines)),
+    )
+
+
+def read_source(path: Path) -> str:
+    """The text of a CUDA source. Raises TilescopeError where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise TilescopeError(f"There is no file {path}.") from None
+    except UnicodeDecodeError:
+        raise TilescopeError(f"{path} is not a text file in UTF-8.") from None
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def bind(
+    kernel: str, signature: Sequence[SignatureParameter], texts: Sequence[str], seed: int
+) -> tuple[ArrayArgument | ScalarArgument, ...]:
+    """The launch's arguments from `NAME=VALUE` texts, in the order of the signature.
+
+    Random buffers depend on `seed` and the signature only, not on the order of the texts.
+    """
+    given = _by_name(texts)
+    names = [parameter.name for parameter in signature]
+    for name in given:
+        if name not in names:
+            raise ArgumentError(_unknown(kernel, name, names))
+    for parameter in signature:
+        if parameter.name not in given:
+            example = "float32[1024]" if parameter.is_pointer else "128"
+            raise ArgumentError(
+                f"{kernel} needs an argument for `{parameter.type} {parameter.name}`: "
+                f"add one, such as --arg {parameter.name}={example}."
+            )
+    generator = np.random.default_rng(seed)
+    return tuple(_argument(p, given[p.name], generator) for p in signature)
+
+
+def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
+    """Raises LaunchError where CUDA would refuse the launch whatever the kernel is."""
+    for what, size, limit in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        for axis in "xyz":
+            extent, most = getattr(size, axis), getattr(limit, axis)
+            if not 1 <= extent <= most:
+                raise LaunchError(f"The {what}'s {axis} is {extent}: use 1 to {most}.")
+    if block.count > MAX_THREADS_PER_BLOCK:
+        raise LaunchError(
+            f"A block of {block} is {block.count} threads: CUDA allows {MAX_THREADS_PER_BLOCK}."
+        )
+    if not 0 <= shared <= MAX_SHARED_BYTES:
+        raise LaunchError(
+            f"{shared} bytes of dynamic shared memory: a block may ask for 0 to {MAX_SHARED_BYTES}."
+        )
+
+
+def parse_dim3(text: str, what: str) -> Dim3:
+    """`8`, `8,8` or `8,8,2` as a Dim3; `what` ("grid", "block") is for the message."""
+    parts = re.split(r"[,x]", text.strip())
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"\s*\d+\s*", part) for part in parts):
+        raise LaunchError(f"`{text}` is not a {what}: write one to three sizes, such as 8,8.")
+    return Dim3(*(int(part) for part in parts))
+
+
+def parse_defines(texts: Sequence[str]) -> Mapping[str, str]:
+    """`NAME=VALUE` or `NAME` (which means 1), as given to a compiler's -D."""
+    defines = {}
+    for text in texts:
+        name, has_value, value = text.partition("=")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise ArgumentError(f"`-D {text}` is not NAME=VALUE.")
+        defines[name] = value if has_value else "1"
+    return MappingProxyType(defines)
+
+
+def _only_kernel(source: str, path: Path) -> str:
+    names = kernel_names(source)
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
+    raise TilescopeError(f"{path.name} has several kernels: choose {listing(list(names), 'or')}.")
+
+
+def _by_name(texts: Sequence[str]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name) or not value:
+            raise ArgumentError(
+                f"`--arg {text}` is not NAME=VALUE: write N=128, A=float32[64,64] or A=@a.npy."
+            )
+        if name in given:
+            raise ArgumentError(f"The argument {name} is given twice.")
+        given[name] = value
+    return given
+
+
+def _unknown(kernel: str, name: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(name, names, 1, cutoff=0.5) or [
+        n for n in names if n.lower() == name.lower()
+    ]
+    hint = f"did you mean {close[0]}? " if close else ""
+    there = f"it has {listing(names)}" if names else "it has none"
+    return f"{kernel} has no parameter {name}: {hint}{there}."
+
+
+def _argument(
+    parameter: SignatureParameter, value: str, generator: np.random.Generator
+) -> ArrayArgument | ScalarArgument:
+    if parameter.is_pointer:
+        data = _buffer(parameter, value, generator)
+        return ArrayArgument(parameter.name, data, "input" if parameter.is_const else "inout")
+    if value.startswith("@") or "[" in value:
+        raise ArgumentError(
+            f"{parameter.name} is a scalar ({parameter.type}), not a buffer: "
+            f"write {parameter.name}=128 or the like."
+        )
+    return ScalarArgument(parameter.name, _scalar(parameter, value))
+
+
+def _buffer(
+    parameter: SignatureParameter, value: str, generator: np.random.Generator
+) -> NDArray[Any]:
+    if value.startswith("@"):
+        data = _load(Path(value[1:]))
+    elif match := _BUFFER.fullmatch(value):
+        data = _make(match, value, generator)
+    else:
+        raise ArgumentError(
+            f"{parameter.name} is a pointer ({parameter.type}) and `{value}` is not a buffer: "
+            f"write {parameter.name}=float32[64,64], zeros:float32[64] or @file.npy."
+        )
+    if parameter.dtype is not None and data.dtype != parameter.dtype:
+        raise ArgumentError(
+            f"{parameter.name} is {parameter.type} in the kernel, which is {parameter.dtype}, "
+            f"but the buffer is {data.dtype}: make them agree."
+        )
+    return data
+
+
+def _make(match: re.Match[str], value: str, generator: np.random.Generator) -> NDArray[Any]:
+    fill, dtype = match["fill"] or "random", match["dtype"]
+    if fill not in _FILLS:
+        raise ArgumentError(f"`{value}`: {fill} is none of {listing(list(_FILLS), 'or')}.")
+    if dtype not in DTYPES:
+        raise ArgumentError(f"`{value}`: {dtype} is none of {listing(DTYPES, 'or')}.")
+    sizes = [size.strip() for size in match["shape"].split(",")]
+    if not all(size.isdecimal() and int(size) > 0 for size in sizes):
+        raise ArgumentError(f"`{value}`: a shape is whole numbers above 0, such as [64,64].")
+    shape = tuple(int(size) for size in sizes)
+    kind = np.dtype(dtype)
+    count = kind.itemsize
+    for size in shape:
+        count *= size
+    if count > MAX_ARRAY_BYTES:
+        raise ArgumentError(
+            f"`{value}` takes {count / 1e9:.1f} GB: at most {MAX_ARRAY_BYTES / 1e9:.0f} GB work."
+        )
+    return _FILLS[fill](generator, kind, shape)
+
+
+def _range(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    count = int(np.prod(shape, dtype=np.int64))
+    return np.arange(count).astype(dtype).reshape(shape)
+
+
+def _load(path: Path) -> NDArray[Any]:
+    try:
+        data = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise ArgumentError(f"There is no file {path}.") from None
+    except (OSError, ValueError, EOFError) as error:
+        raise ArgumentError(f"{path} is not an array saved by numpy.save: {error}.") from None
+    if not isinstance(data, np.ndarray) or data.size == 0 or data.dtype.name not in DTYPES:
+        raise ArgumentError(f"{path} does not hold one array of numbers with something in it.")
+    return data
+
+
+def _scalar(parameter: SignatureParameter, text: str) -> np.generic:
+    dtype = parameter.dtype
+    assert dtype is not None  # only pointers go without
+    wrong = ArgumentError(f"{parameter.name} is {parameter.type}, and `{text}` is no value of it.")
+    if dtype.kind == "b":
+        if text.lower() not in ("0", "1", "false", "true"):
+            raise wrong
+        return np.bool_(text.lower() in ("1", "true"))
+    try:
+        if dtype.kind == "f":
+            return _as(dtype, float(text))
+        number = int(text, 0)
+    except ValueError:
+        raise wrong from None
+    limits = np.iinfo(dtype)
+    if not limits.min <= number <= limits.max:
+        raise ArgumentError(
+            f"{parameter.name} is {parameter.type}: {number} is outside "
+            f"{limits.min} to {limits.max}."
+        )
+    return _as(dtype, number)
+
+
+def _as(dtype: np.dtype[Any], value: float) -> np.generic:
+    with np.errstate(over="ignore"):
+        scalar: np.generic = dtype.type(value)
+    return scalar

@@ -1,0 +1,182 @@
+"""The registry: every rung launches what its source says, and every mistake gets a sentence."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from core.compiler import compile_ptx
+from core.errors import ParameterError, TilescopeError
+from core.ladder import KERNELS_FOLDER, load_ladder
+from core.launch import ArrayArgument
+from core.signature import read_signature
+
+LADDER = load_ladder()
+RUNGS = list(LADDER.values())
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the kernels, and a function that edits its registry and loads it."""
+    folder = tmp_path / "kernels"
+    shutil.copytree(KERNELS_FOLDER, folder)
+    registry = folder / "ladder.toml"
+
+    def load(edit=lambda text: text):
+        registry.write_text(edit(registry.read_text("utf-8")), "utf-8")
+        return load_ladder(folder)
+
+    return load
+
+
+@pytest.mark.parametrize("rung", RUNGS, ids=lambda r: r.name)
+class TestEveryRung:
+    def test_default_launch_compiles_without_a_word(self, rung):
+        workload = rung.workload()
+        build = compile_ptx(
+            workload.source, source_name=workload.source_name, defines=workload.defines
+        )
+        assert workload.kernel in build.entries
+        assert build.diagnostics == ()
+
+    def test_arguments_agree_with_the_signature(self, rung):
+        workload = rung.workload()
+        signature = read_signature(rung.source, rung.kernel)
+        arguments = workload.launch.arguments
+        assert [p.name for p in signature] == [a.name for a in arguments]
+        for parameter, argument in zip(signature, arguments, strict=True):
+            is_array = isinstance(argument, ArrayArgument)
+            assert parameter.is_pointer == is_array
+            assert parameter.dtype == (argument.data.dtype if is_array else argument.value.dtype)
+            if is_array:
+                assert parameter.is_const == (argument.role == "input")
+
+    def test_inputs_are_random_and_outputs_poisoned(self, rung):
+        for array in rung.workload(seed=3).launch.arrays:
+            if array.role == "output":
+                assert np.isnan(array.data).all()
+            else:
+                assert np.unique(array.data).size > array.data.size // 2
+                assert array.data.min() < 0 < array.data.max()
+                assert np.abs(array.data).max() <= 1
+
+    def test_seed_decides_the_inputs(self, rung):
+        first, again, other = (rung.workload(seed=s).launch.arrays[0].data for s in (1, 1, 2))
+        assert np.array_equal(first, again)
+        assert not np.array_equal(first, other)
+
+    def test_expected_has_the_shape_of_each_output(self, rung):
+        workload = rung.workload()
+        shapes = {a.name: a.data.shape for a in workload.launch.arrays if a.role == "output"}
+        assert {name: value.shape for name, value in workload.expected().items()} == shapes
+
+    def test_grid_covers_the_result(self, rung):
+        workload = rung.workload()
+        result = next(a for a in workload.launch.arrays if a.role == "output").data
+        threads = workload.launch.grid.count * workload.launch.block.count
+        assert threads >= result.size
+
+    def test_file_name_and_manual(self, rung):
+        assert rung.source_file.name == f"{rung.number:02d}_{rung.name}.cu"
+        assert rung.manual.startswith(f"{rung.number:02d} {rung.name}: ")
+        for heading in ("The idea", "Look at", "Limits"):
+            assert re.search(rf"^{heading}\s", rung.manual, re.MULTILINE)
+
+    def test_nothing_smaller_than_one(self, rung):
+        for bad in (0, -1):
+            with pytest.raises(ParameterError, match=f"n = {bad} is too small: use 1 to"):
+                rung.workload(n=bad)
+
+
+def test_every_source_has_a_rung_and_numbers_rise():
+    assert sorted(p.name for p in KERNELS_FOLDER.glob("*.cu")) == [
+        r.source_file.name for r in RUNGS
+    ]
+    assert [r.number for r in RUNGS] == list(range(len(RUNGS)))
+
+
+def test_truth_of_a_rectangular_product():
+    workload = LADDER["tiled_rect"].workload(m=3, k=5, n=7, tile=2)
+    arrays = {a.name: a.data.astype(np.float64) for a in workload.launch.arrays}
+    assert np.array_equal(workload.expected()["C"], arrays["A"] @ arrays["B"])
+    assert workload.flops == 2 * 3 * 5 * 7
+
+
+def test_tile_is_short_for_a_square_block():
+    launch = LADDER["coalesced"].workload(n=128, tile=16).launch
+    assert (launch.block.x, launch.block.y) == (16, 16)
+    assert (launch.grid.x, launch.grid.y) == (8, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "sentence"),
+    [
+        ("tiled", {"n": 10}, "use n = 8 or 12, or the rung tiled_bounds"),
+        ("tiled", {"n": 2, "tile": 4}, "use n = 4 or 8"),
+        ("tiled", {"tile": 33}, "use 1 to 32 .*1024"),
+        ("tiled", {"n": 10**6}, "n = 1000000 is too large: use 1 to 32768"),
+        ("tiled", {"n": 32768, "tile": 32}, "13 GB|12.9 GB .* use n of at most 18257"),
+        ("tiled_rect", {"m": 32768, "n": 32768}, "make m, k or n smaller"),
+        ("coalesced", {"tile": 64}, "64 x 64 is 4096 threads and CUDA allows 1024"),
+        ("coalesced", {"tile": 8, "block_x": 3}, "block_x is given twice"),
+        ("tiled", {"pad": 1}, "tiled has no parameter pad: it has n and tile"),
+        ("aat_padded", {"paf": 1}, "did you mean pad"),
+        ("aat_padded", {"pad": -1}, "use 0 to 32"),
+        ("tiled", {"n": 2.5}, "2.5 is not a whole number"),
+        ("tiled", {"n": True}, "not a whole number"),
+    ],
+)
+def test_bad_parameters_say_what_would_work(name, parameters, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        LADDER[name].workload(**parameters)
+
+
+def test_unknown_rung_names_the_closest():
+    with pytest.raises(
+        ParameterError, match=r"^There is no kernel called tild: did you mean tiled"
+    ):
+        LADDER["tild"]
+    assert LADDER.get("tild") is None
+    assert "tild" not in LADDER
+
+
+def test_adding_a_rung_is_one_file_and_one_row(copied):
+    def add(text):
+        row = text[text.rindex("[[rung]]") :]
+        row = row.replace('"aat_padded"', '"mine"').replace("number = 8", "number = 9")
+        row = row.replace("08_aat_padded.cu", "07_aat_shared.cu").replace('"mine"', '"mine"', 1)
+        return f"{text}\n{row}"
+
+    ladder = copied(add)
+    assert ladder.names[-1] == "mine"
+    assert ladder["mine"].workload(n=32).parameters["n"] == 32
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("03_tiled.cu", "03_gone.cu", "rung tiled: there is no file .*03_gone.cu"),
+        ("number = 3", "number = 2", "two rungs have the number 2"),
+        ('flops = "2 * n * n * n"', 'flop = "2"', "unknown field flop"),
+        ("2 * tile * tile * 4", "2 ** tile", r"`2 \*\* tile` is not allowed"),
+        ('kernel = "tiled"', "", "rung tiled: kernel missing"),
+        ("default = 8", "default = 0", "n = 0 is too small"),
+        ("[[rung]]", "[[rung]", "not valid TOML"),
+        ('role = "output"', 'role = "result"', "role 'result' is none of"),
+    ],
+)
+def test_mistakes_in_the_registry_are_named(copied, old, new, sentence):
+    with pytest.raises(TilescopeError, match=sentence):
+        copied(lambda text: text.replace(old, new))
+
+
+def test_static_shared_memory_is_checked(copied):
+    ladder = copied(lambda text: text.replace("2 * tile * tile * 4", "2 * tile * tile * 64"))
+    with pytest.raises(ParameterError, match=r"131072 bytes .* has 49152: use tile of at most 19"):
+        ladder["tiled"].workload(n=32, tile=32)
+
+
+def test_missing_registry(tmp_path):
+    with pytest.raises(TilescopeError, match=r"no ladder\.toml"):
+        load_ladder(tmp_path)
