@@ -1,0 +1,51 @@
+"""Which source variables a function has, and where each lives at each instruction.
+
+Read from the DWARF that NVRTC adds to PTX with `-G`. A location is a PTX register (DW_OP_regx with
+an operand that spells the register's name in ASCII, as experiment shows), a place in the function's
+local memory (DW_OP_addr `__local_depotN`, DW_OP_plus_uconst offset), or a constant. `pc` is an
+index into the module's instructions; a location describes the state *before* the instruction at
+`pc` is executed.
+
+Not in the DWARF, so not here: `__shared__` arrays and static variables declared inside a function
+(their PTX symbols have names and sizes only, see `core.shared_declarations`), and the names of
+structured bindings.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from core.ptx.ast import Module
+from core.ptx.dwarf_flow import with_true_locations
+from core.ptx.dwarf_model import (
+    DebugInfo,
+    FunctionInfo,
+    InlinedCall,
+    Location,
+    Scope,
+    VariableInfo,
+    lookup,
+)
+from core.ptx.dwarf_reader import read_dwarf
+from core.ptx.dwarf_types import DwarfType, Member
+
+__all__ = [
+    "DebugInfo",
+    "DwarfType",
+    "FunctionInfo",
+    "InlinedCall",
+    "Location",
+    "Member",
+    "Scope",
+    "VariableInfo",
+    "debug_info",
+    "lookup",
+]
+
+
+def debug_info(module: Module) -> DebugInfo:
+    """The debug information of a PTX module: empty without `-G`, or where it is malformed."""
+    try:
+        return with_true_locations(read_dwarf(module.text, module.labels, module.files), module)
+    except Exception:  # noqa: BLE001 - whatever a broken section breaks, the kernel still runs
+        return DebugInfo(MappingProxyType(dict(module.files)))
