@@ -1,0 +1,1 @@
+"""Compile, emulate, record and measure CUDA kernels. Nothing in here knows about a window."""

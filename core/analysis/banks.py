@@ -1,0 +1,118 @@
+"""Shared memory: 32 banks of 4 bytes, and how many wavefronts a warp's access takes.
+
+Words that lie in one bank are served one after another; lanes that ask for the same word share it
+(CUDA C++ Programming Guide, "Shared Memory"). Accesses of 8 and 16 bytes a lane go by half and
+quarter warps, which merge where neighbouring lanes ask for the same (measured on Volta to Hopper;
+see `docs/counting.md`). Counted as `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum`; the
+conflicts of `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum` are the wavefronts beyond
+the least possible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.coalescing import Active, Rows
+
+BANKS = 32
+WORD = 4
+_NONE = np.iinfo(np.int64).max
+
+
+def wavefronts(offset: Rows, active: Active, width: int) -> NDArray[np.int64]:
+    """Wavefronts of each warp's access.
+
+    `offset` int64 (rows, 32): byte offsets in shared memory; `width` bytes a lane, aligned.
+    """
+    if width <= WORD:
+        return _narrow(offset, active)
+    total = np.zeros(len(offset), np.int64)
+    mask = np.ones(offset.shape, bool) if active is None else active
+    for group, merged in _groups(offset, mask, width):
+        rows = np.flatnonzero(merged)
+        total[rows] += _passes(offset[rows][:, group], mask[rows][:, group], width)
+    return total
+
+
+def ideal_wavefronts(offset: Rows, active: Active, width: int) -> NDArray[np.int64]:
+    """Wavefronts of the same access if no two lanes of a group met in a bank."""
+    any_active = np.ones(len(offset), bool) if active is None else active.any(axis=1)
+    if width <= WORD:
+        return any_active.astype(np.int64)
+    total = np.zeros(len(offset), np.int64)
+    mask = np.ones(offset.shape, bool) if active is None else active
+    for group, merged in _groups(offset, mask, width):
+        total += merged & mask[:, group].any(axis=1)
+    return total
+
+
+def words_per_bank(offset: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """How many different words of each bank the lanes ask for; int64 (32,)."""
+    words = _words(offset[None, :], width)[0]
+    return np.bincount(np.unique(words) % BANKS, minlength=BANKS)
+
+
+def _words(offset: Rows, width: int) -> Rows:
+    """Every 4-byte word that the lanes touch, (rows, lanes * words a lane)."""
+    first = offset // WORD
+    count = -(-width // WORD)
+    if count == 1:
+        return first
+    return (first[:, :, None] + np.arange(count)).reshape(len(offset), -1)
+
+
+def _narrow(offset: Rows, active: Active) -> NDArray[np.int64]:
+    words = offset >> 2
+    if active is None:
+        spread = words.max(axis=1) - words.min(axis=1)
+        result = np.ones(len(words), np.int64)
+        rows = np.flatnonzero(spread >= BANKS)  # 32 neighbouring words lie in 32 banks
+        if len(rows):
+            result[rows] = _passes(offset[rows], np.ones((len(rows), words.shape[1]), bool), WORD)
+        return result
+    return _passes(offset, active, WORD)
+
+
+def _passes(offset: Rows, active: NDArray[np.bool_], width: int) -> NDArray[np.int64]:
+    """The largest number of different words in one bank, row by row (0 where no lane is active)."""
+    words = _words(offset, width)
+    wide = np.repeat(active, words.shape[1] // active.shape[1], axis=1)
+    ordered = np.sort(np.where(wide, words, _NONE), axis=1)
+    new = np.ones(ordered.shape, bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    new &= ordered != _NONE
+    row = np.broadcast_to(np.arange(len(words))[:, None], ordered.shape)
+    keys = row[new] * BANKS + ordered[new] % BANKS
+    return np.bincount(keys, minlength=len(words) * BANKS).reshape(-1, BANKS).max(axis=1)
+
+
+def _groups(
+    offset: Rows, active: NDArray[np.bool_], width: int
+) -> list[tuple[slice, NDArray[np.bool_]]]:
+    """The groups of lanes that go together, each with the rows for which they do.
+
+    8 bytes a lane: half warps, or the whole warp if they merge. 16 bytes: quarter warps, the two of
+    a half merged under the same condition, halves never.
+    """
+    lanes = offset.shape[1]
+    size = lanes // 2 if width == 8 else lanes // 4
+    found: list[tuple[slice, NDArray[np.bool_]]] = []
+    for start in range(0, lanes, 2 * size):
+        both = slice(start, start + 2 * size)
+        merged = _mergeable(offset[:, both], active[:, both])
+        found.append((both, merged))
+        found.append((slice(start, start + size), ~merged))
+        found.append((slice(start + size, start + 2 * size), ~merged))
+    return found
+
+
+def _mergeable(offset: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether every active lane's neighbour (lane^1, or else lane^2) is idle or asks the same."""
+    lanes = np.arange(offset.shape[1])
+    result = np.zeros(len(offset), bool)
+    for step in (1, 2):
+        other = lanes ^ step
+        same = (offset[:, other] == offset) | ~active[:, other]
+        result |= (same | ~active).all(axis=1)
+    return result

@@ -1,0 +1,1 @@
+"""The SIMT machine that executes PTX, its memory, and what it records."""

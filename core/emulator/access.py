@@ -1,0 +1,234 @@
+"""The memory unit: does loads, stores and atomics, and catches those that no buffer can serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import AccessEvent, FaultEvent, Mask, Observer
+from core.emulator.groups import Geometry
+from core.emulator.image import Image
+from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, AddressMap, Region, zeros
+from core.emulator.program import MemoryAccess, Op, Registers
+
+Values = tuple[NDArray[Any], ...]
+
+
+class MemoryUnit:
+    """Serves the accesses of one machine. Shared and local memory are its own."""
+
+    def __init__(self, image: Image, geometry: Geometry, observers: tuple[Observer, ...]) -> None:
+        self.image, self.geometry, self.observers = image, geometry, observers
+        self.count = geometry.lanes
+        blocks = len(geometry.blocks)
+        size = image.shared_bytes
+        stride = -(-max(size, 1) // 128) * 128
+        offsets = np.repeat(np.arange(blocks, dtype=np.int64) * stride, geometry.threads)
+        self.shared = Region(
+            "shared memory", "shared", SHARED_WINDOW, size, zeros(blocks * stride), offsets
+        )
+        self.shared_stride = stride
+        self.local = Region("local memory", "local", LOCAL_WINDOW, 0, zeros(0))
+        self._local_stride = 0
+        self._map = self._new_map()
+        self._guess: dict[int, Region] = {}  # region that each instruction used last
+
+    def _new_map(self) -> AddressMap:
+        return AddressMap([*self.image.memory.regions, self.shared, self.local])
+
+    def need_local(self, nbytes: int) -> None:
+        """Makes each thread's stack at least `nbytes` long; its content is kept."""
+        if nbytes <= self._local_stride:
+            return
+        stride = -(-max(nbytes, 2 * self._local_stride) // 16) * 16
+        data = np.zeros((self.count, stride), np.uint8)
+        if self._local_stride:
+            old = self.local.data[: self.count * self._local_stride]
+            data[:, : self._local_stride] = old.reshape(self.count, -1)
+        offsets = np.arange(self.count, dtype=np.int64) * stride
+        self.local = Region(
+            "local memory", "local", LOCAL_WINDOW, stride, data.reshape(-1), offsets
+        )
+        self._local_stride = stride
+        self._map = self._new_map()
+        self._guess.clear()
+
+    # -- one instruction ---------------------------------------------------------------------
+
+    def execute(self, op: Op, registers: Registers, mask: Mask | None, tick: int) -> Values:
+        """Does the access for the lanes of `mask`; returns what was loaded (lanes outside the mask
+        hold anything). An illegal access is reported and has no effect; it loads zeros."""
+        access: MemoryAccess = op.payload
+        pc = op.instruction.pc
+        width = access.type.nbytes * access.count
+        address = access.address(registers)
+        if mask is not None:
+            address = self._only_active(address, mask)
+        region = self._map.single(address, width, self._guess.get(pc))
+        misaligned = int(np.bitwise_or.reduce(address)) & (width - 1)
+        if region is None or misaligned:
+            return self._piecewise(op, registers, mask, tick, address, width)
+        self._guess[pc] = region
+        return self._access(op, registers, mask, tick, address, region)
+
+    @staticmethod
+    def _only_active(address: NDArray[np.int64], mask: Mask) -> NDArray[np.int64]:
+        """The addresses with those of idle lanes replaced by a legal one."""
+        if address.size == 1:
+            return address
+        return np.where(mask, address, address[int(mask.argmax())])
+
+    def _access(
+        self,
+        op: Op,
+        registers: Registers,
+        mask: Mask | None,
+        tick: int,
+        address: NDArray[np.int64],
+        region: Region,
+    ) -> Values:
+        access: MemoryAccess = op.payload
+        index = address - region.base
+        if region.lane_offset is not None:
+            index = index + region.lane_offset
+        if access.kind == "load":
+            values = _gather(region, index, access)
+        elif access.kind == "store":
+            values = tuple(read(registers) for read in access.values)
+            _scatter(region, index, access, values, mask, self.count)
+        else:
+            operands = tuple(read(registers) for read in access.values)
+            values = (self._atomic(region, index, access, operands, mask),)
+        width = access.type.nbytes * access.count
+        event = AccessEvent(
+            tick, op.instruction.pc, access.kind, region, width, address, mask, values
+        )
+        for observer in self.observers:
+            observer.on_access(event)
+        return values
+
+    def _atomic(
+        self,
+        region: Region,
+        index: NDArray[np.int64],
+        access: MemoryAccess,
+        operands: Values,
+        mask: Mask | None,
+    ) -> NDArray[Any]:
+        """Lanes one after another where they meet, in order of their number."""
+        dtype = access.type.dtype
+        view = region.view(dtype)
+        lanes = np.arange(self.count) if mask is None else np.flatnonzero(mask)
+        places = np.broadcast_to(index // dtype.itemsize, self.count)
+        full = [np.broadcast_to(o, self.count) for o in operands]
+        old = np.zeros(self.count, dtype)
+        update = _ATOMICS[access.operation]
+        while len(lanes):
+            _, first = np.unique(places[lanes], return_index=True)
+            now = lanes[first]
+            before = view[places[now]]
+            old[now] = before
+            view[places[now]] = update(before, *(o[now] for o in full))
+            lanes = np.delete(lanes, first)
+        return old
+
+    # -- accesses that do not lie in one region -----------------------------------------------
+
+    def _piecewise(
+        self,
+        op: Op,
+        registers: Registers,
+        mask: Mask | None,
+        tick: int,
+        address: NDArray[np.int64],
+        width: int,
+    ) -> Values:
+        """Splits an access by region; what lies in none, or is misaligned, is a fault."""
+        access: MemoryAccess = op.payload
+        address = np.broadcast_to(address, self.count)
+        active = np.ones(self.count, bool) if mask is None else mask
+        owner = self._map.owners(address, width)
+        misaligned = (address & (width - 1)) != 0
+        self._fault(op, tick, "out_of_bounds", active & (owner < 0), address, width)
+        self._fault(op, tick, "misaligned", active & (owner >= 0) & misaligned, address, width)
+        good = active & (owner >= 0) & ~misaligned
+        results = [np.zeros(self.count, access.type.dtype) for _ in range(access.count)]
+        for number in np.unique(owner[good]):
+            here = good & (owner == number)
+            region = self._map.regions[number]
+            part = self._only_active(address, here)
+            values = self._access(op, registers, here, tick, part, region)
+            for result, value in zip(results, values, strict=False):
+                np.copyto(result, value, where=here)
+        return tuple(results)
+
+    def _fault(
+        self, op: Op, tick: int, kind: str, lanes: Mask, address: NDArray[np.int64], width: int
+    ) -> None:
+        where = np.flatnonzero(lanes)
+        if not len(where):
+            return
+        region = self._map.nearest(int(address[where[0]]))
+        event = FaultEvent(
+            tick, op.instruction.pc, kind, where, address[where].copy(), width, region
+        )
+        for observer in self.observers:
+            observer.on_fault(event)
+
+
+def _gather(region: Region, index: NDArray[np.int64], access: MemoryAccess) -> Values:
+    dtype = access.type.dtype
+    view = region.view(dtype)
+    first = index >> (dtype.itemsize.bit_length() - 1)
+    if access.count == 1:
+        return (view.take(first),)
+    return tuple(view.take(first + i) for i in range(access.count))
+
+
+def _scatter(
+    region: Region,
+    index: NDArray[np.int64],
+    access: MemoryAccess,
+    values: Values,
+    mask: Mask | None,
+    count: int,
+) -> None:
+    """Stores; where lanes meet, the last one wins (PTX leaves open which)."""
+    dtype = access.type.dtype
+    view = region.view(dtype)
+    first = index >> (dtype.itemsize.bit_length() - 1)
+    for i, value in enumerate(values):
+        place = first + i if i else first
+        if mask is not None and place.size > 1:
+            lanes = np.flatnonzero(mask)
+            place = place[lanes]
+            value = value if value.size == 1 else value[lanes]
+        elif place.size == 1 and value.size > 1:
+            value = value[-1:] if mask is None else value[np.flatnonzero(mask)[-1:]]
+        view[place] = value
+
+
+def _increment(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
+    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
+
+
+def _decrement(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
+    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
+
+
+# PTX ISA, "Parallel Synchronization and Communication Instructions: atom".
+_ATOMICS: dict[str, Callable[..., NDArray[Any]]] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "exch": lambda old, new: new,
+    "cas": lambda old, compare, new: np.where(old == compare, new, old),
+    "inc": _increment,
+    "dec": _decrement,
+}

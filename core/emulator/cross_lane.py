@@ -1,0 +1,123 @@
+"""Instructions by which the lanes of a warp see each other: shuffles and votes.
+
+Their functions get the register values as rows of a warp, shape (warps, 32), and the mask of the
+lanes that take part, and return rows (PTX ISA, "shfl.sync", "vote.sync", "activemask").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.ptx.ast import Instruction, Pair
+from core.ptx.semantics.operation import Array, Operation, type_of, unsupported
+from core.ptx.types import PRED, TYPES
+
+Rows = NDArray[Any]
+CROSS_LANE = ("shfl", "vote", "activemask", "match", "redux")
+_U32, _B32 = TYPES["u32"], TYPES["b32"]
+_LANES = np.arange(32, dtype=np.int64)
+
+
+def cross_lane(instruction: Instruction) -> Operation:
+    """The operation; its function takes `(active, *sources)` as rows of 32 lanes."""
+    builders: dict[str, Callable[[Instruction], Operation]] = {
+        "shfl": _shuffle, "vote": _vote, "activemask": _active_mask, "redux": _reduce,
+        "match": _match,
+    }  # fmt: skip
+    return builders[instruction.opcode](instruction)
+
+
+def mask_bits(rows: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """Each row of 32 booleans as the bits of a word, lane 0 lowest, repeated for every lane."""
+    words = np.packbits(rows, axis=1, bitorder="little").view(np.uint32)
+    return np.repeat(words, 32, axis=1)
+
+
+def _shuffle(instruction: Instruction) -> Operation:
+    """Lane i reads the value of a lane computed from i, b and the segment in c."""
+    mode = next((m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx")), "")
+    _, a, b, c, *_ = instruction.operands
+    two = isinstance(instruction.operands[0], Pair)
+
+    def function(_: Rows, value: Array, lane_b: Array, clamp: Array) -> Any:
+        segment = (clamp >> 8).astype(np.int64) & 31
+        limit = clamp.astype(np.int64) & 31
+        move = lane_b.astype(np.int64) & 31
+        lowest = _LANES & segment
+        highest = lowest | (limit & ~segment)
+        if mode == "up":
+            source, inside = _LANES - move, _LANES - move >= highest
+        elif mode == "down":
+            source, inside = _LANES + move, _LANES + move <= highest
+        elif mode == "bfly":
+            source, inside = _LANES ^ move, (_LANES ^ move) <= highest
+        else:
+            source = lowest | (move & ~segment)
+            inside = source <= highest
+        chosen = np.where(inside, source, _LANES) & 31
+        result = np.take_along_axis(value, chosen, axis=1)
+        return (result, inside) if two else result
+
+    sources = ((a, _B32), (b, _U32), (c, _U32))
+    return Operation(function, sources, (_B32, PRED) if two else (_B32,))
+
+
+def _vote(instruction: Instruction) -> Operation:
+    """all, any, uni and ballot over the participating lanes."""
+    mode = next((m for m in instruction.modifiers if m in ("all", "any", "uni", "ballot")), "")
+
+    def function(active: Rows, predicate: Array) -> Array:
+        true, false = predicate & active, ~predicate & active
+        if mode == "ballot":
+            return mask_bits(true)
+        if mode == "all":
+            truth = ~false.any(axis=1)
+        elif mode == "any":
+            truth = true.any(axis=1)
+        else:
+            truth = ~true.any(axis=1) | ~false.any(axis=1)
+        return np.repeat(truth[:, None], 32, axis=1)
+
+    result = _B32 if mode == "ballot" else PRED
+    return Operation(function, ((instruction.operands[1], PRED),), (result,))
+
+
+def _active_mask(_: Instruction) -> Operation:
+    return Operation(lambda active: mask_bits(active), (), (_U32,))
+
+
+def _reduce(instruction: Instruction) -> Operation:
+    """`redux.sync`: a reduction over the participating lanes."""
+    kind = type_of(instruction)
+    ufuncs = {"add": np.add, "min": np.minimum, "max": np.maximum,
+              "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}  # fmt: skip
+    name = next((m for m in instruction.modifiers if m in ufuncs), "")
+    if not name or kind.is_float:
+        raise unsupported(instruction)
+    ufunc = ufuncs[name]
+
+    def function(active: Rows, value: Array) -> Array:
+        result = np.zeros_like(value)
+        for row in np.flatnonzero(active.any(axis=1)):
+            result[row] = ufunc.reduce(value[row][active[row]], dtype=value.dtype)
+        return result
+
+    return Operation(function, ((instruction.operands[1], kind),), (kind,))
+
+
+def _match(instruction: Instruction) -> Operation:
+    """`match.sync`: which lanes have the same value."""
+    kind = TYPES[f"b{type_of(instruction).bits}"]
+    if "any" not in instruction.modifiers:
+        raise unsupported(instruction, "in this form is not supported")
+
+    def function(active: Rows, value: Array) -> Array:
+        same = (value[:, :, None] == value[:, None, :]) & active[:, None, :]
+        words = np.packbits(same, axis=2, bitorder="little").view(np.uint32)
+        return words[:, :, 0]
+
+    return Operation(function, ((instruction.operands[1], kind),), (_U32,))

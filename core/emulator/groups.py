@@ -1,0 +1,111 @@
+"""Groups of lanes that stand at the same instruction, and the geometry of the lanes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import Mask
+from core.launch import Dim3
+
+WARP = 32
+
+
+@dataclass(eq=False)
+class Group:
+    """Lanes at one pc and one call depth. `mask` None means every lane of the machine."""
+
+    pc: int
+    depth: int
+    mask: Mask | None
+    _lanes: NDArray[np.intp] | None = None
+
+    def lanes(self, count: int) -> NDArray[np.intp]:
+        """Indices of the lanes; `count` is the machine's number of lanes."""
+        if self._lanes is None:
+            if self.mask is None:
+                self._lanes = np.arange(count)
+            else:
+                self._lanes = np.flatnonzero(self.mask)
+        return self._lanes
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How the lanes of a machine map to blocks, warps and threads."""
+
+    grid: Dim3
+    block: Dim3
+    blocks: NDArray[np.int64]  # linear index of each block that runs, in order
+
+    @property
+    def threads(self) -> int:
+        """Threads of one block."""
+        return self.block.count
+
+    @property
+    def warps(self) -> int:
+        """Warps of one block, the last perhaps incomplete."""
+        return -(-self.threads // WARP)
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of the machine."""
+        return len(self.blocks) * self.threads
+
+    def special(self, name: str) -> NDArray[np.int32]:
+        """The value of a special register for every lane, or one element if all have the same.
+
+        Linear indices count x fastest (CUDA C++ Programming Guide, "Thread Hierarchy").
+        """
+        register, _, axis = name.removeprefix("%").partition(".")
+        if register in ("ntid", "nctaid"):
+            return np.array([getattr(self.block if register == "ntid" else self.grid, axis)], "i4")
+        if register in ("tid", "ctaid"):
+            size = self.block if register == "tid" else self.grid
+            linear = np.arange(self.threads) if register == "tid" else self.blocks
+            index = {
+                "x": linear % size.x,
+                "y": linear // size.x % size.y,
+                "z": linear // (size.x * size.y),
+            }[axis].astype(np.int32)
+            if register == "tid":
+                return np.tile(index, len(self.blocks))
+            return index if len(index) == 1 else np.repeat(index, self.threads)
+        thread = np.tile(np.arange(self.threads), len(self.blocks))
+        lane = thread % WARP
+        one = np.uint64(1)
+        below = (one << lane.astype(np.uint64)) - one
+        values: dict[str, NDArray[np.generic]] = {
+            "laneid": lane,
+            "warpid": thread // WARP,
+            "nwarpid": np.array([self.warps]),
+            "lanemask_eq": one << lane.astype(np.uint64),
+            "lanemask_lt": below,
+            "lanemask_le": below * np.uint64(2) + one,
+            "lanemask_ge": ~below & np.uint64(0xFFFFFFFF),
+            "lanemask_gt": ~(below * np.uint64(2) + one) & np.uint64(0xFFFFFFFF),
+            "smid": np.array([0]),
+            "nsmid": np.array([1]),
+            "gridid": np.array([0]),
+        }
+        if register not in values:
+            raise KeyError(name)
+        return values[register].astype(np.uint32).view(np.int32)
+
+
+def warp_rows(values: NDArray[np.generic], geometry: Geometry, fill: object) -> NDArray[np.generic]:
+    """One value a lane to rows of a warp: shape (blocks * warps, 32), the rest filled."""
+    per_block = values.reshape(len(geometry.blocks), geometry.threads)
+    missing = geometry.warps * WARP - geometry.threads
+    if missing:
+        per_block = np.pad(per_block, ((0, 0), (0, missing)), constant_values=fill)  # type: ignore[call-overload]
+    return per_block.reshape(-1, WARP)
+
+
+def lanes_of_rows(rows: NDArray[np.generic], geometry: Geometry) -> NDArray[np.generic]:
+    """The inverse of `warp_rows`."""
+    per_block = rows.reshape(len(geometry.blocks), geometry.warps * WARP)
+    return np.ascontiguousarray(per_block[:, : geometry.threads]).reshape(-1)

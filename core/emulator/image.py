@@ -1,0 +1,170 @@
+"""A launch made ready: module decoded, variables placed, buffers filled, parameters laid out."""
+
+from __future__ import annotations
+
+import bisect
+import struct
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from core.emulator.decode import decode
+from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region
+from core.emulator.program import FunctionCode
+from core.errors import LaunchError
+from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument
+from core.ptx.ast import Function, Module, Variable
+
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+MAX_THREADS = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_STATIC_SHARED = 48 * 1024
+MAX_SHARED = 227 * 1024
+
+
+class Image:
+    """What a kernel sees when it starts. One image serves all the blocks of a launch."""
+
+    def __init__(
+        self,
+        module: Module,
+        kernel: str,
+        launch: Launch,
+        watched: Callable[[str], frozenset[str]] = lambda _: frozenset(),
+    ) -> None:
+        """`watched` names, for a function, the registers whose values are to be recorded.
+
+        Raises `LaunchError` for a launch that CUDA would refuse, `UnsupportedPtx` for code that
+        cannot be executed.
+        """
+        self.module, self.launch = module, launch
+        self.function = module.entry(kernel)
+        self._watched = watched
+        self.memory = GlobalMemory()
+        self.buffers: dict[str, Region] = {
+            a.name: self.memory.allocate(a.name, a.data) for a in launch.arrays
+        }
+        self.shared_layout, static = _shared_layout(module, self.function)
+        check_launch(launch, static)
+        self.shared_bytes = static + launch.shared_bytes
+        self._addresses = self._place_variables()
+        self.parameters = self._parameters()
+        self._code: dict[str, FunctionCode] = {}
+        defined = [f for f in module.functions.values() if f.end_pc > f.first_pc]
+        self._functions = sorted(defined, key=lambda f: f.first_pc)
+        self._starts = [f.first_pc for f in self._functions]
+        self.entry = self.code(self.function)
+
+    def _place_variables(self) -> Mapping[str, int]:
+        addresses = {name: offset for name, (offset, _) in self.shared_layout.items()}
+        for variable in self.module.variables.values():
+            if variable.space in ("global", "const"):
+                content = np.frombuffer(variable.initial or bytes(variable.nbytes), np.uint8)
+                region = self.memory.allocate(variable.name, content, variable.space)
+                addresses[variable.name] = region.base
+        return addresses
+
+    def _parameters(self) -> Mapping[str, bytes]:
+        """The kernel's parameters as bytes, and a region for those whose address is taken."""
+        formals, actuals = self.function.parameters, self.launch.arguments
+        if len(formals) != len(actuals):
+            raise LaunchError(
+                f"The kernel {self.function.name} takes {len(formals)} arguments; "
+                f"{len(actuals)} were given."
+            )
+        found: dict[str, bytes] = {}
+        for formal, actual in zip(formals, actuals, strict=True):
+            if isinstance(actual, ArrayArgument):
+                raw = struct.pack("<Q", self.buffers[actual.name].base)
+            else:
+                raw = _scalar_bytes(actual)
+            if len(raw) != formal.nbytes:
+                raise LaunchError(
+                    f"Argument {actual.name} has {len(raw)} bytes; the kernel's parameter has "
+                    f"{formal.nbytes}."
+                )
+            found[formal.name] = raw
+        parameters = GlobalMemory(PARAMETER_WINDOW)
+        for name, raw in found.items():
+            region = parameters.allocate(name, np.frombuffer(raw, np.uint8), "param")
+            self._addresses = {**self._addresses, name: region.base}
+            self.memory.regions.append(region)
+        return found
+
+    def code(self, function: Function) -> FunctionCode:
+        """The decoded function (decoded at its first use)."""
+        found = self._code.get(function.name)
+        if found is None:
+            watched = self._watched(function.name)
+            found = decode(self.module, function, self._addresses, watched)
+            self._code[function.name] = found
+        return found
+
+    def code_at(self, pc: int) -> FunctionCode:
+        """The code of the function that `pc` lies in."""
+        return self.code(self._functions[bisect.bisect_right(self._starts, pc) - 1])
+
+    def source_line(self, pc: int) -> int:
+        """The line of the CUDA source that the instruction belongs to; 0 if unknown."""
+        return self.module.instructions[pc].position.line
+
+    def string_at(self, address: int) -> str:
+        """The zero-terminated text at a global address (for assertions)."""
+        for region in self.memory.regions:
+            if region.base <= address < region.end:
+                raw = region.data[address - region.base : region.nbytes].tobytes()
+                return raw.split(b"\0")[0].decode(errors="replace")
+        return ""
+
+
+def _scalar_bytes(argument: ScalarArgument) -> bytes:
+    return np.asarray(argument.value).tobytes()
+
+
+def _shared_layout(
+    module: Module, function: Function
+) -> tuple[dict[str, tuple[int, Variable]], int]:
+    """Offset of each shared variable in the block's shared memory, and the static size.
+
+    Dynamic shared memory (`extern __shared__`) starts after the static variables.
+    """
+    bodies = [v for f in module.functions.values() if f is function or not f.is_entry
+              for v in f.variables]  # fmt: skip
+    variables = [v for v in (*module.variables.values(), *bodies) if v.space == "shared"]
+    layout: dict[str, tuple[int, Variable]] = {}
+    size = 0
+    for variable in sorted(variables, key=lambda v: v.nbytes == 0):  # the unsized come last
+        size = -(-size // variable.align) * variable.align
+        layout[variable.name] = (size, variable)
+        size += variable.nbytes
+    return layout, size
+
+
+def check_launch(launch: Launch, static_shared: int) -> None:
+    """Raises `LaunchError` where CUDA would refuse the launch."""
+    for axis, size, limit in zip("xyz", _sizes(launch.block), MAX_BLOCK, strict=True):
+        if not 1 <= size <= limit:
+            raise LaunchError(f"Block size {axis} is {size}; it must be from 1 to {limit}.")
+    if launch.block.count > MAX_THREADS:
+        raise LaunchError(
+            f"A block of {launch.block} has {launch.block.count} threads; CUDA allows at most "
+            f"{MAX_THREADS}. Take a smaller block or tile."
+        )
+    for axis, size, limit in zip("xyz", _sizes(launch.grid), MAX_GRID, strict=True):
+        if not 1 <= size <= limit:
+            raise LaunchError(f"Grid size {axis} is {size}; it must be from 1 to {limit}.")
+    if static_shared > MAX_STATIC_SHARED:
+        raise LaunchError(
+            f"The kernel's __shared__ arrays need {static_shared:,} bytes; static shared memory "
+            f"is limited to {MAX_STATIC_SHARED:,} bytes a block. Take a smaller tile."
+        )
+    if static_shared + launch.shared_bytes > MAX_SHARED:
+        raise LaunchError(
+            f"The block needs {static_shared + launch.shared_bytes:,} bytes of shared memory; "
+            f"at most {MAX_SHARED:,} can be had."
+        )
+
+
+def _sizes(size: Dim3) -> tuple[int, int, int]:
+    return (size.x, size.y, size.z)

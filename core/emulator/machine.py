@@ -1,0 +1,512 @@
+"""The SIMT machine: runs the threads of some blocks in lock step, as one wide SIMD machine.
+
+Every thread has a program counter of its own. Threads at the same instruction form a group; the
+group with the deepest call and then the lowest program counter runs first, so that threads which
+diverged meet again where the code meets. A block that runs beside others sees the same order of
+events as it would alone. Arrays of registers are never written in place: what was recorded stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.access import MemoryUnit
+from core.emulator.events import BarrierEvent, FaultEvent, Mask, Observer
+from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows
+from core.emulator.image import Image
+from core.emulator.program import Call, FunctionCode, Kind, Op, ParameterAccess
+from core.emulator.record import ChunkRecord
+from core.errors import BudgetExceeded, Cancelled, KernelFault
+from core.ptx.semantics.operation import unsupported
+
+_CHECK_EVERY = 4096  # instructions between two looks at the budget and at `cancelled`
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a kernel may run: instructions issued for the blocks that run together."""
+
+    instructions: int = 5_000_000
+
+
+class Frame:
+    """One activation of a function: its registers (one array a slot) and parameters."""
+
+    def __init__(self, code: FunctionCode, machine: Machine, depth: int, local_base: int) -> None:
+        self.code = code
+        self.local_base = local_base
+        self.registers: list[NDArray[Any]] = [np.zeros(1, dtype) for dtype in code.dtypes]
+        self.parameters: dict[tuple[str, int], NDArray[Any]] = {}
+        for slot, value in code.constants:
+            self.registers[slot] = value
+        for slot, name in code.specials:
+            offset = code.local_offsets.get(name)
+            self.registers[slot] = (
+                machine.special(name)
+                if offset is None
+                else np.array([local_base + offset], np.int64)
+            )
+        self.logs: list[Callable[[tuple[int, NDArray[Any]]], None] | None] = (
+            machine.record.logs(code, depth) if machine.record else [None] * len(code.dtypes)
+        )
+
+
+class Machine:
+    """Runs the blocks of `geometry` to their end, telling the observers."""
+
+    def __init__(
+        self,
+        image: Image,
+        geometry: Geometry,
+        observers: tuple[Observer, ...] = (),
+        record: ChunkRecord | None = None,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        self.image, self.geometry, self.observers = image, geometry, observers
+        self.record, self.limits, self.cancelled = record, limits, cancelled
+        self.count = geometry.lanes
+        self.unit = MemoryUnit(image, geometry, observers)
+        self.tick = 0
+        self._next_check = _CHECK_EVERY
+        self.alive = np.ones(self.count, bool)
+        self.groups = [Group(image.entry.first_pc, 0, None)]
+        self.waiting: dict[int, Mask] = {}  # barrier number -> lanes that wait there
+        self.resume_at = np.zeros(self.count, np.int64)  # pc after the barrier
+        self.resume_depth = np.zeros(self.count, np.int64)
+        self.return_to: list[NDArray[np.int64]] = []  # by depth: pc to go on at, one a lane
+        self.frames: dict[tuple[str, int], Frame] = {}
+        self.exclusive = True
+
+    # -- scheduling -------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Runs until every thread has exited.
+
+        Raises `KernelFault` for a deadlock, `BudgetExceeded` and `Cancelled`.
+        """
+        with np.errstate(all="ignore"):
+            while self.groups:
+                self._run(self._pick())
+            if any(mask.any() for mask in self.waiting.values()):
+                self._deadlock()
+
+    def _pick(self) -> Group:
+        group = max(self.groups, key=lambda g: (g.depth, -g.pc))
+        for other in [g for g in self.groups if g is not group]:
+            if other.pc == group.pc and other.depth == group.depth:
+                self.groups.remove(other)
+                self.groups.remove(group)
+                assert group.mask is not None and other.mask is not None
+                group = self._enter(Group(group.pc, group.depth, group.mask | other.mask))
+        return group
+
+    def _enter(self, group: Group) -> Group:
+        self.groups.append(group)
+        return group
+
+    def _boundary(self, group: Group) -> int:
+        """The lowest pc ahead at which another group of the same depth stands."""
+        ahead = [g.pc for g in self.groups if g.depth == group.depth and g.pc > group.pc]
+        return min(ahead, default=1 << 60)
+
+    def _run(self, group: Group) -> None:
+        """Runs a group until it ends, splits, waits, or meets another."""
+        self.groups.remove(group)
+        boundary = self._boundary(group)
+        self.exclusive = not any(g.depth >= group.depth for g in self.groups) and not self.waiting
+        frame = self.frame(group)
+        code = frame.code
+        first, ops, ends = code.first_pc, code.ops, code.run_ends
+        start_pc, start_tick = group.pc, self.tick
+        pc = group.pc
+        while True:
+            if self.tick >= self._next_check:
+                self._check()
+            op = ops[pc - first]
+            if op.kind is Kind.COMPUTE:
+                end = max(min(ends[pc - first] + first, boundary), pc + 1)
+                self._compute(frame, group, ops[pc - first : end - first])
+                pc = end
+            elif op.kind is Kind.MEMORY:
+                self._memory(frame, group, op)
+                self.tick += 1
+                pc += 1
+            elif op.kind is Kind.BRANCH:
+                self.tick += 1
+                target = self._branch(frame, group, op, pc)
+                if target != pc + 1:
+                    self._segment(start_tick, start_pc, pc + 1, group)
+                    if target < 0:
+                        return  # split
+                    start_pc, start_tick, boundary = target, self.tick, 0
+                    group.pc = target
+                    boundary = self._boundary(group)
+                    if any(g.pc == target and g.depth == group.depth for g in self.groups):
+                        self._enter(group)
+                        return
+                pc = target
+            else:
+                self.tick += 1
+                if not self._other(frame, group, op, pc):
+                    self._segment(start_tick, start_pc, pc + 1, group)
+                    return
+                pc += 1
+            if pc >= boundary:
+                self._segment(start_tick, start_pc, pc, group)
+                group.pc = pc
+                self._enter(group)
+                return
+
+    def _segment(self, tick: int, first: int, end: int, group: Group) -> None:
+        if self.record is not None:
+            self.record.segment(tick, first, end, group.mask, group.depth)
+
+    def _check(self) -> None:
+        self._next_check = self.tick + _CHECK_EVERY
+        if self.tick > self.limits.instructions:
+            raise BudgetExceeded(
+                f"The kernel had not ended after {self.limits.instructions:,} instructions of its "
+                "threads; if it does end, raise the instruction budget (--budget)."
+            )
+        if self.cancelled is not None and self.cancelled():
+            raise Cancelled("Stopped.")
+
+    # -- state ------------------------------------------------------------------------------
+
+    def frame(self, group: Group) -> Frame:
+        """The activation that the group executes in."""
+        code = self.image.code_at(group.pc)
+        key = (code.function.name, group.depth)
+        frame = self.frames.get(key)
+        if frame is None:
+            base = sum(
+                f.code.local_bytes for (_, depth), f in self.frames.items() if depth < group.depth
+            )
+            self.unit.need_local(base + code.local_bytes)
+            frame = self.frames[key] = Frame(code, self, group.depth, base)
+        return frame
+
+    def special(self, name: str) -> NDArray[Any]:
+        """The value of a special register, one a lane or one for all."""
+        if name in ("%clock64", "%globaltimer"):
+            return np.array([self.tick], np.int64)
+        if name == "%dynamic_smem_size":
+            return np.array([self.image.launch.shared_bytes], np.int32)
+        return self.geometry.special(name)
+
+    def _write(self, frame: Frame, slot: int, value: NDArray[Any], mask: Mask | None) -> None:
+        """Gives the lanes of `mask` a new value; None, or nobody else in the frame: all lanes."""
+        if slot < 0:
+            return
+        if mask is not None:
+            value = np.where(mask, value, frame.registers[slot])
+        frame.registers[slot] = value
+        log = frame.logs[slot]
+        if log is not None:
+            log((self.tick, value))
+
+    def _effective(self, frame: Frame, group: Group, op: Op) -> tuple[Mask | None, bool]:
+        """The mask after the guard predicate, and whether any lane is left."""
+        if op.guard < 0:
+            return group.mask, True
+        predicate = frame.registers[op.guard]
+        if op.guard_negated:
+            predicate = ~predicate
+        if predicate.size == 1:
+            return group.mask, bool(predicate[0])
+        mask = predicate if group.mask is None else predicate & group.mask
+        return mask, bool(mask.any())
+
+    # -- instructions -----------------------------------------------------------------------
+
+    def _compute(self, frame: Frame, group: Group, ops: list[Op]) -> None:
+        """A straight run of arithmetic; the hot loop of the whole program."""
+        registers, logs, tick = frame.registers, frame.logs, self.tick
+        simple = self.exclusive or group.mask is None
+        for op in ops:
+            assert op.compute is not None
+            if simple and op.guard < 0 and len(op.destinations) == 1:
+                slot = op.destinations[0]
+                value = registers[slot] = op.compute(registers)
+                log = logs[slot]
+                if log is not None:
+                    log((tick, value))
+            else:
+                self.tick = tick
+                self._masked_compute(frame, group, op)
+            tick += 1
+        self.tick = tick
+
+    def _masked_compute(self, frame: Frame, group: Group, op: Op) -> None:
+        mask, any_left = self._effective(frame, group, op)
+        if not any_left:
+            return
+        if op.guard < 0 and self.exclusive:
+            mask = None
+        assert op.compute is not None
+        value = op.compute(frame.registers)
+        values = value if isinstance(value, tuple) else (value,)
+        for slot, one in zip(op.destinations, values, strict=True):
+            self._write(frame, slot, one, mask)
+
+    def _memory(self, frame: Frame, group: Group, op: Op) -> None:
+        mask, any_left = self._effective(frame, group, op)
+        if not any_left:
+            return
+        values = self.unit.execute(op, frame.registers, mask, self.tick)
+        keep = None if op.guard < 0 and self.exclusive else mask
+        for slot, write, value in zip(op.destinations, op.payload.writers, values, strict=False):
+            self._write(frame, slot, write(value), keep)
+
+    def _branch(self, frame: Frame, group: Group, op: Op, pc: int) -> int:
+        """The pc the whole group goes to, or -1 if it split in two."""
+        if op.guard < 0:
+            return op.target
+        predicate = frame.registers[op.guard]
+        if op.guard_negated:
+            predicate = ~predicate
+        if predicate.size == 1:
+            return op.target if predicate[0] else pc + 1
+        taken = predicate if group.mask is None else predicate & group.mask
+        count = np.count_nonzero(taken)
+        if count == 0:
+            return pc + 1
+        if count == (self.count if group.mask is None else len(group.lanes(self.count))):
+            return op.target
+        rest = ~predicate if group.mask is None else ~predicate & group.mask
+        self._place(op.target, group.depth, taken)
+        self._place(pc + 1, group.depth, rest)
+        return -1
+
+    def _place(self, pc: int, depth: int, mask: Mask) -> None:
+        """Puts lanes at a pc. Lanes about to return from the kernel do so at once: nothing can
+        come between, and nobody has to wait for them."""
+        code = self.image.code_at(pc)
+        op = code.ops[pc - code.first_pc]
+        group = Group(pc, depth, mask)
+        if depth == 0 and op.kind is Kind.RETURN and op.guard < 0:
+            self.tick += 1
+            self._exit(group)
+            self._segment(self.tick - 1, pc, pc + 1, group)
+        else:
+            self._enter(group)
+
+    def _other(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        """Everything but arithmetic, memory and branches; False if the group ends here."""
+        if op.kind is Kind.PARAMETER:
+            self._parameter(frame, group, op)
+            return True
+        if op.kind is Kind.NOTHING:
+            return True
+        mask, any_left = self._effective(frame, group, op)
+        if not any_left:
+            return True
+        if op.guard >= 0 and mask is not None and op.kind is not Kind.CROSS_LANE:
+            return self._split_guarded(group, op, pc, mask)
+        if op.kind is Kind.CROSS_LANE:
+            self._cross_lane(frame, op, mask)
+            return True
+        if op.kind is Kind.BARRIER:
+            return self._barrier(group, op, pc)
+        if op.kind is Kind.CALL:
+            return self._call(frame, group, op, pc)
+        if op.kind is Kind.RETURN:
+            if group.depth == 0 or op.payload:
+                self._exit(group)
+            else:
+                self._return(frame, group)
+            return False
+        raise KernelFault(f"The kernel executed `{op.instruction.text}`, which stops it.")
+
+    def _split_guarded(self, group: Group, op: Op, pc: int, mask: Mask) -> bool:
+        """A guarded call, return or barrier: the lanes whose guard holds go on their own."""
+        rest = ~mask if group.mask is None else group.mask & ~mask
+        if not rest.any():
+            op_unguarded = self._unguarded(op)
+            return self._other(self.frame(group), group, op_unguarded, pc)
+        self._place(pc + 1, group.depth, rest)
+        inner = Group(pc, group.depth, mask)
+        self.exclusive = False
+        if self._other(self.frame(inner), inner, self._unguarded(op), pc):
+            self._place(pc + 1, group.depth, mask)
+        return False
+
+    @staticmethod
+    def _unguarded(op: Op) -> Op:
+        return Op(op.kind, op.instruction, destinations=op.destinations, payload=op.payload)
+
+    def _cross_lane(self, frame: Frame, op: Op, mask: Mask | None) -> None:
+        function, sources, writers = op.payload
+        active = np.ones(self.count, bool) if mask is None else mask
+        rows = [warp_rows(active, self.geometry, False)]
+        for read in sources:
+            value = read(frame.registers)
+            if value.size == 1:
+                value = np.repeat(value, self.count)
+            rows.append(warp_rows(value, self.geometry, 0))
+        result = function(*rows)
+        results = result if isinstance(result, tuple) else (result,)
+        keep = None if op.guard < 0 and self.exclusive else mask
+        for slot, write, value in zip(op.destinations, writers, results, strict=True):
+            self._write(frame, slot, write(lanes_of_rows(value, self.geometry)), keep)
+
+    # -- barriers and ends ------------------------------------------------------------------
+
+    def _barrier(self, group: Group, op: Op, pc: int) -> bool:
+        """Arrives; True if the whole group may go on at once."""
+        number = op.payload
+        mask = np.ones(self.count, bool) if group.mask is None else group.mask
+        waiting = self.waiting.pop(number, None)
+        arrived = mask if waiting is None else mask | waiting
+        self.resume_at[mask] = pc + 1
+        self.resume_depth[mask] = group.depth
+        complete = self._complete(arrived)
+        self._notify_barrier(pc, group.mask, complete)
+        if waiting is None and len(complete) == len(self.geometry.blocks):
+            return True
+        self._release(number, arrived, complete)
+        return False
+
+    def _complete(self, arrived: Mask) -> NDArray[np.intp]:
+        """The blocks all of whose living threads have arrived (and at least one has)."""
+        shape = (len(self.geometry.blocks), self.geometry.threads)
+        here = arrived.reshape(shape)
+        return np.flatnonzero((here | ~self.alive.reshape(shape)).all(1) & here.any(1))
+
+    def _release(self, number: int, arrived: Mask, complete: NDArray[np.intp]) -> None:
+        free = np.zeros((len(self.geometry.blocks), self.geometry.threads), bool)
+        free[complete] = True
+        go = free.reshape(-1) & arrived
+        stay = arrived & ~go
+        if stay.any():
+            self.waiting[number] = stay
+        for pc in np.unique(self.resume_at[go]):
+            for depth in np.unique(self.resume_depth[go]):
+                mask = go & (self.resume_at == pc) & (self.resume_depth == depth)
+                if mask.any():
+                    self._place(int(pc), int(depth), mask)
+
+    def _notify_barrier(self, pc: int, mask: Mask | None, complete: NDArray[np.intp]) -> None:
+        event = BarrierEvent(self.tick - 1, pc, mask, complete)
+        for observer in self.observers:
+            observer.on_barrier(event)
+        if self.record is not None:
+            self.record.barrier(event)
+
+    def _exit(self, group: Group) -> None:
+        """Threads end; those that wait for them at a barrier may go on."""
+        if group.mask is None:
+            self.alive[:] = False
+        else:
+            self.alive &= ~group.mask
+        for number in list(self.waiting):
+            arrived = self.waiting[number]
+            complete = self._complete(arrived)
+            if len(complete):
+                del self.waiting[number]
+                self._release(number, arrived, complete)
+
+    def _deadlock(self) -> None:
+        for mask in self.waiting.values():
+            lane = int(np.flatnonzero(mask)[0])
+            block = self.geometry.blocks[lane // self.geometry.threads]
+            line = self.image.source_line(int(self.resume_at[lane]) - 1)
+            raise KernelFault(
+                f"Block {block}: {int(mask.sum())} threads wait at the barrier of line {line} for "
+                "threads that never reach it; every thread of a block must execute the barrier."
+            )
+
+    # -- functions --------------------------------------------------------------------------
+
+    def _parameter(self, frame: Frame, group: Group, op: Op) -> None:
+        access: ParameterAccess = op.payload
+        name, offset = access.key
+        mask, any_left = self._effective(frame, group, op)
+        if not any_left:
+            return
+        keep = None if op.guard < 0 and self.exclusive else mask
+        for i, slot in enumerate(op.destinations):
+            value = self._read_parameter(frame, op, (name, offset + i * access.types.nbytes))
+            self._write(frame, slot, access.writers[i](value), keep)
+        for i, read in enumerate(access.values):
+            key = (name, offset + i * access.types.nbytes)
+            value = read(frame.registers)
+            old = frame.parameters.get(key)
+            if keep is not None and old is not None:
+                value = np.where(keep, value, old.view(value.dtype))
+            frame.parameters[key] = value
+
+    def _read_parameter(self, frame: Frame, op: Op, key: tuple[str, int]) -> NDArray[Any]:
+        kind = op.payload.types
+        found = frame.parameters.get(key)
+        if found is not None and found.dtype.itemsize == kind.nbytes:
+            return found.view(kind.dtype)
+        raw = self.image.parameters.get(key[0]) if frame.code is self.image.entry else None
+        if raw is None:
+            raise unsupported(op.instruction, "reads a parameter in pieces, which is not supported")
+        return np.frombuffer(raw, kind.dtype, 1, key[1]).copy()
+
+    def _call(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        call: Call = op.payload
+        function = self.image.module.functions[call.function]
+        if function.first_pc == function.end_pc:
+            return self._host_call(frame, group, op)
+        depth = group.depth + 1
+        inner = Group(function.first_pc, depth, group.mask)
+        callee = self.frame(inner)
+        alone = self.exclusive
+        for formal, actual in zip(function.parameters, call.arguments, strict=True):
+            self._copy_parameter(frame, actual, callee, formal.name, None if alone else group.mask)
+        if len(self.return_to) < depth:
+            self.return_to.append(np.zeros(self.count, np.int64))
+        self.return_to[depth - 1][group.lanes(self.count)] = pc + 1
+        self._enter(inner)
+        return False
+
+    def _host_call(self, frame: Frame, group: Group, op: Op) -> bool:
+        if op.payload.function != "__assertfail":
+            raise unsupported(op.instruction, f"calls {op.payload.function}, which is not there")
+        address = frame.parameters[(op.payload.arguments[0], 0)]
+        text = self.image.string_at(int(address[-1]))
+        lanes = group.lanes(self.count)
+        event = FaultEvent(
+            self.tick - 1, op.instruction.pc, "assert", lanes, np.zeros(0, np.int64), 0, None, text
+        )
+        for observer in self.observers:
+            observer.on_fault(event)
+        return True
+
+    @staticmethod
+    def _copy_parameter(
+        source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
+    ) -> None:
+        for (name, offset), value in list(source.parameters.items()):
+            if name == source_name:
+                old = to.parameters.get((to_name, offset))
+                if mask is not None and old is not None:
+                    value = np.where(mask, value, old.view(value.dtype))
+                to.parameters[(to_name, offset)] = value
+
+    def _return(self, frame: Frame, group: Group) -> None:
+        """Goes on after the call, each lane where it came from."""
+        function = frame.code.function
+        targets = self.return_to[group.depth - 1]
+        lanes = group.lanes(self.count)
+        alone = not self.groups and not self.waiting
+        for pc in np.unique(targets[lanes]):
+            here = targets == pc
+            mask = here if group.mask is None else here & group.mask
+            whole = group.mask if bool(mask.sum() == len(lanes)) else mask
+            caller_group = Group(int(pc), group.depth - 1, whole)
+            caller = self.frame(caller_group)
+            call: Call = caller.code.ops[int(pc) - 1 - caller.code.first_pc].payload
+            for formal, actual in zip(function.returns, call.results, strict=True):
+                keep = None if alone and whole is group.mask else mask
+                self._copy_parameter(frame, formal.name, caller, actual, keep)
+            self._enter(caller_group)

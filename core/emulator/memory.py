@@ -1,0 +1,132 @@
+"""Address spaces: global buffers, shared and local memory, and how an address finds its bytes.
+
+Every space is a window of the 64-bit generic address space (PTX ISA, "Generic Addressing"); the
+windows below are ours, only alignment matters to what is counted. Global buffers start at multiples
+of 256 bytes, as cudaMalloc's do, and lie far apart, so that an index that runs off a buffer hits
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHARED_WINDOW = 1 << 40
+LOCAL_WINDOW = 1 << 41
+PARAMETER_WINDOW = 1 << 42
+GLOBAL_WINDOW = 1 << 46
+_GUARD = 1 << 20  # least distance between two buffers, in bytes
+_GRAIN = 16  # sizes are padded to the widest access, so that every typed view fits
+
+
+class Region:
+    """A stretch of the address space with bytes behind it.
+
+    `data` is uint8; `lane_offset` (int64, one a lane) is added where each lane or block has a copy
+    of its own behind the same addresses (shared and local memory), and None elsewhere.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        space: str,
+        base: int,
+        nbytes: int,
+        data: NDArray[np.uint8],
+        lane_offset: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.name, self.space, self.base, self.nbytes = name, space, base, nbytes
+        self.data, self.lane_offset = data, lane_offset
+        self._views: dict[np.dtype[Any], NDArray[Any]] = {}
+
+    @property
+    def end(self) -> int:
+        """First address after the region."""
+        return self.base + self.nbytes
+
+    def view(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The bytes as an array of `dtype`."""
+        found = self._views.get(dtype)
+        if found is None:
+            found = self._views[dtype] = self.data.view(dtype)
+        return found
+
+
+def padded(nbytes: int) -> int:
+    """`nbytes` rounded up so that a view of any type fits."""
+    return -(-nbytes // _GRAIN) * _GRAIN
+
+
+def zeros(nbytes: int) -> NDArray[np.uint8]:
+    """Zeroed storage of at least `nbytes`."""
+    return np.zeros(max(padded(nbytes), _GRAIN), np.uint8)
+
+
+class GlobalMemory:
+    """The buffers of a launch, laid out at fixed addresses."""
+
+    def __init__(self, window: int = GLOBAL_WINDOW) -> None:
+        self._next = window
+        self.regions: list[Region] = []
+
+    def allocate(self, name: str, content: NDArray[Any], space: str = "global") -> Region:
+        """A buffer with a copy of `content`, at the next multiple of 256 after a guard gap."""
+        raw = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
+        data = zeros(raw.size)
+        data[: raw.size] = raw
+        region = Region(name, space, self._next, raw.size, data)
+        self._next += -(-(raw.size + _GUARD) // _GUARD) * _GUARD
+        self.regions.append(region)
+        return region
+
+
+@dataclass(frozen=True)
+class Part:
+    """The lanes of one access that fall into one region.
+
+    `lanes` None means all of them. `index` holds byte positions in the region's data, one a lane of
+    `lanes` (or a single one when every lane has the same address).
+    """
+
+    region: Region
+    lanes: NDArray[np.intp] | None
+    index: NDArray[np.int64]
+
+
+class AddressMap:
+    """Finds the region of each address."""
+
+    def __init__(self, regions: Iterable[Region]) -> None:
+        self.regions = sorted(regions, key=lambda r: r.base)
+        self._bases = np.array([r.base for r in self.regions], np.int64)
+
+    def single(self, address: NDArray[np.int64], width: int, guess: Region | None) -> Region | None:
+        """The region that holds all the accesses of `width` bytes, or None if no one does."""
+        low, high = int(address.min()), int(address.max()) + width
+        if guess is not None and guess.base <= low and high <= guess.end:
+            return guess
+        position = int(np.searchsorted(self._bases, low, "right")) - 1
+        if position < 0:
+            return None
+        region = self.regions[position]
+        return region if high <= region.end else None
+
+    def owners(self, address: NDArray[np.int64], width: int) -> NDArray[np.intp]:
+        """Index into `regions` of each address, -1 where the access is out of bounds."""
+        owner = np.searchsorted(self._bases, address, "right") - 1
+        ends = np.array([r.end for r in self.regions], np.int64)
+        inside = (owner >= 0) & (address + width <= ends[np.maximum(owner, 0)])
+        return np.where(inside, owner, -1)
+
+    def nearest(self, address: int) -> Region | None:
+        """The region an out-of-bounds address probably meant: the closest one."""
+
+        def distance(region: Region) -> int:
+            return max(region.base - address, address - region.end + 1, 0)
+
+        near = min(self.regions, key=distance, default=None)
+        return near if near is not None and distance(near) < (1 << 36) else None

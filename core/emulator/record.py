@@ -1,0 +1,86 @@
+"""What the machine writes down about the blocks that run together; `core.trace` reads it.
+
+Arrays are kept by reference: the machine never writes into one, so recording a value costs nothing
+but the memory it already has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Mask
+from core.emulator.groups import Geometry
+from core.emulator.program import FunctionCode
+
+Log = list[tuple[int, NDArray[Any]]]
+
+
+@dataclass
+class ChunkRecord:
+    """The record of one machine, in order of time (`tick`: instructions issued so far).
+
+    Segments are straight stretches of code that a group ran through: `ticks[i]` is when, `firsts`
+    and `ends` which instructions, `masks` who (None: every lane), `depths` how many calls deep.
+    `values` holds, for each function, depth and register, every value it was given.
+    """
+
+    geometry: Geometry
+    ticks: list[int] = field(default_factory=list)
+    firsts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    masks: list[Mask | None] = field(default_factory=list)
+    depths: list[int] = field(default_factory=list)
+    accesses: list[AccessEvent] = field(default_factory=list)
+    barriers: list[BarrierEvent] = field(default_factory=list)
+    values: dict[tuple[str, int], dict[int, Log]] = field(default_factory=dict)
+
+    def segment(self, tick: int, first: int, end: int, mask: Mask | None, depth: int) -> None:
+        """Notes a straight stretch of code."""
+        if end > first:
+            self.ticks.append(tick)
+            self.firsts.append(first)
+            self.ends.append(end)
+            self.masks.append(mask)
+            self.depths.append(depth)
+
+    def barrier(self, event: BarrierEvent) -> None:
+        """Notes an arrival at a barrier."""
+        self.barriers.append(event)
+
+    def logs(
+        self, code: FunctionCode, depth: int
+    ) -> list[Callable[[tuple[int, NDArray[Any]]], None] | None]:
+        """For each slot of the function, where its new values are noted, or None."""
+        logs = self.values.setdefault((code.function.name, depth), {})
+        found: list[Callable[[tuple[int, NDArray[Any]]], None] | None] = [None] * len(code.dtypes)
+        for slot in code.watched:
+            found[slot] = logs.setdefault(slot, []).append
+        return found
+
+    # -- observer ---------------------------------------------------------------------------
+
+    def on_access(self, event: AccessEvent) -> None:
+        """Notes a memory access."""
+        self.accesses.append(event)
+
+    def on_barrier(self, event: BarrierEvent) -> None:
+        """Barriers come by `barrier`, together with their place in the code."""
+
+    def on_fault(self, event: FaultEvent) -> None:
+        """Faults are findings; `core.emulator.findings` collects them."""
+
+    def nbytes(self) -> int:
+        """Roughly the memory that the record holds on to."""
+        unique: dict[int, int] = {}
+        for event in self.accesses:
+            for array in (event.address, *event.values):
+                unique[id(array)] = array.nbytes
+        for logs in self.values.values():
+            for log in logs.values():
+                for _, array in log:
+                    unique[id(array)] = array.nbytes
+        return sum(unique.values())

@@ -1,0 +1,157 @@
+"""The parsed form of a PTX module: immutable, and complete enough to print a line back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.errors import TilescopeError
+from core.ptx.types import PtxType
+
+
+@dataclass(frozen=True)
+class Register:
+    """A register, by its name in the function (scoped names carry a suffix, `%tmp#2`)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Special:
+    """A read-only special register such as `%tid.x` (PTX ISA, "Special Registers")."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Immediate:
+    """A constant. Floats written as bits (`0f3F800000`) keep them in `value`, see `float_bits`."""
+
+    value: int | float
+    float_bits: int = 0  # 32 or 64 when `value` is the bit pattern of a float, else 0
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A variable, function or label used by name, with a byte offset."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Address:
+    """`[base + offset]`; `base` is None for an absolute address."""
+
+    base: Register | Symbol | None
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Vector:
+    """`{a, b, …}`: the operand of a vector load or store, or of a packing move."""
+
+    elements: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`p|q`: two destinations (setp, shfl, match)."""
+
+    first: Operand
+    second: Operand
+
+
+@dataclass(frozen=True)
+class Negated:
+    """`!p`: a predicate operand taken the other way round."""
+
+    operand: Operand
+
+
+@dataclass(frozen=True)
+class Group:
+    """A parenthesised list: the results or arguments of a call."""
+
+    elements: tuple[Operand, ...]
+
+
+Operand = Register | Special | Immediate | Symbol | Address | Vector | Pair | Negated | Group
+
+
+@dataclass(frozen=True)
+class SourcePosition:
+    """A line of the CUDA source, from `.loc` (file is the number of a `.file`; line 0: none)."""
+
+    file: int
+    line: int
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One PTX instruction. `pc` counts instructions through the whole module."""
+
+    pc: int
+    opcode: str  # "add", "ld", "setp", …
+    modifiers: tuple[str, ...]  # what follows it, split at the dots: ("global", "f32")
+    operands: tuple[Operand, ...]
+    guard: Register | None
+    guard_negated: bool
+    ptx_line: int
+    text: str
+    position: SourcePosition
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a state space: module scope, `.shared`, `.local`, or a parameter."""
+
+    name: str
+    space: str  # "global", "const", "shared", "local", "param"
+    type: PtxType
+    nbytes: int  # 0 for an unsized `extern .shared` array
+    align: int
+    initial: bytes | None = None
+    extern: bool = False
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel (`.entry`) or device function (`.func`).
+
+    Its instructions are those of the module from `first_pc` up to `end_pc`. A function that is
+    only declared has `first_pc == end_pc`.
+    """
+
+    name: str
+    is_entry: bool
+    parameters: tuple[Variable, ...]
+    returns: tuple[Variable, ...]
+    registers: Mapping[str, PtxType]
+    variables: tuple[Variable, ...]  # shared, local and param variables declared in the body
+    first_pc: int
+    end_pc: int
+
+
+@dataclass(frozen=True)
+class Module:
+    """A PTX module."""
+
+    version: str
+    target: str
+    functions: Mapping[str, Function]
+    variables: Mapping[str, Variable]
+    instructions: tuple[Instruction, ...]
+    labels: Mapping[str, int]  # pc of the instruction that follows the label
+    branch_targets: Mapping[str, tuple[str, ...]]  # the labels of a brx.idx table
+    files: Mapping[int, str]
+    text: str
+
+    def entry(self, name: str) -> Function:
+        """The kernel of that name; `TilescopeError` lists the kernels there are."""
+        function = self.functions.get(name)
+        if function is None or not function.is_entry:
+            there = ", ".join(f.name for f in self.functions.values() if f.is_entry) or "none"
+            raise TilescopeError(f"There is no kernel {name!r} in this module; it has: {there}.")
+        return function

@@ -1,0 +1,322 @@
+"""PTX tokens to a `Module`: directives, declarations and labels; statements are in `operands`."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from core.errors import PtxSyntaxError, UnsupportedPtx
+from core.ptx.ast import Function, Instruction, Module, SourcePosition, Variable
+from core.ptx.cursor import Cursor
+from core.ptx.lexer import tokens, without_sections
+from core.ptx.operands import Scope, parse_operand
+from core.ptx.types import TYPES, PtxType
+
+_LINKAGE = {".visible", ".extern", ".weak", ".common"}
+_SPACES = {".global": "global", ".const": "const", ".shared": "shared", ".local": "local"}
+# Performance directives that change nothing we model (PTX ISA, "Performance-Tuning Directives").
+_IGNORED_IN_FUNCTION = {
+    ".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg", ".noreturn", ".pragma",
+    ".explicitcluster", ".maxclusterrank", ".reqnctapercluster", ".abi_preserve", ".unique",
+    ".abi_preserve_control", ".blocksareclusters",
+}  # fmt: skip
+
+
+def parse(text: str) -> Module:
+    """Parses PTX `text`.
+
+    Raises `PtxSyntaxError` for text that is not PTX and `UnsupportedPtx` for a directive that this
+    program does not know, both with the line.
+    """
+    return _Parser(text).module()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.code = without_sections(text)
+        self.cursor = Cursor(list(tokens(self.code)))
+        self.version = self.target = ""
+        self.functions: dict[str, Function] = {}
+        self.variables: dict[str, Variable] = {}
+        self.instructions: list[Instruction] = []
+        self.labels: dict[str, int] = {}
+        self.branch_targets: dict[str, tuple[str, ...]] = {}
+        self.files: dict[int, str] = {}
+        self.position = SourcePosition(0, 0)
+
+    # -- module scope -----------------------------------------------------------------------
+
+    def module(self) -> Module:
+        while not self.cursor.at_end():
+            self._directive()
+        return Module(
+            self.version,
+            self.target,
+            MappingProxyType(self.functions),
+            MappingProxyType(self.variables),
+            tuple(self.instructions),
+            MappingProxyType(self.labels),
+            MappingProxyType(self.branch_targets),
+            MappingProxyType(self.files),
+            self.text,
+        )
+
+    def _directive(self) -> None:
+        cursor = self.cursor
+        token = cursor.peek()
+        word = token.text
+        if word == ".version":
+            cursor.take()
+            self.version = cursor.take().text
+        elif word == ".target":
+            cursor.take()
+            self.target = cursor.rest_of_line(token.line)
+        elif word in (".address_size", ".pragma"):
+            cursor.rest_of_line(token.line)
+        elif word == ".file":
+            self._file()
+        elif word == ".section":
+            raise PtxSyntaxError(token.line, "a .section without its { … }.")
+        elif word == ".loc":
+            self._loc()
+        elif word == ".alias":
+            raise UnsupportedPtx(token.line, cursor.rest_of_line(token.line))
+        else:
+            self._declaration()
+
+    def _file(self) -> None:
+        line = self.cursor.take().line
+        number = int(self.cursor.take("number").text)
+        name = self.cursor.take("string").text
+        self.cursor.rest_of_line(line)
+        self.files[number] = name[1:-1].replace("\\\\", "\\")
+
+    def _loc(self) -> None:
+        line = self.cursor.take().line
+        numbers = [int(self.cursor.take("number").text) for _ in range(2)]
+        column = self.cursor.take("number").text if self.cursor.peek().kind == "number" else "0"
+        self.cursor.rest_of_line(line)  # function_name, inlined_at …
+        self.position = SourcePosition(numbers[0], numbers[1], int(column))
+
+    def _declaration(self) -> None:
+        cursor = self.cursor
+        linkage = set()
+        while cursor.peek().text in _LINKAGE:
+            linkage.add(cursor.take().text)
+        token = cursor.peek()
+        if token.text in (".entry", ".func"):
+            self._function(extern=".extern" in linkage)
+        elif token.text in _SPACES:
+            for variable in self._variables(extern=".extern" in linkage):
+                self.variables[variable.name] = variable
+        else:
+            raise PtxSyntaxError(token.line, f"expected a directive, found {token.text!r}.")
+
+    # -- variables --------------------------------------------------------------------------
+
+    def _variables(self, *, extern: bool) -> list[Variable]:
+        """`.space .align N .type name[dims] = {…}, …;`"""
+        cursor = self.cursor
+        space = _SPACES[cursor.take().text]
+        align, kind, vector = self._alignment_and_type()
+        found = []
+        while True:
+            found.append(self._variable(space, align, kind, vector, extern))
+            if cursor.take().text == ";":
+                return found
+
+    def _alignment_and_type(self) -> tuple[int, PtxType, int]:
+        cursor = self.cursor
+        align, vector = 0, 1
+        while True:
+            token = cursor.take("word")
+            if token.text == ".align":
+                align = int(cursor.take("number").text)
+            elif token.text in (".v2", ".v4"):
+                vector = int(token.text[2:])
+            elif token.text == ".attribute":
+                cursor.skip_parentheses()
+            elif token.text[1:] in TYPES:
+                return align, TYPES[token.text[1:]], vector
+            elif token.text not in (".ptr", ".global", ".const", ".shared", ".local"):
+                raise UnsupportedPtx(token.line, token.text)
+
+    def _variable(
+        self, space: str, align: int, kind: PtxType, vector: int, extern: bool
+    ) -> Variable:
+        cursor = self.cursor
+        name = cursor.take("word").text
+        count, unsized = vector, False
+        while cursor.accept("["):
+            if cursor.accept("]"):
+                unsized = True
+                continue
+            count *= int(cursor.take("number").text, 0)
+            cursor.expect("]")
+        initial = self._initialiser(kind, count) if cursor.accept("=") else None
+        nbytes = 0 if unsized and initial is None else count * kind.nbytes
+        if initial is not None and unsized:
+            nbytes = len(initial)
+        return Variable(name, space, kind, nbytes, align or kind.nbytes, initial, extern)
+
+    def _initialiser(self, kind: PtxType, count: int) -> bytes:
+        cursor = self.cursor
+        line = cursor.peek().line
+        data = bytearray()
+        depth = 0
+        while True:
+            token = cursor.peek()
+            if token.text == "{":
+                depth += 1
+            elif token.text == "}":
+                depth -= 1
+            elif token.kind == "number" or token.text == "-":
+                value = cursor.integer_or_bits()
+                data += (value & (2**kind.bits - 1)).to_bytes(kind.nbytes, "little")
+                if depth:
+                    continue
+                break
+            elif token.text != ",":
+                raise UnsupportedPtx(line, f"= {token.text}", "is an initialiser we cannot read")
+            cursor.take()
+            if not depth:
+                break
+        size = max(count * kind.nbytes, len(data))
+        return bytes(data.ljust(size, b"\0"))
+
+    # -- functions --------------------------------------------------------------------------
+
+    def _function(self, *, extern: bool) -> None:
+        cursor = self.cursor
+        is_entry = cursor.take().text == ".entry"
+        returns = self._parameters() if not is_entry and cursor.peek().text == "(" else ()
+        name = cursor.take("word").text
+        parameters = self._parameters() if cursor.peek().text == "(" else ()
+        while cursor.peek().text in _IGNORED_IN_FUNCTION:
+            line = cursor.take().line
+            while cursor.peek().text not in ("{", ";") and cursor.peek().line == line:
+                cursor.take()
+        first = len(self.instructions)
+        scope = Scope()
+        variables: list[Variable] = []
+        if not cursor.accept(";"):
+            cursor.expect("{")
+            self._body(scope, variables)
+        elif name in self.functions:
+            return  # a declaration after the definition adds nothing
+        self.functions[name] = Function(
+            name, is_entry, parameters, returns, MappingProxyType(scope.registers),
+            tuple(variables), first, len(self.instructions),
+        )  # fmt: skip
+
+    def _parameters(self) -> tuple[Variable, ...]:
+        cursor = self.cursor
+        cursor.expect("(")
+        found: list[Variable] = []
+        while not cursor.accept(")"):
+            token = cursor.take("word")
+            if token.text not in (".param", ".reg"):
+                raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
+            align, kind, vector = self._alignment_and_type()
+            found.append(self._variable("param", align, kind, vector, extern=False))
+            cursor.accept(",")
+        return tuple(found)
+
+    def _body(self, scope: Scope, variables: list[Variable]) -> None:
+        """Statements up to the closing brace; braces inside open scopes of their own."""
+        cursor = self.cursor
+        depth = 1
+        while depth:
+            token = cursor.peek()
+            if token.kind == "end":
+                raise PtxSyntaxError(token.line, "the function's closing } is missing.")
+            if token.text == "{":
+                cursor.take()
+                scope.push()
+                depth += 1
+            elif token.text == "}":
+                cursor.take()
+                scope.pop()
+                depth -= 1
+            elif token.text.startswith("."):
+                self._directive_in_body(scope, variables)
+            elif cursor.peek(1).text == ":":
+                self._label()
+            elif token.text == ";":
+                cursor.take()
+            else:
+                self.instructions.append(self._instruction(scope))
+
+    def _label(self) -> None:
+        """`name:`, or a list that bears one: `name: .branchtargets a, b;`"""
+        cursor = self.cursor
+        name = cursor.take().text
+        cursor.expect(":")
+        if cursor.peek().text == ".branchtargets":
+            cursor.take()
+            targets = [cursor.take("word").text]
+            while cursor.accept(","):
+                targets.append(cursor.take("word").text)
+            cursor.expect(";")
+            self.branch_targets[name] = tuple(targets)
+        elif cursor.peek().text in (".callprototype", ".calltargets"):
+            while not cursor.accept(";"):
+                cursor.take()
+        else:
+            self.labels[name] = len(self.instructions)
+
+    def _directive_in_body(self, scope: Scope, variables: list[Variable]) -> None:
+        cursor = self.cursor
+        token = cursor.peek()
+        if token.text == ".loc":
+            self._loc()
+        elif token.text == ".reg":
+            self._registers(scope)
+        elif token.text == ".param":
+            cursor.take()
+            align, kind, vector = self._alignment_and_type()
+            variable = self._variable("param", align, kind, vector, extern=False)
+            cursor.expect(";")
+            variables.append(scope.declare_variable(variable))
+        elif token.text in _SPACES:
+            variables.extend(scope.declare_variable(v) for v in self._variables(extern=False))
+        elif token.text == ".pragma":
+            cursor.rest_of_line(token.line)
+        else:
+            raise UnsupportedPtx(token.line, cursor.rest_of_line(token.line))
+
+    def _registers(self, scope: Scope) -> None:
+        """`.reg .f32 %f<13>, %x;`"""
+        cursor = self.cursor
+        cursor.take()
+        _, kind, _ = self._alignment_and_type()
+        while True:
+            name = cursor.take("word").text
+            if cursor.accept("<"):
+                for i in range(int(cursor.take("number").text)):
+                    scope.declare_register(f"{name}{i}", kind)
+                cursor.expect(">")
+            else:
+                scope.declare_register(name, kind)
+            if cursor.take().text == ";":
+                return
+
+    def _instruction(self, scope: Scope) -> Instruction:
+        cursor = self.cursor
+        start = cursor.peek()
+        guard, negated = None, False
+        if cursor.accept("@"):
+            negated = cursor.accept("!")
+            guard = scope.register(cursor.take("word"))
+        word = cursor.take("word")
+        opcode, *modifiers = word.text.split(".")
+        operands = []
+        while not cursor.accept(";"):
+            operands.append(parse_operand(cursor, scope))
+            if cursor.peek().text != ";":
+                cursor.accept(",")  # a call's result list has no comma in some writers' PTX
+        end = cursor.previous().start + 1
+        return Instruction(
+            len(self.instructions), opcode, tuple(modifiers), tuple(operands), guard, negated,
+            start.line, " ".join(self.code[start.start : end].split()), self.position,
+        )  # fmt: skip

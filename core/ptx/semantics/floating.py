@@ -1,0 +1,172 @@
+"""Floating-point arithmetic (PTX ISA, "Floating-Point Instructions").
+
+float32 and float64 `.rn` results are exact: NumPy rounds each operation once, and `fma` is
+computed with an error-free product and sum. The approximate functions give the correctly rounded
+value, which lies within every error bound the PTX ISA documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from core.ptx.ast import Instruction
+from core.ptx.semantics.operation import Array, Operation, opcode, refuse, same_type, type_of
+from core.ptx.types import PRED, PtxType
+
+_NAN = {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FF8000000000000}
+
+
+def flush(x: Array) -> Array:
+    """Subnormals become zeros of the same sign (`.ftz`)."""
+    tiny = np.finfo(x.dtype).tiny  # type: ignore[type-var]
+    return np.where(np.abs(x) < tiny, np.copysign(x.dtype.type(0), x), x)
+
+
+def canonical(x: Array) -> Array:
+    """Every NaN becomes the one that the hardware writes (PTX ISA: 0x7fffffff for f32)."""
+    bad = np.isnan(x)
+    if not bad.any():
+        return x
+    pattern = np.array(_NAN[x.dtype.itemsize], dtype=f"u{x.dtype.itemsize}").view(x.dtype)
+    return np.where(bad, pattern, x)
+
+
+def modified(instruction: Instruction, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with the instruction's `.ftz` and `.sat` applied."""
+    result = function
+    if "sat" in instruction.modifiers:
+        inner = result
+
+        def result(*args: Array) -> Array:  # NaN saturates to +0
+            value = inner(*args)
+            limited = np.where(value > 0, np.minimum(value, 1), 0)
+            return limited.astype(value.dtype)
+
+    if "ftz" in instruction.modifiers:
+        unflushed = result
+        return lambda *args: flush(unflushed(*(flush(a) for a in args)))
+    return result
+
+
+def float_operation(instruction: Instruction, function: Callable[..., Any]) -> Operation:
+    """An operation on the instruction's float type, rounding to nearest even."""
+    refuse(instruction, "rz", "rm", "rp")
+    return same_type(instruction, modified(instruction, function))
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """The rounded sum and its exact error (Knuth)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def to_odd(rounded: Array, error: Array) -> Array:
+    """A float64 sum rounded to odd, given the nearest rounding and its error.
+
+    Rounding to odd first makes a second rounding to fewer bits correct (Boldo and Melquiond, 2008).
+    """
+    bits = rounded.view(np.int64)
+    fix = (error != 0) & ((bits & 1) == 0) & np.isfinite(rounded)
+    away = (error > 0) == (rounded > 0)
+    return np.where(fix, bits + np.where(away, 1, -1), bits).view(np.float64)
+
+
+def fma32(a: Array, b: Array, c: Array) -> Array:
+    """float32 a*b+c with a single rounding: the product is exact in float64."""
+    total, error = two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
+    return to_odd(total, error).astype(np.float32)
+
+
+def _split(a: Array) -> tuple[Array, Array]:
+    big = a * 134217729.0  # 2^27 + 1 (Dekker)
+    high = big - (big - a)
+    return high, a - high
+
+
+def fma64(a: Array, b: Array, c: Array) -> Array:
+    """float64 a*b+c with a single rounding (Boldo and Melquiond), barring overflow in between."""
+    product = a * b
+    (ah, al), (bh, bl) = _split(a), _split(b)
+    low = ((ah * bh - product) + ah * bl + al * bh) + al * bl
+    upper, upper_error = two_sum(c, low)
+    high, high_error = two_sum(upper, product)
+    tail, tail_error = two_sum(high_error, upper_error)
+    exact = high + to_odd(tail, tail_error)
+    return np.where(np.isfinite(exact), exact, product + c)
+
+
+def fused(kind: PtxType) -> Callable[[Array, Array, Array], Array]:
+    """The fused multiply-add of a float type."""
+    if kind.bits == 64:
+        return fma64
+    if kind.bits == 32:
+        return fma32
+    return lambda a, b, c: fma32(
+        a.astype(np.float32), b.astype(np.float32), c.astype(np.float32)
+    ).astype(np.float16)
+
+
+@opcode("fma")
+def fma(instruction: Instruction) -> Operation:
+    """a*b+c, rounded once."""
+    return float_operation(instruction, fused(type_of(instruction)))
+
+
+@opcode("sqrt", "rcp", "rsqrt")
+def root(instruction: Instruction) -> Operation:
+    """Square root, reciprocal, and reciprocal square root."""
+    functions: dict[str, Callable[[Array], Array]] = {
+        "sqrt": np.sqrt,
+        "rcp": lambda x: (1 / x).astype(x.dtype),
+        "rsqrt": lambda x: (1 / np.sqrt(x.astype(np.float64))).astype(x.dtype),
+    }
+    return float_operation(instruction, functions[instruction.opcode])
+
+
+@opcode("sin", "cos", "ex2", "lg2", "tanh")
+def transcendental(instruction: Instruction) -> Operation:
+    """The `.approx` functions, computed in float64 and rounded once."""
+    function = {"sin": np.sin, "cos": np.cos, "ex2": np.exp2, "lg2": np.log2, "tanh": np.tanh}[
+        instruction.opcode
+    ]
+    return float_operation(instruction, lambda x: function(x.astype(np.float64)).astype(x.dtype))
+
+
+@opcode("copysign")
+def copysign(instruction: Instruction) -> Operation:
+    """b with the sign of a."""
+    return same_type(instruction, lambda a, b: np.copysign(b, a))
+
+
+def minimum(a: Array, b: Array) -> Array:
+    """`min`: a NaN loses against a number, and -0 is below +0."""
+    smaller = np.where((a < b) | np.isnan(b), a, b)
+    both = (a == b) & np.signbit(a)
+    return canonical(np.where(both, a, smaller))
+
+
+def maximum(a: Array, b: Array) -> Array:
+    """`max`: a NaN loses against a number, and +0 is above -0."""
+    larger = np.where((a > b) | np.isnan(b), a, b)
+    both = (a == b) & ~np.signbit(a)
+    return canonical(np.where(both, a, larger))
+
+
+@opcode("testp")
+def testp(instruction: Instruction) -> Operation:
+    """Tests a property of a float: finite, infinite, number, notanumber, normal, subnormal."""
+    kind = type_of(instruction)
+    tiny = np.finfo(kind.dtype).tiny  # type: ignore[type-var]
+    tests: dict[str, Callable[[Array], Array]] = {
+        "finite": np.isfinite,
+        "infinite": np.isinf,
+        "number": lambda x: ~np.isnan(x),
+        "notanumber": np.isnan,
+        "normal": lambda x: np.isfinite(x) & (np.abs(x) >= tiny),
+        "subnormal": lambda x: (x != 0) & (np.abs(x) < tiny),
+    }
+    return Operation(tests[instruction.modifiers[0]], ((instruction.operands[1], kind),), (PRED,))
