@@ -1,0 +1,61 @@
+"""What a job running in a worker may say while it runs, and the wish to stop that it may hear.
+
+A job calls `report(event)`; where the event goes is the business of whoever runs the job (the pipe
+of `core.gpu.worker`; a scheduler's own channel; nowhere, when called directly).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The job begins something. `limit_s` is how long it may take until the next event."""
+
+    doing: str  # a verb in -ing, as in "checking the result"
+    limit_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One timed launch, counted from 0. `gflops` is None where the kernel's work is unknown."""
+
+    index: int
+    milliseconds: float
+    gflops: float | None
+
+
+Event = Stage | Sample
+
+_sink: Callable[[Event], None] | None = None
+_stop = threading.Event()
+
+
+def set_sink(sink: Callable[[Event], None] | None) -> None:
+    """Sends this process's events to `sink` from now on (None: nowhere)."""
+    global _sink
+    _sink = sink
+
+
+def report(event: Event) -> None:
+    """Passes an event on to whoever watches the job."""
+    if _sink is not None:
+        _sink(event)
+
+
+def request_stop() -> None:
+    """Asks the running job to finish early with what it has."""
+    _stop.set()
+
+
+def clear_stop() -> None:
+    """Forgets an earlier wish to stop; called before each job."""
+    _stop.clear()
+
+
+def stop_requested() -> bool:
+    """Whether the running job was asked to finish early."""
+    return _stop.is_set()

@@ -1,0 +1,152 @@
+"""What a benchmark gives back, and its JSON; results recorded earlier, read from files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import TilescopeError
+from core.gpu.check import Check
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class DeviceReport:
+    """A GPU as its driver describes it. Clocks in MHz are the device's maxima."""
+
+    ordinal: int
+    name: str
+    compute_capability: tuple[int, int]
+    sms: int
+    clock_mhz: float
+    memory_clock_mhz: float
+    memory_bus_bits: int
+    memory_bytes: int
+    l2_bytes: int
+    shared_per_sm_bytes: int
+    shared_per_block_bytes: int
+    registers_per_sm: int
+    threads_per_sm: int
+    driver: str
+    cuda_driver: str
+
+    @property
+    def bandwidth_gbs(self) -> float:
+        """2 x memory clock x bus width / 8, in GB/s: peak DRAM bandwidth (deviceQuery's rule)."""
+        return 2 * self.memory_clock_mhz * 1e6 * self.memory_bus_bits / 8 / 1e9
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What the GPU's sensors said while timing (NVML); None where it would not say."""
+
+    sm_mhz: float | None = None
+    memory_mhz: float | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+
+
+@dataclass(frozen=True)
+class BenchmarkResult:
+    """One kernel, one launch, one device: checked, timed. Times in milliseconds.
+
+    `samples_ms` is empty, and what is computed from it None, when the check failed. `gflops`
+    (10^9 operations a second, at the median; `gflops_p5` is from the *slow* end, the 95th percentile
+    of time) is None where the kernel's work is unknown.
+    """
+
+    device: DeviceReport
+    date: str  # ISO 8601, UTC
+    title: str
+    rung: str | None
+    kernel: str
+    parameters: Mapping[str, int]
+    seed: int | None
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_shared_bytes: int
+    flops: int | None
+    samples_ms: tuple[float, ...]
+    median_ms: float | None
+    p5_ms: float | None
+    p95_ms: float | None
+    gflops: float | None
+    gflops_p5: float | None
+    gflops_p95: float | None
+    ended: str  # "stable", "budget", "sample limit", "stopped" or "wrong result"
+    warm_up: int
+    l2_flushed: bool
+    flush_bytes: int
+    checks: tuple[Check, ...]
+    registers: int
+    static_shared_bytes: int
+    local_bytes: int
+    architecture: str  # what the cubin was compiled for, "sm_90"
+    nvrtc: str
+    readings: Readings
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool | None:
+        """Whether the result is right; None where nobody knows the truth."""
+        return all(c.ok for c in self.checks) if self.checks else None
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary that `json.dumps` takes."""
+        data = asdict(self)
+        data["parameters"] = dict(self.parameters)
+        data["device"]["bandwidth_gbs"] = round(self.device.bandwidth_gbs, 1)
+        return {"format": FORMAT, "ok": self.ok, **data}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> BenchmarkResult:
+        """The inverse of `to_json`; raises TilescopeError for anything else."""
+        try:
+            if data["format"] != FORMAT:
+                raise ValueError(f"format {data['format']}")
+            fields = {k: v for k, v in data.items() if k not in ("format", "ok")}
+            device = {k: v for k, v in data["device"].items() if k != "bandwidth_gbs"}
+            device["compute_capability"] = tuple(device["compute_capability"])
+            fields["device"] = DeviceReport(**device)
+            fields["checks"] = tuple(Check(**c) for c in data["checks"])
+            fields["readings"] = Readings(**data["readings"])
+            for name in ("samples_ms", "notes", "grid", "block"):
+                fields[name] = tuple(fields[name])
+            return cls(**fields)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise TilescopeError(
+                f"This is not a benchmark result that this version reads ({error})."
+            ) from error
+
+
+def load_results(path: Path) -> tuple[BenchmarkResult, ...]:
+    """The results in a file that `tilescope bench --json` or `save_results` wrote."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise TilescopeError(f"{path} is not JSON: {error}.") from error
+    rows = data["results"] if isinstance(data, dict) and "results" in data else [data]
+    return tuple(BenchmarkResult.from_json(row) for row in rows)
+
+
+def save_results(path: Path, results: tuple[BenchmarkResult, ...]) -> None:
+    """Writes results to a JSON file that `load_results` reads."""
+    data = {"results": [r.to_json() for r in results]}
+    path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def recorded_folder() -> Path:
+    """Where the results measured on other machines are kept."""
+    return Path(__file__).resolve().parents[2] / "resources" / "recorded"
+
+
+def load_recorded(folder: Path | None = None) -> tuple[BenchmarkResult, ...]:
+    """All recorded results, in the order of the files' names."""
+    paths = sorted((folder or recorded_folder()).glob("*.json"))
+    return tuple(result for path in paths for result in load_results(path))
