@@ -55,6 +55,7 @@ class Session:
 
     trace_changed = Signal(object)
     block_changed = Signal(int)
+    block_wanted = Signal(int)
     step_changed = Signal(int)
     thread_changed = Signal(int)
     line_changed = Signal(object)
@@ -121,14 +122,16 @@ class Session:
 
     @property
     def block(self) -> int:
-        """Linear index of the selected block; always one that was recorded."""
+        """Linear index of the selected block; always one that was recorded.
+
+        Asking for another block of the grid emits `block_wanted`, for whoever records, and changes
+        nothing until a trace that holds it arrives.
+        """
         return int(self._values["block"])
 
     @block.setter
     def block(self, block: int) -> None:
-        before = dict(self._values)
-        self._open_block(block)
-        self._emit_changes(before)
+        self.update(block=block)
 
     @property
     def step(self) -> int:
@@ -175,7 +178,7 @@ class Session:
     @property
     def line(self) -> int | None:
         """The source line that the user selected (not the one being executed)."""
-        return self._values["line"]  # type: ignore[no-any-return]
+        return self._values["line"]
 
     @line.setter
     def line(self, line: int | None) -> None:
@@ -199,7 +202,7 @@ class Session:
     @property
     def element(self) -> Element | None:
         """The selected array element."""
-        return self._values["element"]  # type: ignore[no-any-return]
+        return self._values["element"]
 
     @element.setter
     def element(self, element: Element | None) -> None:
@@ -208,7 +211,7 @@ class Session:
     @property
     def hover(self) -> Hover | None:
         """What the pointer rests on."""
-        return self._values["hover"]  # type: ignore[no-any-return]
+        return self._values["hover"]
 
     @hover.setter
     def hover(self, hover: Hover | None) -> None:
@@ -219,7 +222,7 @@ class Session:
     @property
     def configuration(self) -> Configuration | None:
         """The rung and parameters asked for; the trace follows when it has been recorded."""
-        return self._values["configuration"]  # type: ignore[no-any-return]
+        return self._values["configuration"]
 
     @configuration.setter
     def configuration(self, configuration: Configuration | None) -> None:
@@ -235,7 +238,7 @@ class Session:
     @property
     def unit(self) -> Unit:
         """What one step of the transport moves by."""
-        return self._values["unit"]  # type: ignore[no-any-return]
+        return self._values["unit"]
 
     @unit.setter
     def unit(self, unit: Unit) -> None:
@@ -286,14 +289,25 @@ class Session:
         if unknown:
             raise AttributeError(f"a session has no {', '.join(sorted(unknown))} to set")
         before = dict(self._values)
-        if "block" in values:
-            self._open_block(values.pop("block"))
+        wanted = self._choose_block(values.pop("block")) if "block" in values else None
         clamps = {"step": self._clamp_step, "thread": self._clamp_thread}
         for name, value in values.items():
             self._values[name] = clamps[name](value) if name in clamps else value
         self._emit_changes(before)
+        if wanted is not None:
+            self.block_wanted.emit(wanted)
 
     # ---- inside
+
+    def _choose_block(self, block: int) -> int | None:
+        """Open a recorded block; otherwise return the block of the grid that should be recorded."""
+        if self._trace is None:
+            return None
+        block = max(0, min(int(block), self._trace.workload.launch.grid.count - 1))
+        if block not in self._trace.recorded_blocks:
+            return block
+        self._open_block(block)
+        return None
 
     def _set(self, name: str, value: Any) -> None:
         before = dict(self._values)

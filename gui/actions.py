@@ -1,0 +1,194 @@
+"""Every command of the window: menus, shortcuts, and the cheat sheet made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QComboBox,
+    QMenuBar,
+    QWidget,
+)
+
+from gui.scenes.session import UNITS, Session, Unit
+from gui.theme import load_theme, theme_names
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+
+@dataclass(frozen=True)
+class Command:
+    """A menu entry: its text, shortcuts, and what it does."""
+
+    text: str
+    keys: tuple[str, ...]
+    run: Callable[[], object]
+
+
+def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
+    """Fill the menu bar; returns the commands by menu, for the cheat sheet."""
+    session = window.session
+    menus = {
+        "&File": _file_commands(window),
+        "&Step": _step_commands(session),
+        "&Select": _select_commands(window),
+        "&View": _view_commands(window),
+        "&Help": [Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet)],
+    }
+    for title, commands in menus.items():
+        menu = bar.addMenu(title)
+        for command in commands:
+            action = QAction(command.text, window)
+            action.setShortcuts([QKeySequence(key) for key in command.keys])
+            action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            action.triggered.connect(lambda _=False, run=command.run: run())
+            menu.addAction(action)
+        if title == "&View":
+            menu.addSeparator()
+            _add_themes(window, menu)
+    return menus
+
+
+def _file_commands(window: MainWindow) -> list[Command]:
+    return [
+        Command("Save a picture of the window…", ("Ctrl+S",), window.save_picture),
+        Command("Quit", ("Ctrl+Q",), window.close),
+    ]
+
+
+def _step_commands(session: Session) -> list[Command]:
+    def move(unit: Unit | None, forward: bool) -> Callable[[], None]:
+        def run() -> None:
+            session.playing = 0
+            session.seek(unit, forward)
+
+        return run
+
+    def toggle(direction: int) -> Callable[[], None]:
+        def run() -> None:
+            session.playing = 0 if session.playing else direction
+
+        return run
+
+    def end(go: Callable[[], None]) -> Callable[[], None]:
+        def run() -> None:
+            session.playing = 0
+            go()
+
+        return run
+
+    def choose(unit: Unit) -> Callable[[], None]:
+        def run() -> None:
+            session.unit = unit
+
+        return run
+
+    def speed(factor: float) -> Callable[[], None]:
+        def run() -> None:
+            session.speed *= factor
+
+        return run
+
+    return [
+        Command("Forward", ("Right",), move(None, True)),
+        Command("Back", ("Left",), move(None, False)),
+        Command("Next phase", ("Shift+Right",), move("phase", True)),
+        Command("Previous phase", ("Shift+Left",), move("phase", False)),
+        Command("First step", ("Home",), end(session.first)),
+        Command("Last step", ("End",), end(session.last)),
+        Command("Play or pause", ("Space",), toggle(1)),
+        Command("Play backwards or pause", ("Shift+Space",), toggle(-1)),
+        Command("Faster", ("+", "="), speed(1.5)),
+        Command("Slower", ("-",), speed(1 / 1.5)),
+        *(
+            Command(f"Step by {unit}", (str(key),), choose(unit))
+            for key, unit in enumerate(UNITS, start=1)
+        ),
+    ]
+
+
+def _select_commands(window: MainWindow) -> list[Command]:
+    session = window.session
+
+    def change(name: str, by: int) -> Callable[[], None]:
+        def run() -> None:
+            setattr(session, name, getattr(session, name) + by)
+
+        return run
+
+    return [
+        Command("Next thread", ("Down",), change("thread", 1)),
+        Command("Previous thread", ("Up",), change("thread", -1)),
+        Command("Next warp", ("Shift+Down",), change("warp", 1)),
+        Command("Previous warp", ("Shift+Up",), change("warp", -1)),
+        Command("Next block", ("Ctrl+Down",), change("block", 1)),
+        Command("Previous block", ("Ctrl+Up",), change("block", -1)),
+        Command("Next kernel", ("PgDown",), lambda: window.ladder_panel.choose_next(1)),
+        Command("Previous kernel", ("PgUp",), lambda: window.ladder_panel.choose_next(-1)),
+        Command("Next step at the selected line", ("N",), window.next_at_line),
+        Command("Back to the picture", ("Escape",), window.leave_field),
+    ]
+
+
+def _view_commands(window: MainWindow) -> list[Command]:
+    return [
+        Command("Step through", ("Ctrl+1",), lambda: window.show_page("step")),
+        Command("Benchmark", ("Ctrl+2",), lambda: window.show_page("benchmark")),
+        Command("Full screen", ("F11",), window.toggle_full_screen),
+    ]
+
+
+def _add_themes(window: MainWindow, menu: QWidget) -> None:
+    group = QActionGroup(window)
+    for name in theme_names():
+        action = QAction(f"{load_theme(name).title} theme", window)
+        action.setCheckable(True)
+        action.setData(name)
+        action.setChecked(name == window.theme_name)
+        action.triggered.connect(lambda _=False, chosen=name: window.set_theme(chosen))
+        group.addAction(action)
+        menu.addAction(action)
+    window.theme_actions = group
+
+
+NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
+SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
+PAGES = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
+
+
+class FocusKeys(QObject):
+    """Lets the widget in focus keep the keys that it needs, where a shortcut would take them.
+
+    A list keeps Up and Down, a button Space, a slider and a field the arrows; everything else goes
+    to the window's shortcuts.
+    """
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Accept a ShortcutOverride for keys that the focused widget handles itself."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            modified = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+            if not modified and event.key() in _kept_keys(watched):
+                event.accept()
+                return True
+        return False
+
+
+def _kept_keys(widget: QObject) -> set[Qt.Key]:
+    if isinstance(widget, QAbstractSlider):
+        return NAVIGATION | SIDEWAYS
+    if isinstance(widget, QAbstractItemView):
+        return {Qt.Key.Key_Up, Qt.Key.Key_Down}
+    if isinstance(widget, QAbstractSpinBox | QComboBox):
+        return NAVIGATION | SIDEWAYS | PAGES | {Qt.Key.Key_Minus}
+    if isinstance(widget, QAbstractButton):
+        return {Qt.Key.Key_Space}
+    return set()

@@ -1,0 +1,365 @@
+"""The window: it puts the views together and connects them to one session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QActionGroup, QCloseEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QMenuBar,
+    QSplitter,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.errors import CompileError, ParameterError, TilescopeError
+from gui.actions import FocusKeys, build_menus
+from gui.recording import Recorder, runs_whole
+from gui.scenes.session import Configuration, Session
+from gui.scenes.text import grouped, plural
+from gui.style import set_icon, stylesheet
+from gui.theme import apply_theme, theme_names
+from gui.views.base import Panel
+from gui.views.configuration_form import ConfigurationForm, SelectionForm
+from gui.views.counters_view import CountersView
+from gui.views.figures import Figures
+from gui.views.ladder_panel import LadderPanel
+from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.message_bar import MessageBar
+from gui.views.segmented import Segmented
+from gui.views.shared_view import SharedView
+from gui.views.source_view import SourceView
+from gui.views.transport_bar import TransportBar
+from gui.views.variables_view import VariablesView
+from gui.views.warp_view import WarpView
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+
+PAGES = {"step": "Step through", "benchmark": "Benchmark"}
+MIN_LEFT, LEFT, MAX_LEFT = 200, 236, 460
+
+
+class MainWindow(QMainWindow):
+    """The one window. Give it a ladder; `recorder.configure(rung)` fills it."""
+
+    def __init__(self, ladder: Ladder, theme: str = "light") -> None:
+        super().__init__()
+        self.session = Session()
+        self.recorder = Recorder(self.session, ladder, self)
+        self.theme_name = theme
+        self.theme_actions: QActionGroup | None = None
+        self._make_views(ladder)
+        self._lay_out()
+        self.menus = build_menus(self, self.menu_bar)
+        self._focus_keys = FocusKeys(self)
+        app = QApplication.instance()
+        assert app is not None
+        app.installEventFilter(self._focus_keys)
+        self._connect()
+        self.set_theme(theme)
+        self.resize(1440, 900)
+        self._show_launch()
+
+    # ---- building
+
+    def _make_views(self, ladder: Ladder) -> None:
+        session = self.session
+        self.ladder_panel = LadderPanel(ladder[name] for name in ladder.names)
+        self.form = ConfigurationForm()
+        self.selection = SelectionForm(session)
+        self.matrices = MatrixCanvas(session)
+        self.warp = WarpView(session)
+        self.shared = SharedView(session)
+        self.source = SourceView(session)
+        self.variables = VariablesView(session)
+        self.counters = CountersView(session)
+        self.transport = TransportBar(session)
+        self.message = MessageBar()
+        self.benchmark: QWidget | None = None  # made when it is first shown
+
+    def _lay_out(self) -> None:
+        self.setMenuWidget(self._make_header())
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self._make_step_page())
+        self.pages.addWidget(QWidget())
+        self.left = self._make_left()
+        self.body = QSplitter(Qt.Orientation.Horizontal)
+        self.body.addWidget(self.left)
+        self.body.addWidget(self.pages)
+        self.body.setStretchFactor(1, 1)
+        self.body.setSizes([LEFT, 10_000])
+        self.body.setChildrenCollapsible(False)
+        self.body.setHandleWidth(8)
+        shell = QWidget()
+        shell.setObjectName("shell")
+        layout = QVBoxLayout(shell)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.message)
+        inner = QVBoxLayout()
+        inner.setContentsMargins(8, 8, 8, 8)
+        inner.addWidget(self.body)
+        layout.addLayout(inner, 1)
+        layout.addWidget(self.transport)
+        self.setCentralWidget(shell)
+
+    def _make_header(self) -> QWidget:
+        header = QWidget()
+        header.setObjectName("header")
+        header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.menu_bar = QMenuBar()
+        self.menu_bar.setNativeMenuBar(False)
+        self.title = QLabel()
+        self.title.setObjectName("launchTitle")
+        self.facts = QLabel()
+        self.facts.setObjectName("launchFacts")
+        self.tabs = Segmented(PAGES)
+        self.theme_button = QToolButton()
+        self.theme_button.setToolTip("Next theme: light, dark, projector")
+        self.theme_button.setAccessibleName("Next theme")
+        self.help_button = QToolButton()
+        self.help_button.setToolTip("Keyboard shortcuts (F1)")
+        self.help_button.setAccessibleName("Keyboard shortcuts")
+        wordmark = QLabel("Tilescope")
+        wordmark.setObjectName("wordmark")
+        layout = QHBoxLayout(header)
+        layout.setContentsMargins(14, 4, 10, 4)
+        layout.setSpacing(8)
+        layout.addWidget(wordmark)
+        layout.addSpacing(6)
+        layout.addWidget(self.menu_bar, 0, Qt.AlignmentFlag.AlignVCenter)
+        layout.addStretch(1)
+        layout.addWidget(self.title)
+        layout.addWidget(self.facts)
+        layout.addStretch(1)
+        layout.addWidget(self.tabs)
+        layout.addSpacing(4)
+        layout.addWidget(self.theme_button)
+        layout.addWidget(self.help_button)
+        return header
+
+    def _make_left(self) -> QWidget:
+        column = QWidget()
+        column.setMinimumWidth(MIN_LEFT)
+        column.setMaximumWidth(MAX_LEFT)
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(Panel("Kernel ladder", self.ladder_panel, flush=True), 1)
+        layout.addWidget(Panel("Configuration", self.form, controls=[self.form.reset]))
+        layout.addWidget(Panel("Looking at", self.selection))
+        return column
+
+    def _make_step_page(self) -> QWidget:
+        def panel(title: str, view: QWidget) -> Panel:
+            controls = tuple(getattr(view, "controls", ()))
+            caption = getattr(view, "caption", None)
+            return Panel(title, view, caption=caption, controls=controls, flush=True)
+
+        self.figures = Figures(
+            Panel(
+                "Variables",
+                self.variables,
+                caption=self.variables.caption,
+                controls=[self.variables.scope],
+                flush=True,
+            ),
+            Panel(
+                "Counters",
+                self.counters,
+                caption=self.counters.caption,
+                controls=[self.counters.grouping],
+                flush=True,
+            ),
+        )
+        self.upper = QSplitter(Qt.Orientation.Horizontal)
+        self.upper.addWidget(panel("Matrices", self.matrices))
+        self.upper.addWidget(panel("Warp and global memory", self.warp))
+        self.lower = QSplitter(Qt.Orientation.Horizontal)
+        self.lower.addWidget(panel("Source", self.source))
+        self.lower.addWidget(panel("Shared memory", self.shared))
+        self.lower.addWidget(self.figures)
+        self.step_page = QSplitter(Qt.Orientation.Vertical)
+        self.step_page.addWidget(self.upper)
+        self.step_page.addWidget(self.lower)
+        for splitter in (self.upper, self.lower, self.step_page):
+            splitter.setHandleWidth(8)
+            splitter.setChildrenCollapsible(False)
+        self._share(self.step_page, 55, 45)
+        self._share(self.upper, 57, 43)
+        self._share(self.lower, 47, 28, 25)
+        return self.step_page
+
+    @staticmethod
+    def _share(splitter: QSplitter, *parts: int) -> None:
+        for place, part in enumerate(parts):
+            splitter.setStretchFactor(place, part)
+        splitter.setSizes([part * 100 for part in parts])
+
+    def _connect(self) -> None:
+        self.ladder_panel.chosen.connect(self._choose_rung)
+        self.form.changed.connect(self._choose_parameters)
+        self.tabs.chosen.connect(self.show_page)
+        self.theme_button.clicked.connect(self.next_theme)
+        self.help_button.clicked.connect(self.show_cheat_sheet)
+        self.message.line_asked.connect(self.go_to_line)
+        self.session.trace_changed.connect(self._on_trace)
+        self.session.configuration_changed.connect(self._on_configuration)
+        recorder = self.recorder
+        recorder.failed.connect(self._on_failure)
+        recorder.progressed.connect(self.form.show_progress)
+        recorder.stopped.connect(lambda: self.form.show_progress(None))
+        recorder.recorded.connect(self._on_recorded)
+
+    # ---- what the user does
+
+    def _choose_rung(self, name: str) -> None:
+        self.session.playing = 0
+        self.form.show_rung(self.recorder.ladder[name])
+        self.recorder.configure(name, self.form.values())
+
+    def _choose_parameters(self, values: dict[str, int]) -> None:
+        self.session.playing = 0
+        if self.form.rung is not None:
+            self.recorder.configure(self.form.rung.name, values)
+
+    def show_page(self, key: str) -> None:
+        """Show "step" or "benchmark"."""
+        if key == "benchmark" and self.benchmark is None:
+            self._make_benchmark()
+        self.tabs.value = key
+        self.pages.setCurrentIndex(list(PAGES).index(key))
+        self.transport.setVisible(key == "step")
+        if key != "step":
+            self.session.playing = 0
+
+    def _make_benchmark(self) -> None:
+        from gui.views.benchmark_view import BenchmarkView
+
+        self.benchmark = BenchmarkView(self.session)
+        empty = self.pages.widget(1)
+        self.pages.removeWidget(empty)
+        empty.deleteLater()
+        self.pages.addWidget(self.benchmark)
+
+    def set_theme(self, name: str) -> None:
+        """Give the whole application a theme."""
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        theme = apply_theme(app, name)
+        self.theme_name = name
+        self.setStyleSheet(stylesheet(theme))
+        set_icon(self.theme_button, "theme")
+        set_icon(self.help_button, "help")
+        if self.theme_actions is not None:
+            for action in self.theme_actions.actions():
+                action.setChecked(action.data() == name)
+
+    def next_theme(self) -> None:
+        """Light, dark, projector, and light again."""
+        names = theme_names()
+        self.set_theme(names[(names.index(self.theme_name) + 1) % len(names)])
+
+    def toggle_full_screen(self) -> None:
+        """Enter or leave the full screen."""
+        self.showNormal() if self.isFullScreen() else self.showFullScreen()
+
+    def show_cheat_sheet(self) -> None:
+        """Show all keyboard shortcuts."""
+        from gui.views.cheat_sheet import CheatSheet
+
+        sheet = CheatSheet(self.menus, self)
+        sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        sheet.open()
+
+    def save_picture(self) -> None:
+        """Ask for a file and write the window's picture to it."""
+        name, _ = QFileDialog.getSaveFileName(self, "Save a picture", "tilescope.png", "*.png")
+        if name and not self.grab().save(name):
+            self.message.show_message(f"{Path(name).name} could not be written.")
+
+    def go_to_line(self, line: int) -> None:
+        """Select a source line and show it."""
+        self.session.line = line
+        self.source.edit.reveal(line)
+
+    def next_at_line(self) -> None:
+        """Go to the next step at the selected line."""
+        if self.session.line is not None:
+            self.source.go_to_next(self.session.line)
+
+    def leave_field(self) -> None:
+        """Give the keyboard back to the window, and put away the message."""
+        self.message.clear()
+        self.matrices.setFocus()
+
+    # ---- what happens
+
+    def _on_configuration(self, configuration: Configuration) -> None:
+        rung = self.recorder.ladder[configuration.rung]
+        self.ladder_panel.select(rung.name)
+        if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):
+            self.form.show_rung(rung, configuration.parameters)
+
+    def _on_recorded(self) -> None:
+        self.form.show_error("")
+        self.message.clear()
+
+    def _on_trace(self, trace: object) -> None:
+        self._show_launch()
+        self.form.show_progress(None)
+
+    def _on_failure(self, error: TilescopeError) -> None:
+        if isinstance(error, ParameterError):
+            self.form.show_error(str(error))
+            return
+        line = None
+        if isinstance(error, CompileError):
+            errors = [d for d in error.diagnostics if d.severity == "error"]
+            self.source.show_diagnostics(errors)
+            line = errors[0].line if errors else None
+        self.message.show_message(str(error), line=line)
+
+    def _show_launch(self) -> None:
+        trace = self.session.trace
+        if trace is None:
+            self.title.setText("")
+            self.facts.setText("Recording the first launch …")
+            self.setWindowTitle("Tilescope")
+            return
+        launch = trace.workload.launch
+        threads = launch.grid.count * launch.block.count
+        self.title.setText(trace.workload.title)
+        self.facts.setText(f"grid {launch.grid}   block {launch.block}")
+        values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
+        self.setWindowTitle(f"{trace.workload.title} ({values}) – Tilescope")
+        blocks = plural(launch.grid.count, "block")
+        scope = "all run and counted" if runs_whole(trace.workload) else "one run and counted"
+        self.form.show_facts(
+            f"{blocks} of {plural(launch.block.count, 'thread')}, "
+            f"{grouped(threads)} threads in all; {scope}."
+        )
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Stop what runs, wait for it, and let go of the session."""
+        self.session.playing = 0
+        self.transport.stop()
+        self.recorder.close()
+        close = getattr(self.benchmark, "shut_down", None)
+        if close is not None:
+            close()
+        app = QApplication.instance()
+        if app is not None:
+            app.removeEventFilter(self._focus_keys)
+        super().closeEvent(event)
+        QTimer.singleShot(0, self.deleteLater)

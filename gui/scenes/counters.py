@@ -1,0 +1,132 @@
+"""Counts of the whole launch as a table: actual against ideal, by array or by line. No Qt here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gui.scenes.text import capital, grouped, join, plural, ratio
+
+if TYPE_CHECKING:
+    from core.trace import Count, Trace
+
+Grouping = Literal["array", "line"]
+SPACES = {"global": "sectors", "shared": "wavefronts"}
+DIRECTIONS = {"ld": "load", "st": "store"}
+SECTIONS = {
+    "global": "Global memory, 32-byte sectors",
+    "shared": "Shared memory, wavefronts",
+}
+
+
+@dataclass(frozen=True)
+class CounterRow:
+    """Requests of one kind at one place, and what they cost.
+
+    `moved` and `ideal` are in `unit`: 32-byte sectors of global memory, or wavefronts of shared
+    memory. `line` is set when the place is a source line.
+    """
+
+    place: str
+    space: str
+    access: str
+    requests: int
+    moved: int
+    ideal: int
+    unit: str
+    line: int | None = None
+
+    @property
+    def excessive(self) -> int:
+        """What could be saved."""
+        return self.moved - self.ideal
+
+    @property
+    def times_ideal(self) -> str:
+        """`moved` over `ideal`, as text."""
+        return ratio(self.moved, self.ideal)
+
+    @property
+    def tip(self) -> str:
+        """The row as a sentence, with the names that Nsight Compute gives."""
+        where = f"Line {self.line}" if self.line is not None else self.place
+        return (
+            f"{where}: {plural(self.requests, f'{self.space} {self.access} request')} moved "
+            f"{plural(self.moved, self.unit[:-1])}; {grouped(self.ideal)} would do."
+        )
+
+
+def counter_rows(trace: Trace, grouping: Grouping) -> tuple[CounterRow, ...]:
+    """Every place of the launch that touched memory, in the order of its arrays or its lines."""
+    rows: list[CounterRow] = []
+    if grouping == "array":
+        for name, counts in trace.counters.by_array.items():
+            rows += _rows_of(name, counts, None)
+        order = [a.name for a in (*trace.arrays, *trace.shared_arrays)]
+        rows.sort(key=lambda r: order.index(r.place) if r.place in order else len(order))
+    else:
+        for line in sorted(trace.counters.by_line):
+            rows += _rows_of(str(line), trace.counters.by_line[line], line)
+    return tuple(rows)
+
+
+def sections(rows: tuple[CounterRow, ...]) -> tuple[CounterRow | str, ...]:
+    """The rows of each space under a heading that names it and its unit."""
+    found: list[CounterRow | str] = []
+    for space, heading in SECTIONS.items():
+        chosen = [row for row in rows if row.space == space]
+        found += [heading, *chosen] if chosen else []
+    return tuple(found)
+
+
+def total_rows(trace: Trace) -> tuple[CounterRow, ...]:
+    """The sums over the launch, one row for each space and direction."""
+    return _rows_of("all", trace.counters.totals, None)
+
+
+def _rows_of(place: str, counts: Mapping[str, Count], line: int | None) -> tuple[CounterRow, ...]:
+    rows = []
+    for space, unit in SPACES.items():
+        for short, access in DIRECTIONS.items():
+            requests = counts.get(f"{space}_{short}_requests")
+            moved = counts.get(f"{space}_{short}_{unit}")
+            if requests is None or not requests.value or moved is None:
+                continue
+            rows.append(
+                CounterRow(
+                    place, space, access, requests.value, moved.value, moved.ideal, unit, line
+                )
+            )
+    return tuple(rows)
+
+
+def efficiency(rows: tuple[CounterRow, ...], space: str) -> tuple[int, int]:
+    """(moved, ideal) over the rows of one space."""
+    chosen = [row for row in rows if row.space == space]
+    return sum(r.moved for r in chosen), sum(r.ideal for r in chosen)
+
+
+def counters_caption(trace: Trace | None) -> str:
+    """One sentence about the whole launch."""
+    if trace is None:
+        return "Nothing has been counted yet."
+    rows = total_rows(trace)
+    sentences = []
+    for space, unit in SPACES.items():
+        moved, ideal = efficiency(rows, space)
+        if not moved:
+            continue
+        if moved == ideal:
+            sentences.append(f"{plural(moved, f'{space} {unit[:-1]}')}, none of them wasted")
+        else:
+            sentences.append(
+                f"{plural(moved, f'{space} {unit[:-1]}')} where {grouped(ideal)} would do"
+            )
+    scope = "The whole launch" if covers_launch(trace) else "The recorded blocks"
+    return capital(f"{scope} moved {join(sentences)}." if sentences else f"{scope} moved nothing.")
+
+
+def covers_launch(trace: Trace) -> bool:
+    """Whether the counts are of every block, or only of those that were run."""
+    return getattr(trace, "complete", True)

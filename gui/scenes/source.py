@@ -1,0 +1,136 @@
+"""The source pane's content: coloured text, totals for each line, and a caption. No Qt here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from gui.scenes.text import compact, grouped, plural
+
+if TYPE_CHECKING:
+    from core.trace import Trace
+    from gui.scenes.session import Session
+
+
+@dataclass(frozen=True)
+class Span:
+    """Characters of one line that share a colour.
+
+    `category` is comment, preprocessor, keyword, type, builtin, number, string or function.
+    """
+
+    start: int
+    length: int
+    category: str
+
+
+@dataclass(frozen=True)
+class LineTotals:
+    """What one source line cost over the launch: global sectors and shared wavefronts."""
+
+    sectors: int = 0
+    ideal_sectors: int = 0
+    wavefronts: int = 0
+    ideal_wavefronts: int = 0
+
+    @property
+    def sectors_text(self) -> str:
+        """The gutter's first column."""
+        return self._pair(self.sectors, self.ideal_sectors)
+
+    @property
+    def wavefronts_text(self) -> str:
+        """The gutter's second column."""
+        return self._pair(self.wavefronts, self.ideal_wavefronts)
+
+    @staticmethod
+    def _pair(value: int, ideal: int) -> str:
+        return f"{compact(value)}/{compact(ideal)}" if value else ""
+
+    @property
+    def wastes_sectors(self) -> bool:
+        """More sectors were fetched than the bytes asked for need."""
+        return self.sectors > self.ideal_sectors
+
+    @property
+    def wastes_wavefronts(self) -> bool:
+        """Bank conflicts cost extra wavefronts."""
+        return self.wavefronts > self.ideal_wavefronts
+
+    @property
+    def tip(self) -> str:
+        """The totals in a sentence."""
+        parts = []
+        for value, ideal, noun in (
+            (self.sectors, self.ideal_sectors, "global sector"),
+            (self.wavefronts, self.ideal_wavefronts, "shared wavefront"),
+        ):
+            if value:
+                parts.append(f"{plural(value, noun)} where {grouped(ideal)} would do")
+        return "; ".join(parts) + "." if parts else ""
+
+
+def line_totals(trace: Trace) -> dict[int, LineTotals]:
+    """Totals of every source line that touched memory, by line number (from 1)."""
+    found = {}
+    for line, counts in trace.counters.by_line.items():
+        sums = []
+        for space, unit in (("global", "sectors"), ("shared", "wavefronts")):
+            pair = [counts.get(f"{space}_{way}_{unit}") for way in ("ld", "st")]
+            sums += [sum(c.value for c in pair if c), sum(c.ideal for c in pair if c)]
+        found[line] = LineTotals(*sums)
+    return found
+
+
+@lru_cache(maxsize=16)
+def highlight(source: str) -> tuple[tuple[Span, ...], ...]:
+    """Coloured spans of each line of CUDA C, by Pygments' lexer."""
+    from pygments.lexers.c_like import CudaLexer
+
+    lines: list[list[Span]] = [[]]
+    column = 0
+    for token, text in CudaLexer(stripnl=False, ensurenl=False).get_tokens(source):
+        category = _category(str(token), text)
+        for i, piece in enumerate(text.split("\n")):
+            if i:
+                lines.append([])
+                column = 0
+            if piece and category:
+                lines[-1].append(Span(column, len(piece), category))
+            column += len(piece)
+    return tuple(tuple(line) for line in lines)
+
+
+CUDA_BUILTINS = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads"}
+
+
+def _category(token: str, text: str) -> str:
+    if text in CUDA_BUILTINS:
+        return "builtin"
+    for prefix, category in (
+        ("Token.Comment.Preproc", "preprocessor"),
+        ("Token.Comment", "comment"),
+        ("Token.Keyword.Type", "type"),
+        ("Token.Keyword", "keyword"),
+        ("Token.Literal.Number", "number"),
+        ("Token.Literal.String", "string"),
+        ("Token.Name.Function", "function"),
+        ("Token.Name.Builtin", "builtin"),
+    ):
+        if token.startswith(prefix):
+            return category
+    return ""
+
+
+def source_caption(session: Session) -> str:
+    """One sentence about the line that runs now."""
+    trace, line = session.trace, session.current_line
+    if trace is None:
+        return "No kernel has been recorded yet."
+    if line is None:
+        return f"{trace.workload.source_name}: no line is running."
+    totals = line_totals(trace).get(line)
+    if totals is None:
+        return f"Line {line} runs; it touches no memory."
+    return f"Line {line} runs; over the launch it moves {totals.tip}"

@@ -1,0 +1,121 @@
+"""The scrub bar's content: phases as bands, accesses and barriers as marks. No Qt here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gui.scenes.text import grouped, index_text, plural
+
+if TYPE_CHECKING:
+    from core.trace import Access, BlockTrace
+    from gui.scenes.session import Session
+
+MARKS = ("load", "store", "barrier")
+
+
+@dataclass(frozen=True)
+class Band:
+    """One phase's share of the time axis: steps `first` to `last`, both included."""
+
+    index: int
+    first: int
+    last: int
+
+
+class Timeline:
+    """One block's record laid out on an axis of steps."""
+
+    def __init__(self, trace: BlockTrace) -> None:
+        self.n_steps = trace.n_steps
+        self.bands = tuple(Band(p.index, p.first, p.last) for p in trace.phases)
+        self._line = np.asarray(trace.line)
+        kinds = np.asarray(trace.kind)
+        codes = {name: [code] for name, code in event_codes().items()}
+        codes["store"] += codes.pop("atomic")
+        self._steps = {name: np.flatnonzero(np.isin(kinds, codes[name])) for name in MARKS}
+
+    def steps(self, mark: str) -> NDArray[np.intp]:
+        """Steps that carry a mark ("load", "store" or "barrier"), ascending."""
+        return self._steps[mark]
+
+    def line_steps(self, line: int | None) -> NDArray[np.intp]:
+        """Steps at a source line, ascending; none for None."""
+        return np.flatnonzero(self._line == (-1 if line is None else line))
+
+    def columns(self, steps: NDArray[np.intp], width: int) -> NDArray[np.intp]:
+        """Distinct pixel columns, 0..width-1, of the given steps on an axis `width` pixels wide."""
+        if self.n_steps < 1 or width < 1:
+            return np.empty(0, np.intp)
+        return np.unique(((steps + 0.5) / self.n_steps * width).astype(np.intp))
+
+    def position(self, step: float, width: float) -> float:
+        """Where the middle of a step lies on an axis `width` wide."""
+        return (step + 0.5) / self.n_steps * width if self.n_steps else 0.0
+
+    def step_at(self, x: float, width: float) -> int:
+        """The step at a position of the axis; positions outside give the first or last step."""
+        if width <= 0 or self.n_steps < 1:
+            return 0
+        return int(min(max(x / width * self.n_steps, 0), self.n_steps - 1))
+
+
+def event_codes() -> dict[str, int]:
+    """The record's event kinds by lower-case name."""
+    from core.trace import EventKind
+
+    return {kind.name.lower(): int(kind) for kind in EventKind}
+
+
+def step_label(session: Session) -> str:
+    """Where the clock stands, in figures: "38 / 88"."""
+    if not session.n_steps:
+        return "–"
+    return f"{grouped(session.step + 1)} / {grouped(session.n_steps)}"
+
+
+def phase_label(session: Session) -> str:
+    """The current phase, counted from 0 as kernels do: "phase 0 of 2"; empty outside any."""
+    trace = session.block_trace
+    if trace is None or session.phase < 0:
+        return ""
+    return f"phase {session.phase} of {len(trace.phases)}"
+
+
+def event_caption(session: Session) -> str:
+    """One sentence that says what happens at the current step."""
+    trace = session.block_trace
+    if trace is None or not trace.n_steps:
+        return "Nothing has been recorded yet."
+    step = session.step
+    active = int(np.count_nonzero(trace.active(step)))
+    line = int(trace.line[step])
+    who = "All threads" if active == trace.n_threads > 1 else plural(active, "thread")
+    several = active != 1
+    access = trace.access(step)
+    if access is not None:
+        return _access_sentence(session, access, who, several)
+    kind = {code: name for name, code in event_codes().items()}[int(trace.kind[step])]
+    if kind == "barrier":
+        return f"{who} wait{'' if several else 's'} at the barrier of line {line}."
+    if kind == "exit":
+        return f"{who} leave{'' if several else 's'} the kernel."
+    return f"{who} {'are' if several else 'is'} at line {line}."
+
+
+def _access_sentence(session: Session, access: Access, who: str, several: bool) -> str:
+    name = access.kind.name.lower()
+    verb = {"load": "load", "store": "store"}.get(name, "update")
+    if several:
+        target = access.array.name if access.array is not None else f"{access.space} memory"
+        sentence = f"{who} {verb} {target} at line {access.line}"
+    else:
+        sentence = f"{who} {verb}s at line {access.line}"
+    thread = session.thread
+    if access.array is not None and access.active[thread]:
+        element = index_text(access.array.name, access.element(thread))
+        sentence += f"; thread {thread} {verb}s {element}"
+    return sentence + "."

@@ -1,0 +1,93 @@
+"""The variables of the selected thread, or of its whole warp. No Qt here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gui.scenes.session import WARP_SIZE
+from gui.scenes.text import join, value_text
+
+if TYPE_CHECKING:
+    from gui.scenes.session import Session
+
+
+@dataclass(frozen=True)
+class VariableRow:
+    """One variable: its value in the selected thread and in each lane of the warp.
+
+    `lanes` holds 32 texts, "" where the warp has no such thread and "–" where the variable is not
+    live. `uniform` says that all lanes that hold a value hold the same.
+    """
+
+    name: str
+    type: str
+    value: str
+    changed: bool
+    lanes: tuple[str, ...]
+    uniform: bool
+
+
+def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableRow, ...]:
+    """Variables at the current step, in the order of the source; lanes only for the warp table."""
+    trace = session.block_trace
+    if trace is None or not trace.n_steps:
+        return ()
+    lanes: dict[str, tuple[str, ...]] = {}
+    if warp_table:
+        present = min(WARP_SIZE, trace.n_threads - session.warp * WARP_SIZE)
+        for name, type_name, values in trace.variable_table(session.step, session.warp):
+            texts = [value_text(v, type_name) if i < present else "" for i, v in enumerate(values)]
+            lanes[name] = tuple(texts)
+    rows = []
+    for variable in trace.variables(session.step, session.thread):
+        across = lanes.get(variable.name, ())
+        live = {text for text in across if text not in ("", "–")}
+        text = value_text(variable.value, variable.type)
+        rows.append(
+            VariableRow(
+                variable.name, variable.type, text, variable.changed, across, len(live) == 1
+            )
+        )
+    return tuple(rows)
+
+
+def builtin_rows(session: Session) -> tuple[tuple[str, str], ...]:
+    """CUDA's built-in variables of the selected thread: (name, value)."""
+    trace, block_trace = session.trace, session.block_trace
+    if trace is None or block_trace is None:
+        return ()
+    launch = trace.workload.launch
+    x, y, z = (int(i) for i in block_trace.threads[session.thread])
+    at, block, grid = block_trace.index, launch.block, launch.grid
+
+    def dims(*values: int) -> str:
+        return f"({', '.join(str(v) for v in values)})"
+
+    return (
+        ("threadIdx", dims(x, y, z)),
+        ("blockIdx", dims(at.x, at.y, at.z)),
+        ("blockDim", dims(block.x, block.y, block.z)),
+        ("gridDim", dims(grid.x, grid.y, grid.z)),
+    )
+
+
+def thread_name(session: Session) -> str:
+    """The selected thread as CUDA names it: "thread (3, 1)"."""
+    trace = session.block_trace
+    if trace is None:
+        return "thread –"
+    x, y, z = (int(i) for i in trace.threads[session.thread])
+    return f"thread ({x}, {y})" if z == 0 else f"thread ({x}, {y}, {z})"
+
+
+def variables_caption(session: Session, warp_table: bool = False) -> str:
+    """One sentence: whose variables these are and which have just changed."""
+    if session.block_trace is None:
+        return "No thread is selected yet."
+    names = [row.name for row in variable_rows(session) if row.changed]
+    if warp_table:
+        who = f"Warp {session.warp}, lane by lane"
+    else:
+        who = f"{thread_name(session).capitalize()}: warp {session.warp}, lane {session.lane}"
+    return f"{who}. {join(names) + ' just changed' if names else 'Nothing changed'}."

@@ -1,0 +1,160 @@
+"""The rules that give the window's own parts (panels, tables, transport) their look.
+
+The palette and type come from `gui.theme`; this adds what a QPalette cannot say. Widgets opt in by
+object name or by the dynamic property `role`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QIcon
+
+from gui.theme import Theme, current_theme
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QAbstractButton
+
+ICONS = {
+    "first": "ph.skip-back-fill",
+    "back": "ph.rewind-fill",
+    "play_back": "ph.play-fill",
+    "pause": "ph.pause-fill",
+    "play": "ph.play-fill",
+    "forward": "ph.fast-forward-fill",
+    "last": "ph.skip-forward-fill",
+    "theme": "ph.circle-half-fill",
+    "help": "ph.question",
+    "close": "ph.x",
+    "error": "ph.warning-circle-fill",
+    "info": "ph.info-fill",
+    "run": "ph.lightning-fill",
+    "stop": "ph.stop-fill",
+    "reset": "ph.arrow-counter-clockwise",
+}
+
+
+@cache
+def _icon(name: str, color: str, disabled: str) -> QIcon:
+    import qtawesome
+
+    options = {"hflip": True} if name == "play_back" else {}
+    return qtawesome.icon(ICONS[name], color=color, color_disabled=disabled, **options)
+
+
+def set_icon(button: QAbstractButton, name: str, role: str = "text_dim", size: int = 18) -> None:
+    """Give a button one of ICONS in a colour of the current theme."""
+    theme = current_theme()
+    color, disabled = (theme.color(r).name() for r in (role, "border"))
+    button.setIcon(_icon(name, color, disabled))
+    button.setIconSize(QSize(size, size))
+
+
+def stylesheet(theme: Theme) -> str:
+    """Rules for the main window and everything in it."""
+    s, m, z, p = theme.surfaces, theme.meanings, theme.sizes, theme.spacing
+    chosen = theme.tint("accent", 0.16).name()
+    hovered = theme.tint("accent", 0.08).name()
+    family = ", ".join(f'"{name}"' for name in theme.font().families())
+    return f"""
+    QLabel, QToolButton, QPushButton, QMenuBar, QMenu, QHeaderView {{ font-family: {family}; }}
+    #shell {{ background: {s.window}; }}
+    #header {{ background: {s.panel}; border-bottom: 1px solid {s.border}; }}
+    #transport {{ background: {s.panel}; border-top: 1px solid {s.border}; }}
+    #wordmark {{ font-size: {z.body + 3}pt; font-weight: 600; color: {s.text}; }}
+    #launchTitle {{ font-size: {z.caption}pt; font-weight: 600; color: {s.text}; }}
+    #launchFacts {{ font-size: {z.caption}pt; color: {s.text_dim}; }}
+
+    QFrame[role="panel"] {{ background: {s.panel}; border: 1px solid {s.border};
+                            border-radius: {p.radius}px; }}
+    QLabel[role="heading"] {{ color: {s.text_dim}; font-size: {z.heading}pt; font-weight: 600; }}
+    QLabel[role="caption"] {{ color: {s.text}; font-size: {z.body}pt; }}
+    QLabel[role="dim"] {{ color: {s.text_dim}; font-size: {z.body}pt; }}
+    QLabel[role="small"] {{ color: {s.text_dim}; font-size: {z.small}pt; }}
+    QLabel[role="error"] {{ color: {m.error}; font-size: {z.body}pt; }}
+    QLabel[role="figure"] {{ color: {s.text}; font-size: {z.body}pt; font-weight: 600; }}
+
+    #message {{ background: {theme.tint("error", 0.10).name()};
+                border-bottom: 1px solid {theme.tint("error", 0.35).name()}; }}
+    #message[kind="info"] {{ background: {theme.tint("accent", 0.10).name()};
+                             border-bottom: 1px solid {theme.tint("accent", 0.35).name()}; }}
+    #message QLabel {{ color: {s.text}; font-size: {z.body}pt; }}
+
+    QToolButton {{ border: 1px solid transparent; border-radius: {p.radius}px;
+                   padding: 2px; background: transparent; color: {s.text}; }}
+    QToolButton:hover {{ background: {hovered}; border-color: {s.border}; }}
+    QToolButton:pressed {{ background: {chosen}; }}
+    QToolButton:checked {{ background: {chosen}; border-color: {s.accent}; }}
+    QToolButton:focus {{ border-color: {s.accent}; }}
+    QToolButton[role="segment"] {{ border: 1px solid {s.border}; border-right-width: 0;
+        border-radius: 0; padding: 3px 10px; font-size: {z.heading}pt; color: {s.text_dim}; background: {s.panel}; }}
+    QToolButton[role="segment"][place="first"] {{ border-top-left-radius: {p.radius}px;
+        border-bottom-left-radius: {p.radius}px; }}
+    QToolButton[role="segment"][place="last"] {{ border-right-width: 1px;
+        border-top-right-radius: {p.radius}px; border-bottom-right-radius: {p.radius}px; }}
+    QToolButton[role="segment"]:hover {{ background: {hovered}; }}
+    QToolButton[role="segment"]:checked {{ background: {chosen}; color: {s.text};
+        font-weight: 600; border-color: {s.border}; }}
+    QToolButton[role="segment"]:focus {{ color: {s.accent}; }}
+    QToolButton[role="segment"]:disabled {{ color: {s.text_faint}; }}
+
+    QPushButton {{ min-height: {p.control - 8}px; padding: 2px 14px; color: {s.text};
+        border: 1px solid {s.border}; border-radius: {p.radius}px; background: {s.panel}; }}
+    QPushButton:hover {{ background: {hovered}; }}
+    QPushButton:pressed, QPushButton:checked {{ background: {chosen}; }}
+    QPushButton:focus {{ border-color: {s.accent}; }}
+    QPushButton:disabled {{ color: {s.text_faint}; background: {s.raised}; }}
+    QPushButton[role="primary"] {{ background: {s.accent}; border-color: {s.accent};
+        color: {"#0b1016" if theme.dark else "#ffffff"}; font-weight: 600; }}
+    QPushButton[role="primary"]:hover {{ background: {theme.tint("accent", 0.85).name()}; }}
+    QPushButton[role="primary"]:disabled {{ background: {s.raised}; border-color: {s.border};
+        color: {s.text_faint}; }}
+
+    QSpinBox[wrong="true"], QComboBox[wrong="true"] {{ color: {m.error}; }}
+
+    QTableView, QListView {{ border: none; background: {s.panel}; color: {s.text};
+        outline: none; selection-background-color: {chosen}; selection-color: {s.text};
+        alternate-background-color: {s.panel}; }}
+    QListView::item {{ border-radius: {p.radius}px; }}
+    QListView::item:hover {{ background: {hovered}; }}
+    QListView::item:selected {{ background: {chosen}; color: {s.text}; }}
+    QHeaderView {{ background: {s.panel}; border: none; }}
+    QHeaderView::section {{ background: {s.panel}; color: {s.text_dim}; border: none;
+        border-bottom: 1px solid {s.border}; padding: 3px 8px; font-size: {z.small}pt; }}
+    QTableView::item {{ padding: 0 8px; border: none; }}
+    QTableCornerButton::section {{ background: {s.panel}; border: none; }}
+
+    QPlainTextEdit {{ border: none; background: {s.panel}; color: {s.text};
+        selection-background-color: {chosen}; selection-color: {s.text}; }}
+    QSplitter::handle {{ background: {s.window}; }}
+    QSplitter::handle:hover {{ background: {s.border}; }}
+
+    QSlider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {s.border}; }}
+    QSlider::sub-page:horizontal {{ background: {s.accent}; border-radius: 2px; }}
+    QSlider::handle:horizontal {{ width: 12px; height: 12px; margin: -4px 0; border-radius: 6px;
+        background: {s.panel}; border: 2px solid {s.accent}; }}
+
+    QProgressBar {{ border: none; background: {s.raised}; border-radius: 2px;
+        max-height: 4px; min-height: 4px; }}
+    QProgressBar::chunk {{ background: {s.accent}; border-radius: 2px; }}
+
+    QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+    QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+    QScrollBar::handle {{ background: {s.border}; border-radius: 4px; margin: 1px; }}
+    QScrollBar::handle:vertical {{ min-height: 24px; }}
+    QScrollBar::handle:horizontal {{ min-width: 24px; }}
+    QScrollBar::handle:hover {{ background: {s.text_faint}; }}
+    QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+    QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+
+    QMenuBar {{ background: {s.panel}; color: {s.text}; border: none; }}
+    QMenuBar::item {{ padding: 4px 10px; background: transparent; }}
+    QMenuBar::item:selected {{ background: {chosen}; border-radius: {p.radius}px; }}
+    QMenu {{ background: {s.panel}; color: {s.text}; border: 1px solid {s.border}; padding: 4px; }}
+    QMenu::item {{ padding: 4px 26px 4px 22px; border-radius: {p.radius}px; }}
+    QMenu::item:selected {{ background: {chosen}; }}
+    QMenu::item:disabled {{ color: {s.text_faint}; }}
+    QMenu::separator {{ height: 1px; background: {s.border}; margin: 4px 8px; }}
+    """

@@ -1,0 +1,169 @@
+"""What the views share: following the session, and the panel that frames each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from gui.scenes.session import Session
+from gui.theme import current_theme
+
+
+class SessionView(QWidget):
+    """A widget that draws the session: `refresh` runs when something in `WATCHES` changed.
+
+    A hidden view does no work; it refreshes when it is shown.
+    """
+
+    WATCHES: frozenset[str] = frozenset({"trace", "block", "step", "thread"})
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self._stale: frozenset[str] = self.WATCHES
+        session.changed.connect(self._on_session_changed)
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Show the session as it is now; `names` says what changed since the last time."""
+        raise NotImplementedError
+
+    def _on_session_changed(self, names: frozenset[str]) -> None:
+        stale = names & self.WATCHES
+        if not stale:
+            return
+        if self.isVisible():
+            self.refresh(stale)
+        else:
+            self._stale |= stale
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what changed while hidden."""
+        super().showEvent(event)
+        if self._stale:
+            stale, self._stale = self._stale, frozenset()
+            self.refresh(stale)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Notice a new theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self.restyle()
+
+    def restyle(self) -> None:
+        """Take up the colours of a new theme; the default repaints."""
+        self.update()
+
+
+class Caption(QLabel):
+    """One sentence. A narrow caption keeps room for two lines, so that it does not jump.
+
+    What does not fit ends in an ellipsis, and the tooltip has it whole.
+    """
+
+    NARROW = 46  # times the width of a digit
+
+    def __init__(self, text: str = "", role: str = "caption") -> None:
+        super().__init__(text)
+        self.setProperty("role", role)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._lines = 1
+
+    def setText(self, text: str) -> None:
+        """Show a sentence; screen readers get it whole."""
+        if text != self.text():
+            super().setText(text)
+            self.setToolTip(text)
+            self.setAccessibleDescription(text)
+
+    def sizeHint(self) -> QSize:
+        """High enough for its one or two lines."""
+        return QSize(0, self._lines * self.fontMetrics().lineSpacing())
+
+    def minimumSizeHint(self) -> QSize:
+        """Any width will do."""
+        return self.sizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take a second line when narrow."""
+        super().resizeEvent(event)
+        narrow = self.width() < self.NARROW * self.fontMetrics().horizontalAdvance("0") * 1.25
+        lines = 2 if narrow and self.may_wrap() else 1
+        if lines != self._lines:
+            self._lines = lines
+            self.updateGeometry()
+
+    def may_wrap(self) -> bool:
+        """Whether the caption may wrap; a caption beside buttons may not."""
+        return bool(self.alignment() & Qt.AlignmentFlag.AlignTop)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the sentence, wrapped at words, the last line cut where it must be."""
+        painter = QPainter(self)
+        painter.setPen(self.palette().windowText().color())
+        metrics, box = self.fontMetrics(), self.contentsRect()
+        first, rest = self.text(), ""
+        if self._lines == 2:
+            first, rest = self._split(first, box.width())
+        lines = [first, rest] if rest else [first]
+        if self._lines == 1:
+            box.setTop(box.top() + (box.height() - metrics.lineSpacing()) // 2)
+        for i, line in enumerate(lines):
+            text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, box.width())
+            place = box.adjusted(0, i * metrics.lineSpacing(), 0, 0)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignTop), text)
+
+    def _split(self, text: str, width: int) -> tuple[str, str]:
+        metrics = self.fontMetrics()
+        if metrics.horizontalAdvance(text) <= width:
+            return text, ""
+        words = text.split(" ")
+        for count in range(len(words) - 1, 0, -1):
+            start = " ".join(words[:count])
+            if metrics.horizontalAdvance(start) <= width:
+                return start, " ".join(words[count:])
+        return text, ""
+
+
+class Panel(QFrame):
+    """A framed view: heading, controls to its right, a caption below, and the body."""
+
+    def __init__(
+        self,
+        title: str,
+        body: QWidget,
+        *,
+        caption: QLabel | None = None,
+        controls: Sequence[QWidget] = (),
+        flush: bool = False,
+    ) -> None:
+        super().__init__()
+        self.setProperty("role", "panel")
+        self.body = body
+        space = current_theme().spacing
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(0)
+        head = QVBoxLayout()
+        head.setContentsMargins(space.margin, space.gap - 2, space.gap, space.gap - 4)
+        head.setSpacing(2)
+        self.row = row = QHBoxLayout()
+        row.setSpacing(space.gap)
+        self.heading = QLabel(title)
+        self.heading.setProperty("role", "heading")
+        row.addWidget(self.heading)
+        row.addStretch(1)
+        for control in controls:
+            row.addWidget(control)
+        head.addLayout(row)
+        if caption is not None:
+            head.addWidget(caption)
+        layout.addLayout(head)
+        inner = QVBoxLayout()
+        edge = 0 if flush else space.margin
+        inner.setContentsMargins(edge, 0, edge, 0 if flush else space.gap)
+        inner.addWidget(body)
+        layout.addLayout(inner, 1)

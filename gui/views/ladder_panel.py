@@ -1,0 +1,122 @@
+"""The list of kernels, in the order in which they are taught."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import (
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.theme import current_theme
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.ladder import Rung
+
+NUMBER = Qt.ItemDataRole.UserRole + 1
+
+
+class RungRow(QStyledItemDelegate):
+    """Draws a rung: its number, dim, and its title."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:  # type: ignore[override]
+        """One control high."""
+        return QSize(80, current_theme().spacing.control - 1)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Draw the row; the chosen one has a bar at its left."""
+        theme, box = current_theme(), QRect(option.rect)
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        if chosen or hovered:
+            painter.fillRect(box, theme.tint("accent", 0.16 if chosen else 0.07))
+        if chosen:
+            painter.fillRect(box.left(), box.top(), 3, box.height(), theme.color("accent"))
+        middle = int(Qt.AlignmentFlag.AlignVCenter)
+        gap = theme.spacing.margin
+        painter.setFont(theme.font("body"))
+        painter.setPen(theme.color("text_dim"))
+        number = str(index.data(NUMBER))
+        wide = painter.fontMetrics().horizontalAdvance("00")
+        right = int(Qt.AlignmentFlag.AlignRight) | middle
+        painter.drawText(box.left() + gap - 4, box.top(), wide, box.height(), right, number)
+        painter.setFont(theme.font("body", bold=chosen))
+        painter.setPen(theme.color("text"))
+        left = box.left() + gap + wide + 6
+        room = box.right() - left - 4
+        text = painter.fontMetrics().elidedText(
+            str(index.data()), Qt.TextElideMode.ElideRight, room
+        )
+        painter.drawText(left, box.top(), room, box.height(), middle, text)
+
+
+class LadderPanel(QWidget):
+    """Choose a rung; `chosen(name)` is emitted when the user picks another."""
+
+    chosen = Signal(str)
+
+    def __init__(self, rungs: Iterable[Rung]) -> None:
+        super().__init__()
+        self.list = QListWidget()
+        self.list.setItemDelegate(RungRow(self.list))
+        self.list.setMouseTracking(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setAccessibleName("Kernels")
+        self.summary = QLabel()
+        self.summary.setWordWrap(True)
+        self.summary.setProperty("role", "dim")
+        self.summary.setContentsMargins(12, 6, 12, 8)
+        self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._rungs = {rung.name: rung for rung in rungs}
+        for rung in self._rungs.values():
+            item = QListWidgetItem(rung.title)
+            item.setData(Qt.ItemDataRole.UserRole, rung.name)
+            item.setData(NUMBER, rung.number)
+            item.setToolTip(rung.summary)
+            self.list.addItem(item)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.list, 1)
+        layout.addWidget(self.summary)
+        self.list.currentItemChanged.connect(self._picked)
+
+    def select(self, name: str) -> None:
+        """Show a rung as chosen, without a signal."""
+        self.list.blockSignals(True)
+        for row in range(self.list.count()):
+            if self.list.item(row).data(Qt.ItemDataRole.UserRole) == name:
+                self.list.setCurrentRow(row)
+        self.list.blockSignals(False)
+        self._describe(name)
+
+    def choose_next(self, by: int) -> None:
+        """Choose the rung `by` places further down."""
+        row = min(max(self.list.currentRow() + by, 0), self.list.count() - 1)
+        self.list.setCurrentRow(row)
+
+    def _picked(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            name = str(item.data(Qt.ItemDataRole.UserRole))
+            self._describe(name)
+            self.chosen.emit(name)
+
+    def _describe(self, name: str) -> None:
+        rung = self._rungs.get(name)
+        self.summary.setText(rung.summary if rung else "")

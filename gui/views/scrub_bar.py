@@ -1,0 +1,162 @@
+"""The time axis of one block: phases as bands, accesses and barriers as marks, the step as a line.
+
+Everything that does not move with the step is painted once into a picture and kept.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPixmap, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QToolTip
+
+from gui.scenes.session import Session
+from gui.scenes.timeline import MARKS, Timeline
+from gui.theme import Theme, current_theme
+from gui.views.base import SessionView
+
+EDGE = 8  # room for half of the handle at each end
+
+
+class ScrubBar(SessionView):
+    """Click or drag anywhere to go to a step."""
+
+    WATCHES = frozenset({"trace", "block", "step", "line"})
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.timeline: Timeline | None = None
+        self._picture: QPixmap | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Time axis")
+
+    def sizeHint(self) -> QSize:
+        """As high as a band with its name and a row of marks."""
+        return QSize(400, self._band_height() + self._mark_height() + 6)
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Follow the record and the step."""
+        if names & {"trace", "block"}:
+            trace = self.session.block_trace
+            self.timeline = Timeline(trace) if trace is not None else None
+        if names & {"trace", "block", "line"}:
+            self._picture = None
+        self.update()
+
+    def restyle(self) -> None:
+        """Paint anew in the theme's colours."""
+        self._picture = None
+        self.updateGeometry()
+        self.update()
+
+    def step_at(self, x: float) -> int:
+        """The step at a position of this widget."""
+        return self.timeline.step_at(x - EDGE, self._span()) if self.timeline else 0
+
+    def x_of(self, step: int) -> float:
+        """The position of a step's middle."""
+        return EDGE + (self.timeline.position(step, self._span()) if self.timeline else 0.0)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Go to the step under the pointer."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.session.update(playing=0, step=self.step_at(event.position().x()))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Follow a drag; otherwise say what lies under the pointer."""
+        step = self.step_at(event.position().x())
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self.session.step = step
+        elif self.session.block_trace is not None:
+            line = int(self.session.block_trace.line[step])
+            QToolTip.showText(event.globalPosition().toPoint(), f"step {step + 1}, line {line}")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the kept picture and the handle."""
+        painter = QPainter(self)
+        ratio = self.devicePixelRatioF()
+        if self._picture is None or self._picture.size() != self.size() * ratio:
+            self._picture = self._paint_static(ratio)
+        painter.drawPixmap(0, 0, self._picture)
+        if self.timeline is not None and self.timeline.n_steps:
+            self._paint_handle(painter, current_theme())
+
+    def _span(self) -> float:
+        return max(self.width() - 2 * EDGE, 1)
+
+    def _band_height(self) -> int:
+        return self.fontMetrics().height()
+
+    def _mark_height(self) -> int:
+        return max(12, self.fontMetrics().height() - 2)
+
+    def _paint_static(self, ratio: float) -> QPixmap:
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        theme = current_theme()
+        picture.fill(theme.color("panel"))
+        painter = QPainter(picture)
+        body = QRectF(EDGE, 0, self._span(), self.height() - 4)
+        painter.fillRect(body, theme.color("raised"))
+        if self.timeline is not None and self.timeline.n_steps:
+            self._paint_bands(painter, theme)
+            self._paint_marks(painter, theme)
+            self._paint_line(painter, theme)
+        painter.end()
+        return picture
+
+    def _paint_bands(self, painter: QPainter, theme: Theme) -> None:
+        assert self.timeline is not None
+        painter.setFont(theme.font("small"))
+        metrics = painter.fontMetrics()
+        unit = self._span() / self.timeline.n_steps
+        for band in self.timeline.bands:
+            left = EDGE + band.first * unit
+            box = QRectF(left, 0, (band.last - band.first + 1) * unit, self.height() - 4)
+            tint = theme.tint("barrier", 0.22 if band.index % 2 == 0 else 0.12)
+            painter.fillRect(box, tint)
+            text = f"phase {band.index}"
+            if metrics.horizontalAdvance(text) + 8 > box.width():
+                text = str(band.index)
+            if metrics.horizontalAdvance(text) + 4 <= box.width():
+                painter.setPen(theme.color("text_dim"))
+                place = box.adjusted(5, 0, 0, 0)
+                place.setHeight(self._band_height())
+                painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+
+    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
+        assert self.timeline is not None
+        bottom = self.height() - 4
+        top = self._band_height() + 1
+        half = (bottom - top) // 2
+        unit = self._span() / self.timeline.n_steps
+        width = min(max(unit * 0.55, 1.0), 5.0)
+        rows = {"load": (top, half), "store": (top + half, half), "barrier": (0, bottom)}
+        for mark in ("barrier", *MARKS[:2]):
+            color = QColor(theme.color(mark))
+            y, height = rows[mark]
+            columns = self.timeline.columns(self.timeline.steps(mark), int(self._span()))
+            thin = 2.0 if mark == "barrier" else width
+            for column in columns:
+                painter.fillRect(QRectF(EDGE + column + 0.5 - thin / 2, y, thin, height), color)
+
+    def _paint_line(self, painter: QPainter, theme: Theme) -> None:
+        """Marks at every step of the selected source line."""
+        assert self.timeline is not None
+        columns = self.timeline.columns(
+            self.timeline.line_steps(self.session.line), int(self._span())
+        )
+        for column in columns:
+            x = EDGE + float(column)
+            painter.fillRect(QRectF(x - 1, self.height() - 4, 3, 4), theme.color("accent"))
+
+    def _paint_handle(self, painter: QPainter, theme: Theme) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        x = self.x_of(self.session.step)
+        color = theme.color("selected")
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        painter.drawRect(QRectF(x - 1, 0, 2, self.height()))
+        top = QPolygonF([QPointF(x - 6, 0), QPointF(x + 6, 0), QPointF(x, 8)])
+        painter.drawPolygon(top)

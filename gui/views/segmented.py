@@ -1,0 +1,56 @@
+"""A row of joined buttons of which one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QWidget
+
+
+class Segmented(QWidget):
+    """Choose one of a few named values; `chosen(key)` is emitted when the user picks another."""
+
+    chosen = Signal(str)
+
+    def __init__(self, options: Mapping[str, str], tips: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._group = QButtonGroup(self)
+        self._keys = list(options)
+        for place, (key, label) in enumerate(options.items()):
+            button = QToolButton()
+            button.setText(label)
+            button.setCheckable(True)
+            button.setProperty("role", "segment")
+            button.setProperty("place", self._place(place))
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setToolTip((tips or {}).get(key, ""))
+            button.setAccessibleName(label)
+            self._group.addButton(button, place)
+            layout.addWidget(button)
+        self._group.button(0).setChecked(True)
+        self._group.idClicked.connect(lambda place: self.chosen.emit(self._keys[place]))
+
+    def _place(self, place: int) -> str:
+        if place == len(self._keys) - 1:
+            return "last"
+        return "first" if place == 0 else "middle"
+
+    @property
+    def value(self) -> str:
+        """The key of the chosen button."""
+        return self._keys[self._group.checkedId()]
+
+    @value.setter
+    def value(self, key: str) -> None:
+        self._group.button(self._keys.index(key)).setChecked(True)
+
+    def button(self, key: str) -> QToolButton:
+        """The button of a key."""
+        found = self._group.button(self._keys.index(key))
+        assert isinstance(found, QToolButton)
+        return found

@@ -1,0 +1,160 @@
+"""The variables of the selected thread, or of its whole warp lane by lane."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QTableView, QVBoxLayout
+
+from gui.scenes.session import WARP_SIZE, Session
+from gui.scenes.variables import VariableRow, builtin_rows, variable_rows, variables_caption
+from gui.theme import current_theme
+from gui.views.base import Caption, SessionView
+from gui.views.segmented import Segmented
+
+Index = QModelIndex | QPersistentModelIndex
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class VariableModel(QAbstractTableModel):
+    """Name, type and value; or name, type and 32 lanes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: tuple[VariableRow, ...] = ()
+        self.across = False
+        self.lane = 0
+
+    def load(self, rows: tuple[VariableRow, ...], across: bool, lane: int) -> None:
+        """Show other values; the table keeps its place where its shape stays the same."""
+        same = across == self.across and len(rows) == len(self.rows)
+        if not same:
+            self.beginResetModel()
+        self.rows, self.across, self.lane = rows, across, lane
+        if not same:
+            self.endResetModel()
+        elif rows:
+            corner = self.index(len(rows) - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), corner)
+            if across:
+                self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP_SIZE)
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        """Number of variables."""
+        return 0 if parent is not None and parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        """Three, or two and the lanes."""
+        if parent is not None and parent.isValid():
+            return 0
+        return 2 + WARP_SIZE if self.across else 3
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
+        """Column names."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            if self.across and section > 1:
+                return f"lane {section - 2}"
+            return ("Name", "Type", "Value")[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return LEFT if section < 2 else RIGHT
+        if role == Qt.ItemDataRole.FontRole and self.across and section - 2 == self.lane:
+            return current_theme().font("small", bold=True)
+        return None
+
+    def data(self, index: Index, role: int = 0) -> object:
+        """A cell's text, font and colours; a value that just changed is marked."""
+        row, column = self.rows[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            if column < 2:
+                return (row.name, row.type)[column]
+            return row.lanes[column - 2] if self.across and row.lanes else row.value
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return LEFT if column < 2 else RIGHT
+        if role == Qt.ItemDataRole.FontRole:
+            return self._font(row, column)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            dim = column == 1 or (column > 1 and row.value == "–")
+            return current_theme().color("text_dim" if dim else "text")
+        if role == Qt.ItemDataRole.BackgroundRole and column >= 2:
+            selected = not self.across or column - 2 == self.lane
+            if row.changed and selected:
+                return current_theme().color("current_line")
+        return None
+
+    def _font(self, row: VariableRow, column: int) -> QFont:
+        theme = current_theme()
+        return theme.font() if column == 1 else theme.mono(bold=column > 1 and row.changed)
+
+
+class VariablesView(SessionView):
+    """The table of variables. In the warp table, a click on a lane selects its thread."""
+
+    WATCHES = frozenset({"trace", "block", "step", "thread"})
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.caption = Caption()
+        self.scope = Segmented({"thread": "Thread", "warp": "Warp"})
+        self.model = VariableModel()
+        self.table = QTableView()
+        self.table.setModel(self.model)
+        self.table.setShowGrid(False)
+        self.table.verticalHeader().hide()
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.table.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.table.setAccessibleName("Variables")
+        self.table.setWordWrap(False)
+        self.builtins = QLabel()
+        self.builtins.setProperty("role", "dim")
+        self.builtins.setContentsMargins(12, 4, 8, 6)
+        self.builtins.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.table)
+        layout.addWidget(self.builtins)
+        self.scope.chosen.connect(lambda _: self.refresh(self.WATCHES))
+        self.table.clicked.connect(self._clicked)
+        self.restyle()
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Show the variables after the current step."""
+        across = self.scope.value == "warp"
+        reshaped = across != self.model.across or bool(names & {"trace"})
+        rows = variable_rows(self.session, across)
+        reshaped |= len(rows) != len(self.model.rows)
+        self.model.load(rows, across, self.session.lane)
+        if reshaped:
+            self._fit()
+        elif across:
+            self.table.resizeColumnsToContents()
+        self.caption.setText(variables_caption(self.session, across))
+        facts = [
+            f"{name}\u00a0{value.replace(' ', chr(0xA0))}"
+            for name, value in builtin_rows(self.session)
+        ]
+        self.builtins.setText("   ".join(facts))
+
+    def restyle(self) -> None:
+        """Take up the theme's sizes."""
+        self.table.verticalHeader().setDefaultSectionSize(current_theme().spacing.control - 4)
+        self._fit()
+
+    def _fit(self) -> None:
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        mode = QHeaderView.ResizeMode
+        if self.model.across:
+            header.setSectionResizeMode(mode.Interactive)
+            header.setStretchLastSection(False)
+            self.table.resizeColumnsToContents()
+            return
+        for column, how in enumerate((mode.ResizeToContents, mode.ResizeToContents, mode.Stretch)):
+            header.setSectionResizeMode(column, how)
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if self.model.across and index.column() >= 2:
+            self.session.lane = index.column() - 2
