@@ -32,7 +32,7 @@ def parse(text: str) -> NDArray[np.float64]:
 
 
 def to_oklab(color: str | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Convert sRGB (`#rrggbb` or float[..., 3] in 0..255) to OKLab float64[..., 3], lightness 0..1."""
+    """Convert sRGB (`#rrggbb`, or float[..., 3] in 0..255) to OKLab: float64[..., 3]."""
     rgb = (parse(color) if isinstance(color, str) else np.asarray(color, np.float64)) / 255.0
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return np.asarray(np.cbrt(linear @ _LMS.T) @ _LAB.T)

@@ -1,0 +1,180 @@
+"""What one block has done up to a step, worked out from its record and kept for the next question.
+
+Everything here is a function of a `BlockTrace`. The record is read once, in order and only as far
+as a question needs; each answer after that is a look-up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from core.trace import Access, BlockTrace
+
+LOAD, STORE, ATOMIC = 1, 2, 3  # core.trace.EventKind
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class _Loads:
+    """All loads from one global array, in order: the step, and each thread's flat element."""
+
+    steps: list[int] = field(default_factory=list)
+    elements: list[NDArray[np.int32]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Write:
+    """One store or atomic to a global array: its lanes' elements, threads and values."""
+
+    step: int
+    flats: Ints
+    threads: Ints
+    values: NDArray[np.generic]
+
+
+class History:
+    """Answers about one block. Get it with `history_of`, which keeps one for each record."""
+
+    def __init__(self, block_trace: BlockTrace) -> None:
+        self._trace = block_trace
+        kind = np.asarray(block_trace.kind)
+        self._accesses = np.flatnonzero((kind == LOAD) | (kind == STORE) | (kind == ATOMIC))
+        self._writes = np.flatnonzero((kind == STORE) | (kind == ATOMIC))
+        self._loads: dict[str, _Loads] = {}
+        self._scanned = 0
+        self._global_writes: dict[str, list[_Write]] | None = None
+        self._stored: dict[str, tuple[Ints, Ints, Ints]] = {}
+        self._phase_loads: dict[int, dict[str, Ints]] = {}
+        self._spaces: dict[int, str] = {}
+
+    def last_access(self, step: int, space: str) -> Access | None:
+        """The latest access to `space` at or before `step`, None if there was none."""
+        place = int(np.searchsorted(self._accesses, step, side="right")) - 1
+        while place >= 0:
+            at = int(self._accesses[place])
+            if self._space(at) == space:
+                return self._trace.access(at)
+            place -= 1
+        return None
+
+    def read_by(self, name: str, thread: int, step: int) -> Ints:
+        """Flat elements of global array `name` that `thread` has loaded up to `step`, each once."""
+        self._scan(step)
+        loads = self._loads.get(name)
+        if loads is None:
+            return np.empty(0, np.int64)
+        count = int(np.searchsorted(loads.steps, step, side="right"))
+        read = np.array([row[thread] for row in loads.elements[:count]], np.int64)
+        return np.unique(read[read >= 0])
+
+    def times_loaded(self, name: str, size: int, step: int) -> Ints:
+        """How many lanes have loaded each of the `size` elements of global `name` up to `step`."""
+        self._scan(step)
+        counts = np.zeros(size, np.int64)
+        loads = self._loads.get(name)
+        if loads is not None:
+            upto = int(np.searchsorted(loads.steps, step, side="right"))
+            for row in loads.elements[:upto]:
+                counts += np.bincount(row[row >= 0], minlength=size)
+        return counts
+
+    def stored(self, name: str) -> tuple[Ints, Ints, Ints]:
+        """What the block stores to global array `name`, over its whole record.
+
+        Returns flat elements (sorted, each once), the thread that stored each last, and the step
+        of its first store.
+        """
+        if name not in self._stored:
+            self._stored[name] = self._collect_stores(name)
+        return self._stored[name]
+
+    def value_stored(self, name: str, step: int) -> tuple[Ints, NDArray[np.generic]]:
+        """Elements of global `name` that the block has stored up to `step`, with their values.
+
+        In the order of the stores: an element stored twice is there twice.
+        """
+        upto = [w for w in self._writes_to(name) if w.step <= step]
+        if not upto:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        return np.concatenate([w.flats for w in upto]), np.concatenate([w.values for w in upto])
+
+    def loaded_in_phase(self, phase: int) -> dict[str, Ints]:
+        """Flat elements of each global array that the block loads in a whole phase, each once."""
+        if phase not in self._phase_loads:
+            found: dict[str, list[Ints]] = {}
+            if phase >= 0:
+                bounds = next(p for p in self._trace.phases if p.index == phase)
+                inside = (self._accesses >= bounds.first) & (self._accesses <= bounds.last)
+                for step in self._accesses[inside]:
+                    access: Any = self._trace.access(int(step))
+                    if _is_global(access) and access.kind == LOAD:
+                        live = access.elements[access.active]
+                        found.setdefault(access.array.name, []).append(live)
+            self._phase_loads[phase] = {k: np.unique(np.concatenate(v)) for k, v in found.items()}
+        return self._phase_loads[phase]
+
+    def _space(self, step: int) -> str:
+        if step not in self._spaces:
+            access = self._trace.access(step)
+            self._spaces[step] = access.space if access is not None else ""
+        return self._spaces[step]
+
+    def _scan(self, step: int) -> None:
+        end = int(np.searchsorted(self._accesses, step, side="right"))
+        for at in self._accesses[self._scanned : end]:
+            access: Any = self._trace.access(int(at))
+            if access is None:
+                continue
+            self._spaces[int(at)] = access.space
+            if _is_global(access) and access.kind == LOAD:
+                loads = self._loads.setdefault(access.array.name, _Loads())
+                loads.steps.append(int(at))
+                loads.elements.append(access.elements.astype(np.int32))
+        self._scanned = max(self._scanned, end)
+
+    def _writes_to(self, name: str) -> list[_Write]:
+        if self._global_writes is None:
+            found: dict[str, list[_Write]] = {}
+            for at in self._writes:
+                access: Any = self._trace.access(int(at))
+                if _is_global(access):
+                    live = np.flatnonzero(access.active)
+                    write = _Write(int(at), access.elements[live], live, access.values[live])
+                    found.setdefault(access.array.name, []).append(write)
+            self._global_writes = found
+        return self._global_writes.get(name, [])
+
+    def _collect_stores(self, name: str) -> tuple[Ints, Ints, Ints]:
+        writes = self._writes_to(name)
+        if not writes:
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+        flat = np.concatenate([w.flats for w in writes])
+        thread = np.concatenate([w.threads for w in writes])
+        step = np.concatenate([np.full(len(w.flats), w.step) for w in writes])
+        unique, first = np.unique(flat, return_index=True)
+        _, last = np.unique(flat[::-1], return_index=True)
+        return unique, thread[::-1][last], step[first]
+
+
+def _is_global(access: Any) -> bool:
+    return access is not None and access.space == "global" and access.array is not None
+
+
+_histories: WeakKeyDictionary[BlockTrace, History] = WeakKeyDictionary()
+
+
+def history_of(block_trace: BlockTrace) -> History:
+    """The one History of a record, made when first asked for and dropped with the record."""
+    try:
+        found = _histories.get(block_trace)
+    except TypeError:  # a record that cannot be hashed or weakly referenced
+        return History(block_trace)
+    if found is None:
+        found = _histories[block_trace] = History(block_trace)
+    return found

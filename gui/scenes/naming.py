@@ -1,0 +1,105 @@
+"""Elements, threads and shares in the field's words: `A[0..31, 4]`, `(3, 0)`, `12.5 %`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gui.scenes.text import index_text
+
+if TYPE_CHECKING:
+    from core.trace import Array, SharedArray
+
+    AnyArray = Array | SharedArray
+
+
+def element_name(array: AnyArray, flat: int) -> str:
+    """One element by name, `A[0, 4]`; `flat` is its row-major index."""
+    return index_text(array.name, array.index(int(flat)))
+
+
+def elements_name(array: AnyArray, flats: NDArray[np.int64]) -> str:
+    """A set of elements in as few words as are true.
+
+    A set that is the product of one range for each axis is written with ranges: `A[0..31, 4]`,
+    `A[0..62 by 2, 0]`. Any other is counted within its bounding box: `5 elements of A[0..3, 0..7]`.
+    Negative entries (inactive lanes) are left out.
+    """
+    unique = np.unique(flats[flats >= 0])
+    if not len(unique):
+        return f"nothing of {array.name}"
+    axes = [np.unique(axis) for axis in np.unravel_index(unique, array.shape)]
+    whole = int(np.prod([len(axis) for axis in axes])) == len(unique)
+    if whole and all(_regular(axis) for axis in axes):
+        return f"{array.name}[{', '.join(_range(axis) for axis in axes)}]"
+    box = ", ".join(_span(int(axis[0]), int(axis[-1])) for axis in axes)
+    return f"{len(unique)} elements of {array.name}[{box}]"
+
+
+def span_name(array: AnyArray, first: int, last: int) -> str:
+    """The elements first..last (flat, inclusive) that lie next to each other in memory."""
+    start, end = array.index(first), array.index(last)
+    if first == last:
+        return element_name(array, first)
+    if start[:-1] == end[:-1]:
+        lead = "".join(f"{i}, " for i in start[:-1])
+        return f"{array.name}[{lead}{_span(start[-1], end[-1])}]"
+    return f"{element_name(array, first)} … [{', '.join(str(i) for i in end)}]"
+
+
+def thread_name(index: Sequence[int], three: bool = False) -> str:
+    """A thread by its threadIdx (x, y, z), as `(x, y)`, or with z where `three` or z is not 0."""
+    x, y, z = (int(i) for i in index)
+    return f"({x}, {y}, {z})" if three or z else f"({x}, {y})"
+
+
+def value_text(value: float | int, digits: int = 3) -> str:
+    """A value in few characters: `digits` significant for floating point, a true minus sign."""
+    if isinstance(value, (int, np.integer)):
+        return f"{int(value)}".replace("-", "−")
+    number = float(value)
+    if not np.isfinite(number):
+        return {True: "NaN"}.get(np.isnan(number), "∞" if number > 0 else "−∞")
+    text = f"{number:.{digits}g}"
+    if "e" not in text and abs(number) < 1000:
+        decimals = max(0, digits - max(1, len(str(int(abs(number))))))
+        text = f"{number:.{decimals}f}"
+    return text.replace("-", "−")
+
+
+def percent(part: float, whole: float) -> str:
+    """`part` of `whole` in per cent: one decimal where it says something."""
+    if not whole:
+        return "–"
+    figure = 100.0 * part / whole
+    return f"{figure:.0f} %" if figure >= 99.95 or figure == int(figure) else f"{figure:.1f} %"
+
+
+def numbers_name(numbers: Sequence[int]) -> str:
+    """A sorted set of integers: `5`, `0–15`, `0–3, 8, 12–15`; more than four runs are counted."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    parts = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}–{b}" for a, b in runs]
+    return ", ".join(parts) if len(parts) <= 4 else f"{', '.join(parts[:3])} … {parts[-1]}"
+
+
+def _regular(axis: NDArray[np.int64]) -> bool:
+    return len(axis) < 3 or len(np.unique(np.diff(axis))) == 1
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}..{last}"
+
+
+def _range(axis: NDArray[np.int64]) -> str:
+    first, last = int(axis[0]), int(axis[-1])
+    if len(axis) < 2 or axis[1] - axis[0] == 1:
+        return _span(first, last)
+    return f"{first}, {last}" if len(axis) == 2 else f"{first}..{last} by {int(axis[1] - axis[0])}"

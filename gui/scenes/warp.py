@@ -1,0 +1,193 @@
+"""What the warp view shows: one warp's lanes and the global memory that its access touches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gui.scenes.history import LOAD, STORE, history_of
+from gui.scenes.naming import element_name, elements_name, span_name
+from gui.scenes.text import plural
+
+if TYPE_CHECKING:
+    from core.trace import Access, BlockTrace
+
+LANES = 32
+SECTOR, LINE = 32, 128  # bytes
+
+
+@dataclass(frozen=True)
+class LineStrip:
+    """One 128-byte line of memory: what is fetched of it, and which lanes use which cells."""
+
+    address: int
+    label: str
+    fetched: tuple[bool, bool, bool, bool]
+    bytes_used: tuple[int, int, int, int]
+    lanes: tuple[tuple[int, ...], ...]
+    """For each cell (an element, `WarpScene.cell` bytes) the lanes that touch it, in order."""
+    elements: tuple[int, ...]
+    """For each cell its flat element in the array, -1 outside the array."""
+
+
+@dataclass(frozen=True)
+class WarpSummary:
+    """One warp of the block in the same access, for the overview."""
+
+    warp: int
+    active: int
+    sectors: int
+    ideal: int
+
+
+@dataclass(frozen=True)
+class WarpScene:
+    """Everything drawn for one warp. `live` is False where an earlier step's access is shown."""
+
+    caption: str
+    warp: int
+    live: bool
+    step: int
+    verb: str
+    array: str
+    cell: int
+    active: NDArray[np.bool_]
+    names: tuple[str, ...]
+    elements: NDArray[np.int64]
+    addresses: NDArray[np.int64]
+    values: NDArray[np.generic]
+    threads: NDArray[np.int32]
+    lines: tuple[LineStrip, ...]
+    sectors: int
+    ideal: int
+    bytes_used: int
+    warps: tuple[WarpSummary, ...]
+
+    @property
+    def bytes_fetched(self) -> int:
+        """Sectors times 32 bytes."""
+        return self.sectors * SECTOR
+
+    @property
+    def one_row_per_y(self) -> tuple[tuple[int, int, str], ...]:
+        """Runs of lanes with the same threadIdx.y and z: (first lane, last lane, `y = 0`)."""
+        runs: list[tuple[int, int, str]] = []
+        flat = bool((self.threads[:, 1:] == 0).all())
+        for lane, (_, y, z) in enumerate(self.threads.tolist()):
+            text = "" if flat else f"y = {y}" + (f", z = {z}" if self.threads[:, 2].any() else "")
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], lane, text)
+            else:
+                runs.append((lane, lane, text))
+        return tuple(runs)
+
+
+def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | None:
+    """The scene at `step`: its access to global memory, or the latest one before it.
+
+    None where the block has made no such access yet.
+    """
+    access = history_of(block_trace).last_access(step, "global")
+    if access is None or access.array is None:
+        return None
+    part = access.warp(warp)
+    cell = int(access.array.dtype.itemsize)
+    threads = np.full((LANES, 3), -1, np.int32)
+    present = block_trace.threads[warp * LANES : (warp + 1) * LANES]
+    threads[: len(present)] = present
+    live = access.step == step
+    used = int(np.sum(part.bytes_used))
+    return WarpScene(
+        caption=_caption(access, warp, live),
+        warp=warp,
+        live=live,
+        step=access.step,
+        verb=verb_of(access),
+        array=access.array.name,
+        cell=cell,
+        active=np.asarray(part.active),
+        names=tuple(element_name(access.array, e) if e >= 0 else "" for e in part.elements),
+        elements=np.asarray(part.elements),
+        addresses=np.asarray(part.addresses),
+        values=np.asarray(part.values),
+        threads=threads[: len(present)],
+        lines=_lines(access, warp, cell),
+        sectors=part.n_sectors,
+        ideal=part.ideal_sectors,
+        bytes_used=used,
+        warps=_summaries(access, block_trace.n_warps),
+    )
+
+
+def verb_of(access: Access) -> str:
+    """What the lanes do: loads, stores or updates."""
+    return {LOAD: "loads", STORE: "stores"}.get(int(access.kind), "updates")
+
+
+def _caption(access: Access, warp: int, live: bool) -> str:
+    part = access.warp(warp)
+    lanes = int(np.count_nonzero(part.active))
+    before = "" if live else "Last access to global memory: "
+    if not lanes or access.array is None:
+        return f"{before}No lane of warp {warp} takes part in this access."
+    name = elements_name(access.array, part.elements)
+    subject = f"Warp {warp} {verb_of(access)} {name}"
+    if lanes < LANES:
+        subject = f"{plural(lanes, 'lane')} of warp {warp} {_plural(access, lanes)} {name}"
+    if not live:
+        subject = subject[0].lower() + subject[1:] if lanes == LANES else subject
+    distinct = len(np.unique(part.elements[part.active]))
+    if distinct == 1 and lanes > 1:
+        return f"{before}{subject}: one element serves all {lanes} lanes, a broadcast."
+    sectors = plural(part.n_sectors, "sector")
+    if part.n_sectors <= part.ideal_sectors:
+        return f"{before}{subject}: {sectors}, the fewest possible."
+    return f"{before}{subject}: {sectors} where {part.ideal_sectors} would do."
+
+
+def _plural(access: Access, lanes: int) -> str:
+    verb = verb_of(access)
+    return verb if lanes == 1 else verb.removesuffix("s")
+
+
+def _lines(access: Access, warp: int, cell: int) -> tuple[LineStrip, ...]:
+    part, array = access.warp(warp), access.array
+    assert array is not None
+    base, size = int(getattr(array, "base", 0)), array.nbytes // cell
+    used = dict(
+        zip(np.asarray(part.sectors).tolist(), np.asarray(part.bytes_used).tolist(), strict=True)
+    )
+    touched: dict[int, list[int]] = {}
+    for lane in np.flatnonzero(part.active):
+        address = int(part.addresses[lane])
+        for byte in range(address // cell * cell, address + access.width, cell):
+            touched.setdefault(byte, []).append(int(lane))
+    strips = []
+    for line in np.asarray(part.lines).tolist():
+        sectors = range(line, line + LINE, SECTOR)
+        cells = range(line, line + LINE, cell)
+        elements = [(address - base) // cell for address in cells]
+        inside = [e if 0 <= e < size else -1 for e in elements]
+        held = [e for e in inside if e >= 0]
+        strips.append(
+            LineStrip(
+                address=line,
+                label=span_name(array, held[0], held[-1]) if held else "",
+                fetched=tuple(s in used for s in sectors),  # type: ignore[arg-type]
+                bytes_used=tuple(used.get(s, 0) for s in sectors),  # type: ignore[arg-type]
+                lanes=tuple(tuple(touched.get(address, ())) for address in cells),
+                elements=tuple(inside),
+            )
+        )
+    return tuple(strips)
+
+
+def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
+    parts = [access.warp(w) for w in range(n_warps)]
+    return tuple(
+        WarpSummary(w, int(np.count_nonzero(p.active)), p.n_sectors, p.ideal_sectors)
+        for w, p in enumerate(parts)
+    )

@@ -1,0 +1,313 @@
+"""The matrix canvas: B above C, A left of C, and what the current step does to them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import (
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
+
+from gui.scenes.matrices import Grid, MatrixScene, Owned, grids_of, matrix_scene, owned_by
+from gui.scenes.session import Element, Hover, Session
+from gui.theme import current_theme
+from gui.views.base import Caption, SessionView
+from gui.views.matrix_layout import Margins, MatrixLayout, Transform
+from gui.views.matrix_painter import MatrixPainter
+from gui.views.painting import nothing
+from gui.views.segmented import Segmented
+
+OTHER_BLOCKS_A_TICK = 16
+DRAG_START = 4  # pixels
+
+
+class MatrixCanvas(SessionView):
+    """Draws `MatrixScene`; the wheel zooms about the pointer, dragging pans, 0 shows everything.
+
+    Hovering names an element to the session; a click selects it and, in C, the thread that owns it.
+    """
+
+    WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "element"})
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self.caption = Caption()
+        self.mode = Segmented(
+            {"step": "This step", "loads": "Times loaded"},
+            {
+                "step": "What this step loads and stores, and who owns C",
+                "loads": "How often the block has loaded each element from global memory so far",
+            },
+        )
+        self.mode.chosen.connect(lambda _: self.update())
+        self.fit_button = QToolButton()
+        self.fit_button.setText("Fit")
+        self.fit_button.setToolTip("Show the whole of every matrix (0)")
+        self.fit_button.clicked.connect(self.fit)
+        self.controls: tuple[QWidget, ...] = (self.mode, self.fit_button)
+        self._grids: tuple[Grid, ...] = ()
+        self._layout: MatrixLayout | None = None
+        self._view = Transform(1.0, 0.0, 0.0)
+        self._fitted = True
+        self._scene: MatrixScene | None = None
+        self._own: Owned | None = None
+        self._others: dict[int, Owned | None] = {}
+        self._ground: QPixmap | None = None
+        self._press: QPointF | None = None
+        self._grab: Transform | None = None
+        self._idle = QTimer(self)
+        self._idle.setInterval(0)
+        self._idle.timeout.connect(self._collect_other_blocks)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Matrices")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    def sizeHint(self) -> QSize:
+        return QSize(640, 520)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(280, 240)
+
+    # ---- what is drawn
+
+    @property
+    def scene(self) -> MatrixScene | None:
+        """The marks of the current step."""
+        return self._scene
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        """The arrays drawn, in the order of the scene's marks."""
+        return self._grids
+
+    def refresh(self, names: frozenset[str]) -> None:
+        trace, block = self.session.trace, self.session.block_trace
+        if "trace" in names:
+            self._open_trace()
+        if names & {"trace", "block"}:
+            self._open_block()
+        if block is None or trace is None or not block.n_steps:
+            self._scene = None
+            self.caption.setText("")
+        elif names - {"hover", "element"}:
+            self._scene = matrix_scene(block, self._grids, self.session.step, self.session.thread)
+            self.caption.setText(self._scene.caption)
+            self.setAccessibleDescription(self._scene.caption)
+        self.update()
+
+    def restyle(self) -> None:
+        self._relayout()
+        super().restyle()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._ground = None
+        if self._fitted:
+            self.fit()
+
+    def _open_trace(self) -> None:
+        trace = self.session.trace
+        self._grids = grids_of(trace) if trace is not None else ()
+        self._others = {}
+        self._relayout()
+
+    def _relayout(self) -> None:
+        """Make the layout anew for the grids and the theme's type, and show everything."""
+        line = self.fontMetrics().height()
+        wide = self.fontMetrics().horizontalAdvance("00000")
+        margins = Margins(wide, 2.4 * line, wide / 2, 2.6 * line, 2.3 * line)
+        self._layout = MatrixLayout(self._grids, margins) if self._grids else None
+        self.fit()
+
+    def _open_block(self) -> None:
+        trace = self.session.trace
+        self._ground = None
+        self._own = None
+        result = next((g for g in self._grids if g.result), None)
+        if trace is None or result is None:
+            return
+        self._own = owned_by(trace, result, self.session.block)
+        self._others.setdefault(self.session.block, self._own)
+        if len(self._others) < len(trace.recorded_blocks):
+            self._idle.start()
+
+    def _collect_other_blocks(self) -> None:
+        """A few more blocks' shares of C each time the window has nothing else to do."""
+        trace = self.session.trace
+        result = next((g for g in self._grids if g.result), None)
+        if trace is None or result is None or not self.isVisible():
+            self._idle.stop()
+            return
+        missing = [b for b in trace.recorded_blocks if b not in self._others]
+        for block in missing[:OTHER_BLOCKS_A_TICK]:
+            self._others[block] = owned_by(trace, result, block)
+        if len(missing) <= OTHER_BLOCKS_A_TICK:
+            self._idle.stop()
+            self._ground = None
+            self.update()
+
+    # ---- the view
+
+    def fit(self) -> None:
+        """Show the whole of every matrix."""
+        self._fitted = True
+        self._ground = None
+        if self._layout is not None:
+            self._view = self._layout.fit(self.width(), self.height())
+        self.update()
+
+    def zoom(self, factor: float, about: QPointF | None = None) -> None:
+        """Enlarge by `factor` about a pixel (the middle when None)."""
+        if self._layout is None:
+            return
+        middle = QPointF(self.width() / 2, self.height() / 2)
+        least = self._layout.fit(self.width(), self.height()).scale
+        view = self._layout.zoomed(self._view, factor, about or middle, least)
+        if view.scale <= least:
+            self.fit()
+            return
+        self._show(view)
+
+    def pan(self, dx: float, dy: float) -> None:
+        """Move the picture by pixels."""
+        self._show(Transform(self._view.scale, self._view.x + dx, self._view.y + dy))
+
+    def _show(self, view: Transform) -> None:
+        self._fitted = False
+        self._view = view
+        self._ground = None
+        self.update()
+
+    # ---- drawing
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = current_theme()
+        painter = QPainter(self)
+        if self._layout is None or self._scene is None or self.session.trace is None:
+            painter.fillRect(self.rect(), theme.color("panel"))
+            words = "" if self.session.trace is None else "This block has no steps."
+            nothing(painter, QRectF(self.rect()), words, theme)
+            return
+        drawing = MatrixPainter(
+            painter, theme, self._layout, self._view, QRectF(self.rect()), self.session
+        )
+        if self._ground is None:
+            self._ground = self._draw_ground(drawing)
+        painter.drawPixmap(0, 0, self._ground)
+        drawing.draw_step(self._scene, loads=self.mode.value == "loads")
+        drawing.draw_pointed(self._scene, self._own)
+
+    def _draw_ground(self, drawing: MatrixPainter) -> QPixmap:
+        """What stays the same from step to step, as a pixmap."""
+        ratio = self.devicePixelRatioF()
+        pixmap = QPixmap(self.size() * ratio)
+        pixmap.setDevicePixelRatio(ratio)
+        pixmap.fill(current_theme().color("panel"))
+        painter = QPainter(pixmap)
+        others = [o for b, o in self._others.items() if o is not None and b != self.session.block]
+        drawing.on(painter).draw_ground(self._own, others)
+        painter.end()
+        return pixmap
+
+    # ---- pointing
+
+    def element_at(self, point: QPointF) -> tuple[Grid, int] | None:
+        """The grid and flat element under a pixel."""
+        if self._layout is None:
+            return None
+        for grid in self._grids:
+            cell = self._layout.cell_at(grid, self._view, point)
+            if cell is not None:
+                flat = grid.flat(*cell)
+                return (grid, flat) if flat >= 0 else None
+        return None
+
+    def owner_of(self, grid: Grid, flat: int) -> int | None:
+        """The thread of the selected block that stores an element of the result."""
+        if not grid.result or self._own is None:
+            return None
+        at = int(self._own.flats.searchsorted(flat))
+        if at < len(self._own.flats) and self._own.flats[at] == flat:
+            return int(self._own.threads[at])
+        return None
+
+    def _name(self, grid: Grid, flat: int) -> Element:
+        return grid.array.name, grid.array.index(flat)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        point = event.position()
+        if self._press is not None and event.buttons() & Qt.MouseButton.LeftButton:
+            moved = point - self._press
+            if self._grab is None and moved.manhattanLength() > DRAG_START:
+                self._grab = self._view
+                self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            if self._grab is not None:
+                grab = self._grab
+                self._show(Transform(grab.scale, grab.x + moved.x(), grab.y + moved.y()))
+            return
+        found = self.element_at(point)
+        if found is None:
+            self.session.hover = None
+            return
+        grid, flat = found
+        self.session.hover = Hover(thread=self.owner_of(grid, flat), element=self._name(grid, flat))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._press = event.position()
+            self._grab = None
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        dragged, self._press, self._grab = self._grab is not None, None, None
+        self.unsetCursor()
+        found = None if dragged else self.element_at(event.position())
+        if found is not None:
+            self._select(*found)
+
+    def _select(self, grid: Grid, flat: int) -> None:
+        values: dict[str, object] = {"element": self._name(grid, flat)}
+        owner = self.owner_of(grid, flat)
+        if owner is not None:
+            values["thread"] = owner
+        elif grid.result:
+            for block, owned in self._others.items():
+                if owned is not None and flat in owned.flats:
+                    at = int(owned.flats.searchsorted(flat))
+                    values.update(block=block, thread=int(owned.threads[at]))
+        self.session.update(**values)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self.session.hover = None
+        super().leaveEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self.zoom(1.0015 ** event.angleDelta().y(), event.position())
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = 60.0
+        moves = {
+            Qt.Key.Key_Left: (step, 0.0),
+            Qt.Key.Key_Right: (-step, 0.0),
+            Qt.Key.Key_Up: (0.0, step),
+            Qt.Key.Key_Down: (0.0, -step),
+        }
+        if event.key() in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+            self.zoom(1.25)
+        elif event.key() == Qt.Key.Key_Minus:
+            self.zoom(0.8)
+        elif event.key() == Qt.Key.Key_0:
+            self.fit()
+        elif event.key() in moves and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.pan(*moves[Qt.Key(event.key())])
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,149 @@
+"""Small drawing tools that the painted views share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
+
+from gui.theme import Theme
+
+CENTRE = Qt.AlignmentFlag.AlignCenter
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+def pen(color: QColor, width: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
+    """A pen with square joins, so that frames have sharp corners."""
+    result = QPen(color, width, style)
+    result.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+    return result
+
+
+def hatch(color: QColor) -> QBrush:
+    """Diagonal lines: what is fetched but not used, or not yet written."""
+    return QBrush(color, Qt.BrushStyle.BDiagPattern)
+
+
+def fill(painter: QPainter, rects: Sequence[QRectF], brush: QBrush | QColor) -> None:
+    """Fill many rectangles with one brush in one call."""
+    if rects:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(brush)
+        painter.drawRects(list(rects))
+
+
+def frame(painter: QPainter, rects: Sequence[QRectF], stroke: QPen) -> None:
+    """Outline many rectangles with one pen in one call."""
+    if rects:
+        painter.setPen(stroke)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRects(list(rects))
+
+
+def inset(rect: QRectF, by: float) -> QRectF:
+    """The rectangle made smaller by `by` on every side (larger where negative)."""
+    return rect.adjusted(by, by, -by, -by)
+
+
+def text(
+    painter: QPainter,
+    rect: QRectF,
+    words: str,
+    color: QColor,
+    font: QFont,
+    align: Qt.AlignmentFlag = CENTRE,
+    *,
+    elide: bool = True,
+) -> None:
+    """One line of text in a rectangle, cut with an ellipsis where it does not fit."""
+    painter.setFont(font)
+    painter.setPen(color)
+    if elide:
+        metrics = QFontMetricsF(font)
+        if metrics.horizontalAdvance(words) > rect.width():
+            words = metrics.elidedText(words, Qt.TextElideMode.ElideRight, rect.width())
+    painter.drawText(rect, int(align) | Qt.TextFlag.TextDontClip, words)
+
+
+def upright_text(
+    painter: QPainter, rect: QRectF, words: str, color: QColor, font: QFont, align: Qt.AlignmentFlag
+) -> None:
+    """Text that reads from bottom to top; `align` is as if the rectangle lay on its side."""
+    painter.save()
+    painter.translate(rect.left(), rect.bottom())
+    painter.rotate(-90)
+    box = QRectF(0, 0, rect.height(), rect.width())
+    text(painter, box, words, color, font, align, elide=False)
+    painter.restore()
+
+
+def link(start: QPointF, end: QPointF) -> QPainterPath:
+    """A curve between two points that leaves and arrives vertically."""
+    path = QPainterPath(start)
+    middle = (start.y() + end.y()) / 2
+    path.cubicTo(QPointF(start.x(), middle), QPointF(end.x(), middle), end)
+    return path
+
+
+def text_on(background: QColor, theme: Theme) -> QColor:
+    """Near-black or white, whichever is read better on the background."""
+    light = 0.2126 * background.redF() + 0.7152 * background.greenF() + 0.0722 * background.blueF()
+    dark_ink = QColor("#10151d")
+    return dark_ink if light > 0.45 else QColor("#ffffff")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number worth a large type: its label, itself, and what it is to be compared with."""
+
+    label: str
+    value: str
+    note: str = ""
+    meaning: str = "text"
+
+
+def draw_figures(painter: QPainter, box: QRectF, figures: Iterable[Figure], theme: Theme) -> None:
+    """Figures side by side, each as wide as it needs and the rest shared out between them."""
+    small, large = theme.font("small"), theme.font("body", bold=True)
+    large.setPointSizeF(theme.sizes.body * 1.45)
+    narrow, wide = QFontMetricsF(small), QFontMetricsF(large)
+    figures = list(figures)
+    needs = [
+        max(
+            narrow.horizontalAdvance(f.label),
+            wide.horizontalAdvance(f.value) + narrow.horizontalAdvance(f.note) + 6,
+        )
+        for f in figures
+    ]
+    space = max(8.0, (box.width() - sum(needs)) / max(1, len(figures)))
+    space = min(space, 40.0)
+    left = box.left()
+    for figure, need in zip(figures, needs, strict=True):
+        top = QRectF(left, box.top(), need, narrow.height())
+        text(painter, top, figure.label, theme.color("text_dim"), small, LEFT, elide=False)
+        baseline = top.bottom() + wide.ascent() + 1
+        painter.setFont(large)
+        painter.setPen(theme.color(figure.meaning))
+        painter.drawText(QPointF(left, baseline), figure.value)
+        painter.setFont(small)
+        painter.setPen(theme.color("text_dim"))
+        after = left + wide.horizontalAdvance(figure.value) + 6
+        painter.drawText(QPointF(after, baseline), figure.note)
+        left += need + space
+
+
+def figures_height(theme: Theme) -> float:
+    """The height that `draw_figures` takes."""
+    large = theme.font("body", bold=True)
+    large.setPointSizeF(theme.sizes.body * 1.45)
+    return QFontMetricsF(theme.font("small")).height() + QFontMetricsF(large).height() + 2
+
+
+def nothing(painter: QPainter, box: QRectF, words: str, theme: Theme) -> None:
+    """Say in the middle of an empty view why it is empty."""
+    painter.setFont(theme.font())
+    painter.setPen(theme.color("text_faint"))
+    painter.drawText(box, int(CENTRE) | Qt.TextFlag.TextWordWrap, words)
