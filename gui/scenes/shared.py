@@ -1,0 +1,180 @@
+"""What the shared memory view shows: each array filling up, and one warp's access by bank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gui.scenes.history import Ints, history_of
+from gui.scenes.naming import element_name, elements_name, numbers_name
+from gui.scenes.text import plural
+from gui.scenes.warp import LANES, verb_of
+
+if TYPE_CHECKING:
+    from core.trace import Access, BlockTrace, SharedArray, Trace
+
+BANKS, WORD = 32, 4  # banks, bytes
+
+
+@dataclass(frozen=True)
+class SharedGrid:
+    """One `__shared__` array after the step, as rows and columns of elements."""
+
+    array: SharedArray
+    rows: int
+    columns: int
+    values: NDArray[np.generic]
+    written: NDArray[np.bool_]
+    writers: NDArray[np.int32]
+    warp_lit: Ints
+    """Flat elements that the selected warp touches at this step, one for each active lane."""
+    warp_lanes: Ints
+    """The lane of each entry of `warp_lit`."""
+    block_lit: Ints
+    """Flat elements that any thread of the block touches at this step, each once."""
+    verb: str
+
+    def bank_of(self, flat: int) -> int:
+        """The bank of an element's first byte."""
+        address = self.array.offset + flat * self.array.dtype.itemsize
+        return address // WORD % BANKS
+
+
+@dataclass(frozen=True)
+class Word:
+    """One 32-bit word asked of a bank, and the lanes that ask for it."""
+
+    address: int
+    lanes: tuple[int, ...]
+    name: str
+
+
+@dataclass(frozen=True)
+class BankScene:
+    """One warp's access, sorted by bank. `live` is False where an earlier step's is shown."""
+
+    live: bool
+    step: int
+    verb: str
+    array: str
+    warp: int
+    active: int
+    words: tuple[tuple[Word, ...], ...]
+    """For each of the 32 banks the distinct words asked of it."""
+    wavefronts: int
+    ideal: int
+
+    @property
+    def ways(self) -> int:
+        """The most distinct words that one bank is asked for."""
+        return max((len(words) for words in self.words), default=0)
+
+
+@dataclass(frozen=True)
+class SharedScene:
+    """Everything drawn: the arrays, and the banks of the latest access (None before any)."""
+
+    caption: str
+    grids: tuple[SharedGrid, ...]
+    banks: BankScene | None
+
+
+def shared_scene(trace: Trace, block_trace: BlockTrace, step: int, warp: int) -> SharedScene:
+    """The scene at `step` for one warp of the block."""
+    if not trace.shared_arrays:
+        return SharedScene("This kernel uses no shared memory.", (), None)
+    access = history_of(block_trace).last_access(step, "shared")
+    now = access if access is not None and access.step == step else None
+    states = block_trace.shared(step)
+    grids = tuple(_grid(a, states, now, warp) for a in trace.shared_arrays if a.name in states)
+    banks = _banks(access, warp, access.step == step) if access is not None else None
+    return SharedScene(_caption(access, banks, grids), grids, banks)
+
+
+def _grid(array: SharedArray, states: object, now: Access | None, warp: int) -> SharedGrid:
+    state = states[array.name]  # type: ignore[index]
+    columns = array.shape[-1]
+    mine = now is not None and now.array is not None and now.array.name == array.name
+    lit, lanes, block = (np.empty(0, np.int64) for _ in range(3))
+    if mine and now is not None:
+        part = now.warp(warp)
+        lanes = np.flatnonzero(part.active)
+        lit = np.asarray(part.elements)[lanes]
+        block = np.unique(now.elements[now.active])
+    return SharedGrid(
+        array=array,
+        rows=int(np.prod(array.shape)) // columns,
+        columns=columns,
+        values=np.asarray(state.values).reshape(-1, columns),
+        written=np.asarray(state.written).reshape(-1, columns),
+        writers=np.asarray(state.last_writer).reshape(-1, columns),
+        warp_lit=lit,
+        warp_lanes=lanes,
+        block_lit=block,
+        verb=verb_of(now) if mine and now is not None else "",
+    )
+
+
+def _banks(access: Access, warp: int, live: bool) -> BankScene:
+    part, array = access.warp(warp), access.array
+    asked: list[dict[int, list[int]]] = [{} for _ in range(BANKS)]
+    names: dict[int, str] = {}
+    for lane in np.flatnonzero(part.active).tolist():
+        first = int(part.addresses[lane])
+        for address in range(first // WORD * WORD, first + access.width, WORD):
+            asked[address // WORD % BANKS].setdefault(address, []).append(lane)
+            if array is not None and address not in names:
+                flat = max(0, address - array.offset) // array.dtype.itemsize  # type: ignore[union-attr]
+                names[address] = element_name(array, flat)
+    return BankScene(
+        live=live,
+        step=access.step,
+        verb=verb_of(access),
+        array=array.name if array is not None else "",
+        warp=warp,
+        active=int(np.count_nonzero(part.active)),
+        words=tuple(
+            tuple(Word(a, tuple(lanes), names.get(a, "")) for a, lanes in sorted(words.items()))
+            for words in asked
+        ),
+        wavefronts=int(part.wavefronts),
+        ideal=int(part.ideal_wavefronts),
+    )
+
+
+def _caption(access: Access | None, banks: BankScene | None, grids: tuple[SharedGrid, ...]) -> str:
+    if access is None or banks is None or access.array is None:
+        empty = all(not g.written.any() for g in grids)
+        return "Shared memory holds nothing yet." if empty else "No access to shared memory yet."
+    before = "" if banks.live else "Last access to shared memory: "
+    if not banks.active:
+        return f"{before}No lane of warp {banks.warp} takes part in this access."
+    what = elements_name(access.array, access.warp(banks.warp).elements)
+    who = f"Warp {banks.warp} {banks.verb} {what}"
+    if not banks.live:
+        who = who[0].lower() + who[1:]
+    return f"{before}{who}: {_verdict(banks)}."
+
+
+def _verdict(banks: BankScene) -> str:
+    if banks.wavefronts > banks.ideal:
+        worst = [i for i, words in enumerate(banks.words) if len(words) == banks.ways]
+        where = f"bank {worst[0]}" if len(worst) == 1 else f"banks {numbers_name(worst)}"
+        cost = f"{plural(banks.wavefronts, 'wavefront')} where {banks.ideal} would do"
+        return f"{banks.ways}-way conflict in {where}, {cost}"
+    words = [w for bank in banks.words for w in bank]
+    shared = max((len(w.lanes) for w in words), default=0)
+    if shared > 1:
+        if len(words) == 1:
+            return f"one word is broadcast to {shared} lanes, no conflict"
+        return f"{len(words)} words, each broadcast to up to {shared} lanes, no conflict"
+    return "no bank is asked for two words, no conflict"
+
+
+def lane_label(lanes: tuple[int, ...]) -> str:
+    """The lanes of a word in few characters: `5`, `0–15`, `16 lanes`."""
+    text = numbers_name(lanes)
+    return text if len(text) <= LANES // 4 else f"{len(lanes)} lanes"
