@@ -1,0 +1,62 @@
+"""The `tilescope` command: its subcommands, and how a user's mistake is shown."""
+
+from __future__ import annotations
+
+import importlib
+import runpy
+import sys
+from collections.abc import Sequence
+
+COMMANDS = ("trace", "bench", "devices")  # each a module in core.cli with a function of its name
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status. Without arguments the window opens."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments:
+        return open_window()
+    from core.cli.errors import MISTAKE, show_error
+    from core.errors import TilescopeError
+
+    try:
+        return run(arguments)
+    except TilescopeError as error:
+        show_error(error)
+    except MemoryError:
+        show_error(TilescopeError("There is not enough memory for this: use a smaller size."))
+    return MISTAKE
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out the command line. Raises TilescopeError for a user's mistake."""
+    import typer
+
+    app = typer.Typer(
+        name="tilescope",
+        help="How CUDA kernels touch memory, step by step. Without a command the window opens.",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for name in COMMANDS:
+        app.command(name)(getattr(importlib.import_module(f"core.cli.{name}"), name))
+    try:
+        app(args=list(arguments), prog_name="tilescope")
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else int(done.code is not None)
+    return 0
+
+
+def open_window() -> int:
+    """Open the window, as `python -m gui` does; `core` itself never imports `gui`."""
+    try:
+        runpy.run_module("gui", run_name="__main__", alter_sys=True)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else int(done.code is not None)
+    return 0
+
+
+def _options() -> None:
+    """The callback makes Typer keep its subcommands even if there is only one."""

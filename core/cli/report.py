@@ -1,0 +1,232 @@
+"""What `tilescope trace` prints: one JSON object, or tables by array and by source line."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from core.errors import TilescopeError
+
+if TYPE_CHECKING:
+    from core.trace import Trace
+
+COUNTERS = (
+    "global_ld_requests",
+    "global_ld_sectors",
+    "global_st_requests",
+    "global_st_sectors",
+    "shared_ld_requests",
+    "shared_st_requests",
+    "shared_ld_wavefronts",
+    "shared_st_wavefronts",
+    "shared_ld_conflicts",
+    "shared_st_conflicts",
+)
+_DIRECTIONS = {"ld": "load", "st": "store"}
+
+
+def as_json(trace: Trace, seed: int) -> dict[str, Any]:
+    """The result as plain data. `counters` and `ideal` have the same keys."""
+    workload, counters = trace.workload, trace.counters
+    grid, block = workload.launch.grid, workload.launch.block
+    return {
+        "kernel": workload.kernel,
+        "source": workload.source_name,
+        "rung": workload.rung,
+        "parameters": dict(workload.parameters),
+        "defines": dict(workload.defines),
+        "grid": [grid.x, grid.y, grid.z],
+        "block": [block.x, block.y, block.z],
+        "shared_bytes": workload.launch.shared_bytes,
+        "seed": seed,
+        "build": trace.build.kind,
+        "counters": {name: int(count.value) for name, count in counters.totals.items()},
+        "ideal": {name: int(count.ideal) for name, count in counters.totals.items()},
+        "by_array": {name: _counts(row) for name, row in counters.by_array.items()},
+        "by_line": {str(line): _counts(row) for line, row in sorted(counters.by_line.items())},
+        "hazards": [_hazard(finding) for finding in trace.findings],
+        "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
+        "error": {name: _finite(error) for name, error in errors(trace).items()},
+    }
+
+
+def outputs(trace: Trace) -> Mapping[str, np.ndarray[Any, Any]]:
+    """The final contents of the arrays that the kernel may write."""
+    written = [a.name for a in trace.workload.launch.arrays if a.role != "input"]
+    return {name: trace.outputs[name] for name in written}
+
+
+def errors(trace: Trace) -> Mapping[str, float]:
+    """Largest difference of each output from its true value, NaN where an element is NaN."""
+    expected = trace.workload.expected
+    if expected is None:
+        return {}
+    return {
+        name: float(np.max(np.abs(trace.outputs[name].astype(np.float64) - truth)))
+        for name, truth in expected().items()
+    }
+
+
+def save_outputs(trace: Trace, folder: Path) -> None:
+    """Write each output to `folder`/NAME.npy, making the folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in outputs(trace).items():
+            np.save(folder / f"{name}.npy", data)
+    except OSError as error:
+        raise TilescopeError(f"Outputs cannot be saved in {folder}: {error.strerror}.") from None
+
+
+def show(trace: Trace, console: Console | None = None) -> None:
+    """Print the tables for people."""
+    console = console or Console()
+    console.print(_headline(trace), soft_wrap=True)
+    for table in _tables(trace):
+        console.print(table)
+    for line in _verdict(trace):
+        console.print(line, soft_wrap=True)
+
+
+def _counts(row: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    return {
+        name: {"value": int(count.value), "ideal": int(count.ideal)} for name, count in row.items()
+    }
+
+
+def _hazard(finding: Any) -> dict[str, Any]:
+    names = ("kind", "message", "block", "thread", "line", "step", "array", "index")
+    return {name: _plain(getattr(finding, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _fingerprint(data: np.ndarray[Any, Any]) -> dict[str, Any]:
+    digest = hashlib.sha256(np.ascontiguousarray(data).tobytes()).hexdigest()
+    return {"shape": list(data.shape), "dtype": data.dtype.name, "sha256": digest}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Row:
+    label: tuple[str | Text, ...]
+    counts: Mapping[str, Any]
+
+    def value(self, counter: str) -> int:
+        count = self.counts.get(counter)
+        return 0 if count is None else int(count.value)
+
+    def ideal(self, counter: str) -> int:
+        count = self.counts.get(counter)
+        return 0 if count is None else int(count.ideal)
+
+
+def _headline(trace: Trace) -> Text:
+    workload = trace.workload
+    sizes = ", ".join(f"{name} = {value}" for name, value in workload.parameters.items())
+    build = trace.build.kind.replace("_", " ")
+    parts = [f"grid {workload.launch.grid}", f"block {workload.launch.block}", f"built {build}"]
+    return Text.assemble(
+        (workload.title, "bold"), ": ", ", ".join([*filter(None, [sizes]), *parts])
+    )
+
+
+def _tables(trace: Trace) -> Iterator[Table]:
+    counters = trace.counters
+    arrays = [_Row((name,), row) for name, row in counters.by_array.items()]
+    total = _Row(("all",), counters.totals)
+    yield from _pair("by array", ("array",), arrays, total)
+    source = trace.workload.source.splitlines()
+    lines = [
+        _Row((str(line), Text(_code(source, line), overflow="ellipsis", no_wrap=True)), row)
+        for line, row in sorted(counters.by_line.items())
+    ]
+    yield from _pair("by source line", ("line", "source"), lines, None)
+
+
+def _code(source: list[str], line: int) -> str:
+    return source[line - 1].strip() if 1 <= line <= len(source) else ""
+
+
+def _pair(
+    title: str, labels: tuple[str, ...], rows: list[_Row], total: _Row | None
+) -> Iterator[Table]:
+    for space, make in (("global", _global_cells), ("shared", _shared_cells)):
+        heads = _HEADS[space]
+        table = Table(title=f"{space.capitalize()} memory {title}", title_justify="left")
+        for label in labels:
+            table.add_column(label, justify="right" if label == "line" else "left")
+        for head in ("", *heads):
+            table.add_column(head, justify="right" if head else "left")
+        body = [
+            (row, op) for row in rows for op in _DIRECTIONS if row.value(f"{space}_{op}_requests")
+        ]
+        for row, op in body:
+            table.add_row(*row.label, _DIRECTIONS[op], *make(row, op))
+        if total is not None and len(body) > 1:
+            table.add_section()
+            for op in _DIRECTIONS:
+                if total.value(f"{space}_{op}_requests"):
+                    table.add_row(*total.label, _DIRECTIONS[op], *make(total, op))
+        if body:
+            yield table
+
+
+_HEADS = {
+    "global": ("requests", "sectors", "ideal", "sectors/request", "excessive"),
+    "shared": ("requests", "wavefronts", "ideal", "conflicts"),
+}
+
+
+def _global_cells(row: _Row, op: str) -> tuple[str | Text, ...]:
+    requests, sectors = row.value(f"global_{op}_requests"), row.value(f"global_{op}_sectors")
+    ideal = row.ideal(f"global_{op}_sectors")
+    ratio = f"{sectors / requests:.3g}"
+    return f"{requests:,}", f"{sectors:,}", f"{ideal:,}", ratio, _waste(sectors - ideal)
+
+
+def _shared_cells(row: _Row, op: str) -> tuple[str | Text, ...]:
+    wavefronts = row.value(f"shared_{op}_wavefronts")
+    return (
+        f"{row.value(f'shared_{op}_requests'):,}",
+        f"{wavefronts:,}",
+        f"{row.ideal(f'shared_{op}_wavefronts'):,}",
+        _waste(row.value(f"shared_{op}_conflicts")),
+    )
+
+
+def _waste(amount: int) -> Text:
+    return Text(f"{amount:,}", style="bold red" if amount else "green")
+
+
+def _verdict(trace: Trace) -> Iterator[Text]:
+    for diagnostic in trace.build.diagnostics:
+        if diagnostic.severity == "warning":
+            yield Text(f"warning, line {diagnostic.line}: {diagnostic.message}", "yellow")
+    for finding in trace.findings:
+        where = f"line {finding.line}: " if finding.line > 0 else ""
+        yield Text.assemble(
+            (f"{finding.kind.replace('_', ' ')}: ", "bold red"), where, finding.message
+        )
+    if not trace.findings:
+        yield Text("No races, uninitialised reads or accesses out of bounds.", "green")
+    for name, error in errors(trace).items():
+        yield Text(f"{name} differs from NumPy in float64 by at most {error:.3g}.")

@@ -1,0 +1,222 @@
+"""`tilescope trace`: runs a kernel in the emulator and counts its memory traffic."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from core.errors import ArgumentError, CompileError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from core.launch import Workload
+    from core.trace import Trace
+
+_SIZES = "Parameters of a rung"
+_LAUNCH = "A kernel of your own (FILE.cu)"
+_OUTPUT = "Result"
+
+Size = Annotated[int | None, typer.Option(show_default=False, rich_help_panel=_SIZES)]
+
+
+def _option(*names: str, panel: str, text: str) -> Any:
+    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel)
+
+
+def trace(
+    kernel: Annotated[
+        str, typer.Argument(metavar="RUNG|FILE.cu", help="A rung of the ladder or a CUDA source.")
+    ],
+    n: Size = None,
+    m: Size = None,
+    k: Size = None,
+    tile: Size = None,
+    pad: Size = None,
+    block_x: Size = None,
+    block_y: Size = None,
+    settings: Annotated[
+        list[str] | None,
+        _option("--set", panel=_SIZES, text="Any parameter by name: --set n=64. Repeatable."),
+    ] = None,
+    kernel_name: Annotated[
+        str | None,
+        _option("--kernel", panel=_LAUNCH, text="The __global__ function, if there are several."),
+    ] = None,
+    grid: Annotated[
+        str | None, _option("--grid", panel=_LAUNCH, text="Blocks in x, y, z: 8,8.")
+    ] = None,
+    block: Annotated[
+        str | None, _option("--block", panel=_LAUNCH, text="Threads of a block: 16,16.")
+    ] = None,
+    shared: Annotated[
+        int | None, _option("--shared", panel=_LAUNCH, text="Dynamic shared memory, bytes.")
+    ] = None,
+    define: Annotated[
+        list[str] | None,
+        _option("--define", "-D", panel=_LAUNCH, text="TILE_WIDTH=16, as for a compiler."),
+    ] = None,
+    arg: Annotated[
+        list[str] | None,
+        _option(
+            "--arg",
+            panel=_LAUNCH,
+            text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
+            "poison), B=@b.npy. Repeatable; types come from the kernel's signature.",
+        ),
+    ] = None,
+    build: Annotated[
+        Literal["as_written", "as_compiled"],
+        typer.Option(help="Trace the source as written (-G) or the optimised build."),
+    ] = "as_written",
+    seed: Annotated[int, typer.Option(help="Seed of random buffers.", min=0)] = 7,
+    blocks: Annotated[
+        str | None,
+        typer.Option(
+            help="Blocks to record for stepping: all, or 0,3,5. All are run and counted.",
+            show_default="as many as fit in memory",
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            help="Give up after this many warp-wide instructions of the blocks that run together.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
+    ] = False,
+    save_outputs: Annotated[
+        Path | None,
+        _option("--save-outputs", panel=_OUTPUT, text="Save what the kernel wrote as DIR/*.npy."),
+    ] = None,
+) -> None:
+    """Run a kernel in the emulator and show the memory transactions that it makes."""
+    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
+    given = {name: value for name, value in sizes.items() if value is not None}
+    given |= _settings(settings or ())
+    launch = {"kernel": kernel_name, "grid": grid, "block": block, "shared": shared}
+    launch |= {"define": define or None, "arg": arg or None}
+    workload = (
+        _file_workload(Path(kernel), given, launch, seed)
+        if is_file(kernel)
+        else _rung_workload(kernel, given, launch, seed)
+    )
+    result = _record(workload, build, _chosen_blocks(blocks, workload), budget)
+    from core.cli import report
+
+    if save_outputs is not None:
+        report.save_outputs(result, save_outputs)
+    if as_json:
+        typer.echo(json.dumps(report.as_json(result, seed), indent=1, allow_nan=False))
+    else:
+        report.show(result)
+
+
+def is_file(name: str) -> bool:
+    """Whether the command's argument means a source file rather than a rung."""
+    return name.endswith((".cu", ".cuh")) or "/" in name or "\\" in name
+
+
+def _rung_workload(
+    name: str, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+) -> Workload:
+    from core.ladder import load_ladder
+
+    rung = load_ladder()[name]
+    if wrong := [option for option, value in launch.items() if value is not None]:
+        raise ArgumentError(
+            f"--{wrong[0]} is for a source file; the rung {name} is set with "
+            f"{', '.join('--' + p.name.replace('_', '-') for p in rung.parameters)}."
+        )
+    return rung.workload(seed, **given)
+
+
+def _file_workload(
+    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+) -> Workload:
+    from core.arguments import parse_defines, parse_dim3, user_workload
+
+    if given:
+        name = next(iter(given))
+        raise ParameterError(
+            f"--{name.replace('_', '-')} is for a rung; give a file's sizes with --grid, --block, "
+            "-D and --arg."
+        )
+    for option in ("grid", "block"):
+        if launch[option] is None:
+            raise ArgumentError(f"{path} needs --{option}, such as --{option} 8,8.")
+    return user_workload(
+        path,
+        launch["kernel"],
+        parse_dim3(launch["grid"], "grid"),
+        parse_dim3(launch["block"], "block"),
+        launch["shared"] or 0,
+        parse_defines(launch["define"] or ()),
+        launch["arg"] or (),
+        seed,
+    )
+
+
+def _settings(texts: Sequence[str]) -> dict[str, int]:
+    found = {}
+    for text in texts:
+        match = re.fullmatch(r"(\w+)=(-?\d+)", text)
+        if not match:
+            raise ParameterError(f"`--set {text}` is not NAME=NUMBER, such as n=64.")
+        found[match[1]] = int(match[2])
+    return found
+
+
+def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tuple[int, ...] | None:
+    if text is None or text == "all":
+        return "all" if text else None
+    count = workload.launch.grid.count
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) < count for part in parts):
+        raise ArgumentError(
+            f"`--blocks {text}`: write all, or block numbers from 0 to {count - 1}."
+        )
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _record(
+    workload: Workload,
+    build: Literal["as_written", "as_compiled"],
+    blocks: Literal["all"] | tuple[int, ...] | None,
+    budget: int | None,
+) -> Trace:
+    from core.emulator import Limits, record
+
+    limits = Limits() if budget is None else Limits(instructions=budget)
+    try:
+        with _progress_bar(f"running {workload.kernel}") as progress:
+            return record(workload, kind=build, blocks=blocks, limits=limits, progress=progress)
+    except CompileError as error:
+        from core.cli.errors import MISTAKE, show_error
+
+        show_error(error, workload.source)
+        raise typer.Exit(MISTAKE) from None
+
+
+@contextmanager
+def _progress_bar(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar on standard error where that is a terminal; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,50 @@
+"""`make run`: opens the window, or does the same headless where there is no display."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import qt_libraries
+
+ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / "out"
+
+
+def main() -> int:
+    """Exit status of the window, or of the headless run."""
+    platform = _display()
+    if platform is not None and qt_libraries.ready([platform]):
+        return subprocess.run([sys.executable, "-m", "gui"], cwd=ROOT, check=False).returncode
+    if platform is None:
+        print("There is no display here, so the default configuration is run headless.\n")
+    else:
+        print("The window cannot open without them; until then, here is the headless run.\n")
+    return _headless()
+
+
+def _display() -> str | None:
+    """Qt's platform plugin for the display, if there is one."""
+    if os.environ.get("QT_QPA_PLATFORM") in ("offscreen", "minimal"):
+        return None
+    if os.environ.get("DISPLAY"):
+        return "xcb"
+    return "wayland" if os.environ.get("WAYLAND_DISPLAY") else None
+
+
+def _headless() -> int:
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    trace = [sys.executable, "-c", "from core.cli.app import main; raise SystemExit(main())"]
+    status = subprocess.run([*trace, "trace", "tiled"], cwd=ROOT, check=False).returncode
+    sys.stdout.flush()
+    if not qt_libraries.ready(["offscreen"]):
+        return 1
+    pictures = [sys.executable, "-m", "gui.headless", str(OUT)]
+    drawn = subprocess.run(pictures, cwd=ROOT, env=environment, check=False).returncode
+    return status or drawn
+
+
+if __name__ == "__main__":
+    sys.exit(main())
