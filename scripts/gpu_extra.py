@@ -51,7 +51,7 @@ def fingerprint() -> str:
 
 def install(python: Path, build: Path) -> str:
     """Install the `gpu` extra into the environment of `python`; a sentence on how it went."""
-    quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
+    quiet = ["-qq", "--disable-pip-version-check", "--no-input"]
     pip = [str(python), "-m", "pip", "install", *quiet]
     wheels, pycuda = _requirements()
     subprocess.run([*pip, *wheels], check=False)
@@ -122,7 +122,7 @@ def _missing_compiler() -> str | None:
 def _fetch_headers(python: Path, build: Path) -> Path | None:
     """cuda.h from PyPI's nvidia-cuda-runtime, unpacked beside the environment's packages."""
     target = build / "headers"
-    command = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target)]
+    command = [str(python), "-m", "pip", "install", "-qq", "--no-deps", "--target", str(target)]
     for package in ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12"):
         if _run([*command, package]).returncode == 0:
             for header in target.rglob("cuda.h"):

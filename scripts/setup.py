@@ -35,11 +35,10 @@ def main() -> int:
         print(f"Tilescope needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
         return 1
     state = _read_state()
-    wanted = _fingerprint()
-    if state.get("packages") != wanted or not _works():
+    if state.get("packages") != _fingerprint() or not _works():
         if not _install_packages():
             return 1
-        state = {"packages": wanted}
+        state = {"packages": _fingerprint()}
         _write_state(state)
     _set_up_gpu(state, retry=options.retry_gpu)
     return 0
@@ -81,7 +80,7 @@ def _set_up_gpu(state: dict[str, str], *, retry: bool) -> None:
 
 def pip(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run the environment's pip without its chatter."""
-    quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
+    quiet = ["-qq", "--disable-pip-version-check", "--no-input"]
     return subprocess.run([str(PYTHON), "-m", "pip", *arguments, *quiet], cwd=ROOT, check=False)
 
 
