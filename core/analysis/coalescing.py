@@ -3,7 +3,7 @@
 Rules as Nsight Compute counts them: each warp-level memory instruction with an active lane is one
 *request*; a *sector* is an aligned piece of 32 bytes, a *line* one of 128 bytes, and a request
 fetches every sector that an active lane touches, once (Nsight Compute, "Memory Tables";
-`l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum`, `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum`).
+`l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum` and `l1tex__t_sectors_…`).
 """
 
 from __future__ import annotations

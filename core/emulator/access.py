@@ -59,8 +59,11 @@ class MemoryUnit:
     # -- one instruction ---------------------------------------------------------------------
 
     def execute(self, op: Op, registers: Registers, mask: Mask | None, tick: int) -> Values:
-        """Does the access for the lanes of `mask`; returns what was loaded (lanes outside the mask
-        hold anything). An illegal access is reported and has no effect; it loads zeros."""
+        """Does the access for the lanes of `mask` and returns what was loaded.
+
+        Lanes outside the mask hold anything. An illegal access is reported and has no effect; it
+        loads zeros.
+        """
         access: MemoryAccess = op.payload
         pc = op.instruction.pc
         width = access.type.nbytes * access.count
@@ -204,11 +207,11 @@ def _scatter(
         place = first + i if i else first
         if mask is not None and place.size > 1:
             lanes = np.flatnonzero(mask)
-            place = place[lanes]
-            value = value if value.size == 1 else value[lanes]
+            view[place[lanes]] = value if value.size == 1 else value[lanes]
         elif place.size == 1 and value.size > 1:
-            value = value[-1:] if mask is None else value[np.flatnonzero(mask)[-1:]]
-        view[place] = value
+            view[place] = value[-1:] if mask is None else value[np.flatnonzero(mask)[-1:]]
+        else:
+            view[place] = value
 
 
 def _increment(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:

@@ -87,7 +87,7 @@ def _vote(instruction: Instruction) -> Operation:
 
 
 def _active_mask(_: Instruction) -> Operation:
-    return Operation(lambda active: mask_bits(active), (), (_U32,))
+    return Operation(mask_bits, (), (_U32,))
 
 
 def _reduce(instruction: Instruction) -> Operation:

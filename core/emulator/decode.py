@@ -1,4 +1,4 @@
-"""From a parsed function to `FunctionCode`: every instruction decoded once, before anything runs."""
+"""From a parsed function to `FunctionCode`: every instruction is decoded once, before it runs."""
 
 from __future__ import annotations
 

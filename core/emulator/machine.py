@@ -65,7 +65,7 @@ class Machine:
         geometry: Geometry,
         observers: tuple[Observer, ...] = (),
         record: ChunkRecord | None = None,
-        limits: Limits = Limits(),  # noqa: B008 - frozen
+        limits: Limits = Limits(),
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self.image, self.geometry, self.observers = image, geometry, observers
@@ -102,7 +102,8 @@ class Machine:
             if other.pc == group.pc and other.depth == group.depth:
                 self.groups.remove(other)
                 self.groups.remove(group)
-                assert group.mask is not None and other.mask is not None
+                assert group.mask is not None
+                assert other.mask is not None
                 group = self._enter(Group(group.pc, group.depth, group.mask | other.mask))
         return group
 
@@ -285,8 +286,11 @@ class Machine:
         return -1
 
     def _place(self, pc: int, depth: int, mask: Mask) -> None:
-        """Puts lanes at a pc. Lanes about to return from the kernel do so at once: nothing can
-        come between, and nobody has to wait for them."""
+        """Puts lanes at a pc.
+
+        Lanes about to return from the kernel do so at once: nothing can come between, and nobody
+        has to wait for them.
+        """
         code = self.image.code_at(pc)
         op = code.ops[pc - code.first_pc]
         group = Group(pc, depth, mask)
@@ -489,9 +493,10 @@ class Machine:
         for (name, offset), value in list(source.parameters.items()):
             if name == source_name:
                 old = to.parameters.get((to_name, offset))
-                if mask is not None and old is not None:
-                    value = np.where(mask, value, old.view(value.dtype))
-                to.parameters[(to_name, offset)] = value
+                keep = value if mask is None or old is None else None
+                if keep is None and mask is not None and old is not None:
+                    keep = np.where(mask, value, old.view(value.dtype))
+                to.parameters[(to_name, offset)] = value if keep is None else keep
 
     def _return(self, frame: Frame, group: Group) -> None:
         """Goes on after the call, each lane where it came from."""

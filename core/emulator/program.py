@@ -1,8 +1,8 @@
 """PTX instructions made ready to run: operands become slots of a register file.
 
-Each function gets a `FunctionCode`: a list of `Op`s, and the layout of its registers. A *slot* holds
-a register, a constant or a special register; each has one NumPy type, the one that most of its uses
-want, and other uses look at the same bits through a view.
+Each function gets a `FunctionCode`: a list of `Op`s, and the layout of its registers. A *slot*
+holds a register, a constant or a special register; each has one NumPy type, the one that most of
+its uses want, and other uses look at the same bits through a view.
 """
 
 from __future__ import annotations

@@ -1,0 +1,242 @@
+"""Runs a workload in the emulator and returns its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.counters import CountingObserver, Tally
+from core.analysis.findings import Finding
+from core.analysis.hazards import SharedHazards
+from core.analysis.reporting import FaultCollector, Reporter
+from core.compiler import Build, compile_ptx, find_entry
+from core.emulator.events import Observer
+from core.emulator.groups import Geometry
+from core.emulator.image import Image
+from core.emulator.machine import Limits, Machine
+from core.emulator.record import ChunkRecord
+from core.errors import Cancelled, ParameterError
+from core.launch import Workload
+from core.ptx.ast import Module
+from core.ptx.dwarf import DebugInfo, debug_info
+from core.ptx.parser import parse
+from core.trace import Trace
+from core.trace.arrays import owner_of
+from core.trace.program_info import ProgramInfo, program_info
+
+LANES = 8192  # threads that run side by side: as many as keep the registers in the L2 cache
+RECORD_BYTES = 512 << 20
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What to run and what to keep, see `record`."""
+
+    blocks: Sequence[int] | None
+    only_recorded: bool
+    checks: bool
+    limits: Limits
+    record_bytes: int
+
+
+Progress = Callable[[float], None]
+
+
+def record(
+    workload: Workload,
+    *,
+    kind: Literal["as_written", "as_compiled"] = "as_written",
+    blocks: Sequence[int] | Literal["all"] | None = None,
+    only_recorded: bool = False,
+    checks: bool = True,
+    limits: Limits | None = None,
+    record_bytes: int = RECORD_BYTES,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    build: Build | None = None,
+) -> Trace:
+    """Compiles (unless `build` is given), runs and records a workload.
+
+    `blocks` are recorded for stepping (None: as many as fit in `record_bytes`, in order); the rest
+    run and are counted, or, with `only_recorded`, do not run at all. `checks` finds shared-memory
+    hazards. `progress` is called with a fraction from 0 to 1. Raises `CompileError`, `UnsupportedPtx`,
+    `LaunchError`, `KernelFault` (a deadlock), `BudgetExceeded` and `Cancelled`.
+    """
+    if build is None:
+        build = compile_ptx(
+            workload.source,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            kind=kind,
+        )
+    module = parse(build.ptx)
+    debug = debug_info(module)
+    image = Image(
+        module,
+        find_entry(build, workload.kernel),
+        workload.launch,
+        lambda name: watched_registers(debug, name),
+    )
+    if blocks == "all":
+        blocks = range(workload.launch.grid.count)
+    options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes)
+    return _Recording(workload, build, image, options, progress, cancelled).trace()
+
+
+def watched_registers(debug: DebugInfo, function: str) -> frozenset[str]:
+    """The registers that source variables of a function live in."""
+    return frozenset(
+        location.register
+        for variable in debug.variables_of(function)
+        for location in variable.locations
+        if location.register is not None
+    )
+
+
+class _Recording:
+    def __init__(
+        self,
+        workload: Workload,
+        build: Build,
+        image: Image,
+        options: _Options,
+        progress: Progress | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> None:
+        self.workload, self.build, self.image, self.options = workload, build, image, options
+        self.program: ProgramInfo = program_info(image, workload)
+        self.progress = progress or (lambda fraction: None)
+        self.cancelled = cancelled
+        self.tally = Tally()
+        self.records: list[ChunkRecord] = []
+        self.findings: dict[tuple[str, int, str], Finding] = {}
+        self.issued = 0
+        self.granule = _narrowest_access(image.module)
+
+    def trace(self) -> Trace:
+        total = self.image.launch.grid.count
+        done = ran = 0
+        for blocks, keep in self._chunks(total):
+            if self.cancelled is not None and self.cancelled():
+                raise Cancelled("Stopped.")
+            self._run(blocks, keep)
+            ran += len(blocks)
+            done = int(blocks[-1]) + 1
+            self.progress(done / total)
+        outputs = {a.name: self._output(a.name, a.data) for a in self.image.launch.arrays}
+        return Trace(
+            self.workload,
+            self.build,
+            outputs,
+            self.tally.counters(lambda pc: int(self.program.lines[pc])),
+            tuple(self.findings.values()),
+            ran == total,
+            self._note(ran, total),
+            self.issued,
+            self.program,
+            self.image,
+            tuple(self.records),
+        )
+
+    def _output(self, name: str, data: NDArray[Any]) -> NDArray[Any]:
+        raw = self.image.buffers[name].data[: data.nbytes].copy()
+        result = raw.view(data.dtype).reshape(data.shape)
+        result.flags.writeable = False
+        return result
+
+    def _note(self, ran: int, total: int) -> str:
+        recorded = sum(len(r.geometry.blocks) for r in self.records)
+        if ran < total:
+            return f"Only {ran:,} of the {total:,} blocks were run; counts and outputs are theirs."
+        if recorded < total:
+            return f"All {total:,} blocks were run and counted; {recorded:,} were recorded."
+        return ""
+
+    # -- which blocks run together ----------------------------------------------------------
+
+    def _chunks(self, total: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
+        """Runs of blocks in order, each with whether it is recorded."""
+        at_once = max(1, LANES // self.image.launch.block.count)
+        if self.options.blocks is not None:
+            yield from self._chosen(total, at_once)
+            return
+        yield np.arange(1), True  # shows what a block's record costs
+        cost = max(self.records[0].nbytes(), 1)
+        fit = min(total, max(1, self.options.record_bytes // cost))
+        for first in range(1, fit, at_once):
+            yield np.arange(first, min(fit, first + at_once)), True
+        if not self.options.only_recorded:
+            for first in range(fit, total, at_once):
+                yield np.arange(first, min(total, first + at_once)), False
+
+    def _chosen(self, total: int, at_once: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
+        wanted = sorted(set(self.options.blocks or ()))
+        if not wanted or wanted[0] < 0 or wanted[-1] >= total:
+            raise ParameterError(
+                f"Blocks are numbered from 0 to {total - 1}; asked for {list(wanted) or 'none'}."
+            )
+        keep = np.zeros(total, bool)
+        keep[wanted] = True
+        edges = np.flatnonzero(np.diff(keep)) + 1
+        for run in np.split(np.arange(total), edges):
+            if keep[run[0]] or not self.options.only_recorded:
+                for first in range(0, len(run), at_once):
+                    yield run[first : first + at_once], bool(keep[run[0]])
+
+    # -- one chunk --------------------------------------------------------------------------
+
+    def _run(self, blocks: NDArray[np.int64], keep: bool) -> None:
+        launch = self.image.launch
+        geometry = Geometry(launch.grid, launch.block, blocks)
+        record = ChunkRecord(geometry) if keep else None
+        faults = FaultCollector()
+        observers: list[Observer] = [
+            CountingObserver(self.tally, geometry, self._shared_name),
+            faults,
+        ]
+        hazards: SharedHazards | None = None
+        if self.options.checks and self.image.shared_bytes:
+            stride = -(-self.image.shared_bytes // 128) * 128
+            hazards = SharedHazards(geometry, stride * len(blocks), self.granule)
+            observers.append(hazards)
+        if record is not None:
+            observers.append(record)
+        machine = Machine(
+            self.image, geometry, tuple(observers), record, self.options.limits, self.cancelled
+        )
+        machine.run()
+        self.issued += machine.tick
+        if record is not None:
+            self.records.append(record)
+        reporter = Reporter(self.program, geometry)
+        found = reporter.faults(faults)
+        found += reporter.hazards(list(hazards.found.values()) if hazards else [])
+        for finding in found:
+            self._merge(finding)
+
+    def _merge(self, finding: Finding) -> None:
+        """One finding an instruction and kind; later chunks add to its count."""
+        key = (finding.kind, finding.line, finding.array)
+        known = self.findings.get(key)
+        self.findings[key] = (
+            finding if known is None else replace(known, count=known.count + finding.count)
+        )
+
+    def _shared_name(self, offset: int) -> str:
+        array = owner_of(self.program.shared_arrays, offset)
+        return array.name if array is not None else "shared memory"
+
+
+def _narrowest_access(module: Module) -> int:
+    """Bytes of the narrowest load, store or atomic: 1, 2 or 4."""
+    sizes = {"8": 1, "16": 2}
+    widths = {
+        sizes.get(i.modifiers[-1][1:], 4)
+        for i in module.instructions
+        if i.opcode in ("ld", "st", "atom", "red") and "param" not in i.modifiers and i.modifiers
+    }
+    return min(widths, default=4)

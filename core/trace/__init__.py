@@ -1,0 +1,26 @@
+"""The record of a launch and its index: immutable, and the only thing views and tests read."""
+
+from core.trace.access import Access, WarpAccess
+from core.trace.arrays import Array, SharedArray, SharedState, label
+from core.trace.block import BlockTrace, Unit
+from core.trace.phases import Phase
+from core.trace.steps import EventKind
+from core.trace.trace import Trace
+from core.trace.variables import Value, Variable, VariableRow
+
+__all__ = [
+    "Access",
+    "Array",
+    "BlockTrace",
+    "EventKind",
+    "Phase",
+    "SharedArray",
+    "SharedState",
+    "Trace",
+    "Unit",
+    "Value",
+    "Variable",
+    "VariableRow",
+    "WarpAccess",
+    "label",
+]

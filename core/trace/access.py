@@ -1,0 +1,145 @@
+"""One memory access of a block, and one warp's share of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis import banks, coalescing
+from core.trace.arrays import Array, SharedArray
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class WarpAccess:
+    """The 32 lanes of one warp in an access.
+
+    `addresses` int64 (32,): global addresses, or byte offsets in the block's shared memory;
+    `active` bool (32,); `elements` int64 (32,), flat index in the array, -1 where idle; `values`
+    (32,) or (32, n) for a vector access of n elements.
+    """
+
+    space: str
+    width: int
+    addresses: NDArray[np.int64]
+    active: NDArray[np.bool_]
+    elements: NDArray[np.int64]
+    values: NDArray[Any]
+
+    @cached_property
+    def _live(self) -> NDArray[np.int64]:
+        return self.addresses[self.active]
+
+    @cached_property
+    def _used(self) -> dict[int, int]:
+        return coalescing.used_bytes(self._live, self.width) if self.active.any() else {}
+
+    @property
+    def sectors(self) -> NDArray[np.int64]:
+        """Addresses of the distinct 32-byte sectors touched, ascending; int64 (k,)."""
+        return np.fromiter(self._used, np.int64, len(self._used))
+
+    @property
+    def bytes_used(self) -> NDArray[np.uint32]:
+        """How many bytes of each of `sectors` the lanes ask for; uint32 (k,)."""
+        return np.fromiter(self._used.values(), np.uint32, len(self._used))
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """Addresses of the distinct 128-byte lines touched, ascending."""
+        return np.unique(self.sectors & ~np.int64(coalescing.LINE - 1))
+
+    @property
+    def n_sectors(self) -> int:
+        """Sectors the request fetches."""
+        return len(self._used)
+
+    @property
+    def ideal_sectors(self) -> int:
+        """The fewest sectors that could hold what the lanes ask for."""
+        return int(self._rows(coalescing.ideal_sectors))
+
+    @property
+    def lane_sector(self) -> NDArray[np.int64]:
+        """For each lane, its place in `sectors`, -1 where idle; int64 (32,)."""
+        place = np.searchsorted(self.sectors, self.addresses & ~np.int64(coalescing.SECTOR - 1))
+        return np.where(self.active, place, -1)
+
+    @property
+    def banks(self) -> NDArray[np.int64]:
+        """The bank of each lane's (first) word, -1 where idle; int64 (32,)."""
+        return np.where(self.active, self.addresses // banks.WORD % banks.BANKS, -1)
+
+    @property
+    def ways(self) -> NDArray[np.int64]:
+        """How many different words of each bank are asked for; int64 (32,)."""
+        return banks.words_per_bank(self._live, self.width)
+
+    @property
+    def wavefronts(self) -> int:
+        """Wavefronts that shared memory needs for the request."""
+        return int(self._rows(banks.wavefronts))
+
+    @property
+    def ideal_wavefronts(self) -> int:
+        """Wavefronts it would need without conflicts."""
+        return int(self._rows(banks.ideal_wavefronts))
+
+    @property
+    def conflicts(self) -> int:
+        """Wavefronts beyond the ideal."""
+        return self.wavefronts - self.ideal_wavefronts
+
+    def _rows(self, count: Any) -> Any:
+        return count(self.addresses[None, :], self.active[None, :], self.width)[0]
+
+
+@dataclass(frozen=True)
+class Access:
+    """A memory instruction that a step executed for a block.
+
+    Arrays have one place a thread, padded to whole warps (n_warps * 32); what idle threads hold in
+    `addresses` and `values` means nothing. `array` is None where no array is known (local memory).
+    """
+
+    step: int
+    kind: str  # "load", "store", "atomic"
+    space: str  # "global", "shared", "local", "const", "param"
+    width: int  # bytes a lane
+    line: int
+    array: Array | SharedArray | None
+    addresses: NDArray[np.int64]
+    active: NDArray[np.bool_]
+    values: NDArray[Any]
+
+    @cached_property
+    def elements(self) -> NDArray[np.int64]:
+        """Flat index of each thread's (first) element in `array`, -1 where idle."""
+        if self.array is None:
+            return np.full(self.addresses.shape, -1, np.int64)
+        start = self.array.offset if isinstance(self.array, SharedArray) else self.array.base
+        place = (self.addresses - start) // self.array.dtype.itemsize
+        inside = (place >= 0) & (place < self.array.nbytes // self.array.dtype.itemsize)
+        return np.where(self.active & inside, place, -1)
+
+    def element(self, thread: int) -> tuple[int, ...] | None:
+        """The index of the element that a thread accesses; None if it is idle."""
+        flat = int(self.elements[thread])
+        return None if flat < 0 or self.array is None else self.array.index(flat)
+
+    def warp(self, warp: int) -> WarpAccess:
+        """One warp's lanes."""
+        lanes = slice(warp * WARP, (warp + 1) * WARP)
+        return WarpAccess(
+            self.space,
+            self.width,
+            self.addresses[lanes],
+            self.active[lanes],
+            self.elements[lanes],
+            self.values[lanes],
+        )

@@ -1,0 +1,240 @@
+"""The record of one block: what the window steps through, forwards and backwards."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.groups import WARP
+from core.emulator.record import ChunkRecord
+from core.launch import Dim3
+from core.trace.access import Access
+from core.trace.arrays import Array, SharedArray, SharedState, owner_of
+from core.trace.path import Path, Segments
+from core.trace.phases import Phase
+from core.trace.program_info import ProgramInfo
+from core.trace.shared_history import SharedHistory
+from core.trace.steps import EventKind, Steps, build_steps
+from core.trace.variables import Value, Variable, VariableReader, VariableRow
+
+Unit = Literal["access", "line", "barrier", "phase"]
+_ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
+
+
+class BlockTrace:
+    """Everything that happened in one block. A *step* is an event, 0 … n_steps - 1.
+
+    What is shown at a step is the state after it, except that at a LINE step the line is about to
+    be executed. All columns have one place a step; see `EventKind` for `kind`.
+    """
+
+    def __init__(
+        self,
+        record: ChunkRecord,
+        segments: Segments,
+        place: int,
+        program: ProgramInfo,
+        reader: VariableReader,
+    ) -> None:
+        """`place` is the block's place among the blocks that ran together."""
+        geometry = record.geometry
+        self._record, self._segments, self._reader = record, segments, reader
+        self._program, self._geometry = program, geometry
+        self.block = int(geometry.blocks[place])
+        self.n_threads, self.n_warps = geometry.threads, geometry.warps
+        self._lanes = slice(place * self.n_threads, (place + 1) * self.n_threads)
+        self._path = segments.path(self._lanes)
+        self._steps: Steps = build_steps(
+            record, self._path, self._lanes, program.lines, program.exits, program.loops
+        )
+
+    # -- columns ----------------------------------------------------------------------------
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps there are."""
+        return len(self._steps.kind)
+
+    @property
+    def kind(self) -> NDArray[np.uint8]:
+        """The `EventKind` of every step."""
+        return self._steps.kind
+
+    @property
+    def line(self) -> NDArray[np.int32]:
+        """The source line of every step."""
+        return self._steps.line
+
+    @property
+    def phase(self) -> NDArray[np.int32]:
+        """The iteration of the outermost loop that every step belongs to, -1 outside."""
+        return self._steps.phase
+
+    @property
+    def pc(self) -> NDArray[np.int64]:
+        """The PTX instruction of every step, an index into the module's instructions."""
+        return self._steps.pc
+
+    @cached_property
+    def index(self) -> Dim3:
+        """blockIdx."""
+        grid = self._geometry.grid
+        return Dim3(
+            self.block % grid.x, self.block // grid.x % grid.y, self.block // (grid.x * grid.y)
+        )
+
+    @cached_property
+    def threads(self) -> NDArray[np.int32]:
+        """threadIdx of every thread: int32 (n_threads, 3), in x, y, z."""
+        size = self._geometry.block
+        linear = np.arange(self.n_threads)
+        columns = [linear % size.x, linear // size.x % size.y, linear // (size.x * size.y)]
+        return np.stack(columns, axis=1).astype(np.int32)
+
+    @cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """The phases in order, each with its first and last step."""
+        numbers = self.phase
+        found = []
+        for number in range(int(numbers.max(initial=-1)) + 1):
+            steps = np.flatnonzero(numbers == number)
+            if len(steps):
+                found.append(Phase(number, int(steps[0]), int(steps[-1])))
+        return tuple(found)
+
+    # -- one step ---------------------------------------------------------------------------
+
+    def active(self, step: int) -> NDArray[np.bool_]:
+        """Which threads take part, padded to whole warps: bool (n_warps * 32,)."""
+        event = int(self._steps.event[step])
+        if event < 0:
+            segment = self._path.segments[self._steps.instruction[step]]
+            mask = self._segments.masks[int(segment)]
+        elif self.kind[step] == EventKind.BARRIER:
+            mask = self._record.barriers[event].mask
+        else:
+            mask = self._record.accesses[event].mask
+        return self._padded(np.ones(self.n_threads, bool) if mask is None else mask[self._lanes])
+
+    def _padded(self, values: NDArray[Any]) -> NDArray[Any]:
+        missing = self.n_warps * WARP - self.n_threads
+        if not missing:
+            return values
+        return np.pad(values, [(0, missing)] + [(0, 0)] * (values.ndim - 1))
+
+    def _of_block(self, values: NDArray[Any]) -> NDArray[Any]:
+        """This block's part of one value a lane (or of one value for all)."""
+        if values.size == 1:
+            return np.repeat(values, self.n_threads)
+        return values[self._lanes]
+
+    def access(self, step: int) -> Access | None:
+        """The memory access that the step makes, or None."""
+        if self.kind[step] not in _ACCESSES:
+            return None
+        event = self._record.accesses[int(self._steps.event[step])]
+        space = event.region.space
+        address = self._of_block(event.address)
+        active = self.active(step)
+        array: Array | SharedArray | None = self._program.array(event.region.name)
+        if space == "shared":
+            address = address - event.region.base
+            array = owner_of(self._program.shared_arrays, int(address[int(active.argmax())]))
+        values = [self._of_block(v) for v in event.values]
+        return Access(
+            step,
+            event.kind,
+            space,
+            event.width,
+            int(self.line[step]),
+            array,
+            self._padded(address),
+            active,
+            self._padded(values[0] if len(values) == 1 else np.stack(values, axis=1)),
+        )
+
+    def shared(self, step: int) -> dict[str, SharedState]:
+        """What every shared array holds after the step."""
+        return self._shared_history.at(int(self._steps.tick[step]))
+
+    @cached_property
+    def _shared_history(self) -> SharedHistory:
+        return SharedHistory(self._record, self._lanes, self._program.shared_arrays)
+
+    # -- variables --------------------------------------------------------------------------
+
+    def variables(self, step: int, thread: int) -> tuple[Variable, ...]:
+        """The variables of a thread in scope at a step."""
+        now = self._variables(step, thread)
+        before = dict(self._variables(step - 1, thread)) if step > 0 else {}
+        return tuple(
+            Variable(info.name, info.type.name, value, before.get(info, None) != value)
+            for info, value in now
+        )
+
+    def variable_table(self, step: int, warp: int) -> list[VariableRow]:
+        """The variables of a warp's threads, a row each; None where a lane has no such value."""
+        rows: dict[str, VariableRow] = {}
+        for lane in range(WARP):
+            thread = warp * WARP + lane
+            if thread >= self.n_threads:
+                break
+            for info, value in self._variables(step, thread):
+                row = rows.setdefault(
+                    info.name, VariableRow(info.name, info.type.name, [None] * WARP)
+                )
+                row.values[lane] = value
+        return list(rows.values())
+
+    def _variables(self, step: int, thread: int) -> list[tuple[Any, Value | None]]:
+        tick = int(self._steps.tick[step])
+        if self.kind[step] != EventKind.LINE:
+            tick += 1
+        path = self._thread_path(thread)
+        if not len(path.pcs):
+            return []
+        place = min(int(np.searchsorted(path.ticks, tick)), len(path.pcs) - 1)
+        lane = self._lanes.start + thread
+        end = min(tick, int(path.ticks[-1]) + 1)  # others go on after this thread has ended
+        return self._reader.at(int(path.pcs[place]), int(path.depths[place]), end, lane)
+
+    def _thread_path(self, thread: int) -> Path:
+        if thread not in self._paths:
+            lane = self._lanes.start + thread
+            self._paths[thread] = self._segments.path(slice(lane, lane + 1))
+        return self._paths[thread]
+
+    @cached_property
+    def _paths(self) -> dict[int, Path]:
+        return {}
+
+    # -- moving -----------------------------------------------------------------------------
+
+    def seek(self, step: int, unit: Unit, *, forward: bool) -> int:
+        """The next (or previous) step at which a unit begins; the last (or first) if there is none.
+
+        Backwards by phase goes to the start of this phase, and from there to the one before.
+        """
+        stops = self._stops[unit]
+        if forward:
+            place = int(np.searchsorted(stops, step, "right"))
+            return int(stops[place]) if place < len(stops) else self.n_steps - 1
+        place = int(np.searchsorted(stops, step, "left")) - 1
+        return int(stops[place]) if place >= 0 else 0
+
+    @cached_property
+    def _stops(self) -> dict[str, NDArray[np.int64]]:
+        starts = [phase.first for phase in self.phases]
+        return {
+            "access": np.flatnonzero(np.isin(self.kind, _ACCESSES)),
+            "line": np.flatnonzero(self.kind == EventKind.LINE),
+            "barrier": np.flatnonzero(self.kind == EventKind.BARRIER),
+            "phase": np.array(starts, np.int64),
+        }
+
+    def step_at(self, tick: int) -> int:
+        """The step of the machine's `tick`: the last that begins no later."""
+        return max(int(np.searchsorted(self._steps.tick, tick, "right")) - 1, 0)

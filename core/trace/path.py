@@ -1,0 +1,72 @@
+"""What one block executed, instruction by instruction, from the machine's segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import Mask
+from core.emulator.record import ChunkRecord
+
+
+@dataclass(frozen=True)
+class Path:
+    """The instructions of a block (or of one of its lanes) in order of time.
+
+    `pcs`, `ticks`, `depths` int64 (n,); `segments` says which of the record's segments each
+    belongs to.
+    """
+
+    pcs: NDArray[np.int64]
+    ticks: NDArray[np.int64]
+    depths: NDArray[np.int64]
+    segments: NDArray[np.int64]
+
+
+class Segments:
+    """The segments of a record as columns, in order of time."""
+
+    def __init__(self, record: ChunkRecord) -> None:
+        ticks = np.array(record.ticks, np.int64)
+        self.order = np.argsort(ticks, kind="stable")
+        self.ticks = ticks[self.order]
+        self.firsts = np.array(record.firsts, np.int64)[self.order]
+        self.ends = np.array(record.ends, np.int64)[self.order]
+        self.depths = np.array(record.depths, np.int64)[self.order]
+        self.masks: list[Mask | None] = [record.masks[i] for i in self.order]
+        self._record = record
+
+    @cached_property
+    def _unique_masks(self) -> tuple[dict[int, Mask], NDArray[np.int64]]:
+        """The different masks by identity, and for each segment the place of its own (-1: none)."""
+        masks: dict[int, Mask] = {}
+        places: dict[int, int] = {}
+        column = np.full(len(self.masks), -1, np.int64)
+        for i, mask in enumerate(self.masks):
+            if mask is not None:
+                masks.setdefault(id(mask), mask)
+                column[i] = places.setdefault(id(mask), len(places))
+        return masks, column
+
+    def taking_part(self, lanes: slice) -> NDArray[np.bool_]:
+        """For each segment, whether any of the lanes takes part."""
+        masks, column = self._unique_masks
+        present = np.array([bool(m[lanes].any()) for m in masks.values()] + [True])
+        return present[column]  # -1, no mask, picks the last
+
+    def path(self, lanes: slice) -> Path:
+        """What the lanes executed."""
+        chosen = np.flatnonzero(self.taking_part(lanes))
+        lengths = self.ends[chosen] - self.firsts[chosen]
+        segments = np.repeat(chosen, lengths)
+        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        within = np.arange(len(segments)) - starts
+        return Path(
+            self.firsts[segments] + within,
+            self.ticks[segments] + within,
+            self.depths[segments],
+            segments,
+        )

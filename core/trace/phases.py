@@ -1,0 +1,115 @@
+"""Phases: the iterations of the kernel's outermost loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.ptx.ast import Function, Module, Symbol
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Steps `first` to `last` (inclusive) belong to iteration `index` of the outermost loop."""
+
+    index: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Instructions from `first` up to `end` (exclusive), entered at `first`.
+
+    `test_end` is where the condition at the loop's head ends, or None if the loop tests at its end.
+    """
+
+    first: int
+    end: int
+    test_end: int | None
+
+
+def outermost_loops(module: Module, function: Function) -> tuple[Loop, ...]:
+    """The loops of a function that lie in no other.
+
+    A loop is a branch backwards and all between its target and itself; NVRTC lays loops out so.
+    """
+    spans = sorted(_back_edges(module, function))
+    loops: list[tuple[int, int]] = []
+    for first, end in spans:
+        if loops and first < loops[-1][1]:
+            loops[-1] = (loops[-1][0], max(end, loops[-1][1]))
+        else:
+            loops.append((first, end))
+    return tuple(Loop(first, end, _test_end(module, first, end)) for first, end in loops)
+
+
+def _target(module: Module, pc: int) -> int | None:
+    instruction = module.instructions[pc]
+    if instruction.opcode != "bra" or not isinstance(instruction.operands[0], Symbol):
+        return None
+    return module.labels.get(instruction.operands[0].name)
+
+
+def _back_edges(module: Module, function: Function) -> list[tuple[int, int]]:
+    found = []
+    for pc in range(function.first_pc, function.end_pc):
+        target = _target(module, pc)
+        if target is not None and target <= pc:
+            found.append((target, pc + 1))
+    return found
+
+
+def _test_end(module: Module, first: int, end: int) -> int | None:
+    """Where the head's test ends: at the first branches, if one of them leaves the loop."""
+    pc = first
+    while pc < end and _target(module, pc) is None:
+        pc += 1
+    leaves = False
+    while pc < end:
+        target = _target(module, pc)
+        if target is None:
+            break
+        if target <= pc:
+            return None
+        leaves |= not first <= target < end
+        pc += 1
+    return pc if leaves else None
+
+
+def phase_of(pcs: NDArray[np.int64], loops: tuple[Loop, ...]) -> NDArray[np.int32]:
+    """The phase of each executed instruction, -1 outside every outermost loop.
+
+    `pcs` is what a block executed, in order. Where a kernel has several outermost loops one after
+    another, their iterations are numbered through.
+    """
+    result = np.full(len(pcs), -1, np.int32)
+    count = 0
+    for loop in loops:
+        inside = (pcs >= loop.first) & (pcs < loop.end)
+        entries = np.flatnonzero(pcs == loop.first)
+        if not len(entries):
+            continue
+        visit = np.searchsorted(entries, np.arange(len(pcs)), "right") - 1
+        has_body = _has_body(pcs, inside, visit, len(entries), loop)
+        iteration = np.cumsum(has_body) - 1
+        own = inside & (visit >= 0) & has_body[np.maximum(visit, 0)]
+        result[own] = count + iteration[visit[own]]
+        count += int(has_body.sum())
+    return result
+
+
+def _has_body(
+    pcs: NDArray[np.int64],
+    inside: NDArray[np.bool_],
+    visit: NDArray[np.int64],
+    visits: int,
+    loop: Loop,
+) -> NDArray[np.bool_]:
+    """Which visits of the loop's head went on into its body: the last one only tests and leaves."""
+    if loop.test_end is None:
+        return np.ones(visits, bool)
+    body = inside & (pcs >= loop.test_end) & (visit >= 0)
+    return np.bincount(visit[body], minlength=visits) > 0

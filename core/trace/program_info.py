@@ -1,0 +1,64 @@
+"""What a trace knows about the program that ran, the same for every block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.image import Image
+from core.launch import Workload
+from core.ptx.ast import Module
+from core.shared_declarations import match, shared_arrays
+from core.trace.arrays import Array, SharedArray
+from core.trace.phases import Loop, outermost_loops
+from core.trace.steps import source_lines
+
+
+@dataclass(frozen=True)
+class ProgramInfo:
+    """Arrays, and per instruction: source line, whether it ends a thread, and the loops."""
+
+    module: Module
+    arrays: tuple[Array, ...]
+    shared_arrays: tuple[SharedArray, ...]
+    lines: NDArray[np.int32]
+    exits: NDArray[np.bool_]
+    loops: tuple[Loop, ...]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Array]:
+        return {a.name: a for a in self.arrays}
+
+    def array(self, name: str) -> Array | None:
+        """The array in global memory of that name."""
+        return self._by_name.get(name)
+
+
+def program_info(image: Image, workload: Workload) -> ProgramInfo:
+    """Gathers it from the image of a launch."""
+    module = image.module
+    return ProgramInfo(
+        module,
+        tuple(
+            Array(a.name, image.buffers[a.name].base, a.data.shape, a.data.dtype, a.role)
+            for a in image.launch.arrays
+        ),
+        _shared_arrays(image, workload),
+        source_lines(module),
+        np.array([i.opcode in ("ret", "exit") for i in module.instructions], bool),
+        outermost_loops(module, image.function),
+    )
+
+
+def _shared_arrays(image: Image, workload: Workload) -> tuple[SharedArray, ...]:
+    declarations = shared_arrays(workload.source, workload.defines)
+    found = []
+    for symbol, (offset, variable) in image.shared_layout.items():
+        nbytes = variable.nbytes or image.shared_bytes - offset
+        if nbytes:
+            name, shape, dtype = match(symbol, nbytes, declarations)
+            found.append(SharedArray(name.rpartition("::")[2], offset, shape, dtype))
+    return tuple(found)

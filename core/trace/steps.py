@@ -1,0 +1,136 @@
+"""The steps of a block: every line started, access made, barrier reached and exit, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import Mask
+from core.emulator.record import ChunkRecord
+from core.ptx.ast import Module
+from core.trace.path import Path
+from core.trace.phases import Loop, phase_of
+
+
+class EventKind(IntEnum):
+    """What happens in a step."""
+
+    LINE = 0  # threads start a source line
+    LOAD = 1
+    STORE = 2
+    ATOMIC = 3
+    BARRIER = 4
+    EXIT = 5  # threads end
+
+
+_ACCESS = {"load": EventKind.LOAD, "store": EventKind.STORE, "atomic": EventKind.ATOMIC}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Columns, one place a step.
+
+    `kind` uint8, `line` and `phase` int32, `pc`, `tick`, `instruction` (place in the block's path)
+    and `event` (place in the record's accesses or barriers, -1 otherwise) int64.
+    """
+
+    kind: NDArray[np.uint8]
+    line: NDArray[np.int32]
+    phase: NDArray[np.int32]
+    pc: NDArray[np.int64]
+    tick: NDArray[np.int64]
+    instruction: NDArray[np.int64]
+    event: NDArray[np.int64]
+
+
+def source_lines(module: Module) -> NDArray[np.int32]:
+    """The line of the user's source of every instruction, 0 where it has none.
+
+    `.loc` counts files from 1; the first is the text that was compiled.
+    """
+    return np.array(
+        [i.position.line if i.position.file == 1 else 0 for i in module.instructions], np.int32
+    )
+
+
+def _carry_forward(lines: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Instructions without a line belong to the line before them."""
+    known = np.where(lines > 0, np.arange(len(lines)), 0)
+    return lines[np.maximum.accumulate(known)]
+
+
+def build_steps(
+    record: ChunkRecord,
+    path: Path,
+    lanes: slice,
+    line_of_pc: NDArray[np.int32],
+    exits: NDArray[np.bool_],
+    loops: tuple[Loop, ...],
+) -> Steps:
+    """The steps of the block whose lanes these are. `exits` says which pcs end a thread."""
+    lines = _carry_forward(line_of_pc[path.pcs])
+    phases = phase_of(path.pcs, loops)
+    starts = np.flatnonzero(_line_starts(path, lines))
+    ends = np.flatnonzero(exits[path.pcs] & (path.depths == 0))
+    accesses = _taking_part([e.mask for e in record.accesses], lanes)
+    barriers = _taking_part([e.mask for e in record.barriers], lanes)
+    access_ticks = np.array([record.accesses[i].tick for i in accesses], np.int64)
+    barrier_ticks = np.array([record.barriers[i].tick for i in barriers], np.int64)
+    kinds = [_ACCESS[record.accesses[i].kind] for i in accesses]
+
+    tick = np.concatenate([path.ticks[starts], access_ticks, barrier_ticks, path.ticks[ends]])
+    kind = np.concatenate(
+        [
+            np.full(len(starts), EventKind.LINE),
+            np.array(kinds, np.int64),
+            np.full(len(barriers), EventKind.BARRIER),
+            np.full(len(ends), EventKind.EXIT),
+        ]
+    ).astype(np.uint8)
+    none = np.full(len(starts), -1)
+    event = np.concatenate([none, accesses, barriers, np.full(len(ends), -1)]).astype(np.int64)
+    order = np.lexsort((kind != EventKind.LINE, tick))
+    tick, kind, event = tick[order], kind[order], event[order]
+    instruction = np.searchsorted(path.ticks, tick)
+    return Steps(
+        kind,
+        lines[instruction],
+        phases[instruction],
+        path.pcs[instruction],
+        tick,
+        instruction,
+        event,
+    )
+
+
+def _line_starts(path: Path, lines: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Where a line begins: another line or function, or a jump back in a loop on one line.
+
+    In a loop over several lines the increment runs just before the test: one start for both.
+    """
+    pcs = path.pcs
+    starts = np.ones(len(lines), bool)
+    starts[1:] = (lines[1:] != lines[:-1]) | (path.depths[1:] != path.depths[:-1])
+    latest = np.maximum.accumulate(np.where(starts, np.arange(len(lines)), 0))
+    back = np.zeros(len(lines), bool)
+    back[1:] = (pcs[1:] <= pcs[:-1]) & (pcs[latest[1:]] <= pcs[1:])
+    return (starts | back) & (lines > 0)
+
+
+def _taking_part(masks: list[Mask | None], lanes: slice) -> NDArray[np.int64]:
+    """Places of the events in which one of the lanes takes part."""
+    seen: dict[int, bool] = {}
+    found = []
+    for i, mask in enumerate(masks):
+        if mask is None:
+            found.append(i)
+            continue
+        present = seen.get(id(mask))
+        if present is None:
+            present = seen[id(mask)] = bool(mask[lanes].any())
+        if present:
+            found.append(i)
+    return np.array(found, np.int64)

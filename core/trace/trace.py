@@ -1,0 +1,117 @@
+"""The trace of a launch: the only thing that views and tests read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from core.analysis.counters import Counters
+from core.analysis.findings import Finding
+from core.compiler import Build
+from core.emulator.image import Image
+from core.emulator.record import ChunkRecord
+from core.errors import TilescopeError
+from core.launch import Workload
+from core.ptx.ast import Instruction
+from core.ptx.dwarf import debug_info
+from core.trace.arrays import Array, SharedArray
+from core.trace.block import BlockTrace
+from core.trace.path import Segments
+from core.trace.program_info import ProgramInfo
+from core.trace.variables import VariableReader
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One launch, recorded.
+
+    `outputs` holds the final content of every array argument. `complete` is False when only some
+    blocks were run, so that outputs and counters are theirs alone; `note` then says so.
+    """
+
+    workload: Workload
+    build: Build
+    outputs: Mapping[str, NDArray[Any]]
+    counters: Counters
+    findings: tuple[Finding, ...]
+    complete: bool
+    note: str
+    instructions_issued: int
+    _program: ProgramInfo
+    _image: Image
+    _records: tuple[ChunkRecord, ...]
+    _blocks: dict[int, BlockTrace] = field(default_factory=dict, repr=False)
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """The rung's parameters that this launch was made with."""
+        return self.workload.parameters
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The arrays in global memory, in the order of the arguments."""
+        return self._program.arrays
+
+    @property
+    def shared_arrays(self) -> tuple[SharedArray, ...]:
+        """The `__shared__` arrays of the kernel."""
+        return self._program.shared_arrays
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The PTX instructions of the module, indexed by pc."""
+        return self._program.module.instructions
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        return {
+            int(block): (number, place)
+            for number, record in enumerate(self._records)
+            for place, block in enumerate(record.geometry.blocks)
+        }
+
+    @property
+    def recorded_blocks(self) -> tuple[int, ...]:
+        """Linear indices of the blocks that can be stepped through."""
+        return tuple(self._places)
+
+    def block(self, block: int) -> BlockTrace:
+        """The record of a block; `TilescopeError` if it was not recorded."""
+        if block not in self._places:
+            raise TilescopeError(
+                f"Block {block} was not recorded; recorded are {_ranges(self.recorded_blocks)}."
+            )
+        if block not in self._blocks:
+            number, place = self._places[block]
+            self._blocks[block] = BlockTrace(
+                self._records[number],
+                self._segments[number],
+                place,
+                self._program,
+                self._readers[number],
+            )
+        return self._blocks[block]
+
+    @cached_property
+    def _segments(self) -> tuple[Segments, ...]:
+        return tuple(Segments(record) for record in self._records)
+
+    @cached_property
+    def _readers(self) -> tuple[VariableReader, ...]:
+        debug = debug_info(self._program.module)
+        return tuple(VariableReader(record, self._image, debug) for record in self._records)
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """`0 to 3, 7`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1] = [parts[-1][0], number]
+        else:
+            parts.append([number, number])
+    return ", ".join(f"{a} to {b}" if a != b else f"{a}" for a, b in parts) or "none"

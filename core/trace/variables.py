@@ -1,0 +1,102 @@
+"""Source variables of a thread at a step: the debug information says where, the record what."""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.image import Image
+from core.emulator.record import ChunkRecord, Log
+from core.ptx.dwarf import DebugInfo, VariableInfo, lookup
+
+Value = int | float | bool
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of one thread: `value` None while it has none, `changed` since the step before."""
+
+    name: str
+    type: str
+    value: Value | None
+    changed: bool
+
+
+@dataclass(frozen=True)
+class VariableRow:
+    """A variable of the lanes of a warp; one value a lane."""
+
+    name: str
+    type: str
+    values: list[Value | None]
+
+
+class RegisterHistory:
+    """Looks up what a register held at a time."""
+
+    def __init__(self, record: ChunkRecord, image: Image) -> None:
+        self._record, self._image = record, image
+        self._ticks: dict[int, list[int]] = {}
+
+    def value(self, function: str, depth: int, register: str, tick: int) -> NDArray[Any] | None:
+        """The register's value after all instructions before `tick`: one a lane, or one for all."""
+        code = self._image.code(self._image.module.functions[function])
+        slot = code.slots.get(register)
+        log = self._record.values.get((function, depth), {}).get(-1 if slot is None else slot)
+        if not log:
+            return None
+        place = bisect.bisect_left(self._ticks_of(log), tick) - 1
+        return None if place < 0 else log[place][1]
+
+    def _ticks_of(self, log: Log) -> list[int]:
+        found = self._ticks.get(id(log))
+        if found is None:
+            found = self._ticks[id(log)] = [tick for tick, _ in log]
+        return found
+
+
+class VariableReader:
+    """Reads the variables of any lane at any time."""
+
+    def __init__(self, record: ChunkRecord, image: Image, debug: DebugInfo) -> None:
+        self._history = RegisterHistory(record, image)
+        self._image, self._debug = image, debug
+        self._in_scope: dict[int, tuple[VariableInfo, ...]] = {}
+
+    def at(
+        self, pc: int, depth: int, tick: int, lane: int
+    ) -> list[tuple[VariableInfo, Value | None]]:
+        """The variables in scope before the instruction at `pc`, with the lane's values."""
+        function = self._image.code_at(pc).function.name
+        return [
+            (info, self._value(info, function, pc, depth, tick, lane))
+            for info in self._scope(function, pc)
+        ]
+
+    def _scope(self, function: str, pc: int) -> tuple[VariableInfo, ...]:
+        known = self._in_scope.get(pc)
+        if known is None:
+            known = self._in_scope[pc] = lookup(self._debug.variables_of(function), pc)
+        return known
+
+    def _value(
+        self, info: VariableInfo, function: str, pc: int, depth: int, tick: int, lane: int
+    ) -> Value | None:
+        location = info.location(pc)
+        if location is None or info.type.dtype is None:
+            return None
+        if location.constant is not None:
+            return location.constant
+        if location.register is None:
+            return None
+        held = self._history.value(function, depth, location.register, tick)
+        if held is None:
+            return None
+        bits = held[lane if held.size > 1 else 0 : (lane if held.size > 1 else 0) + 1]
+        wide = bits.view(f"u{bits.dtype.itemsize}").astype(np.uint64)
+        value: Value = info.type.from_bits(wide)[0].item()
+        return value
