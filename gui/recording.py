@@ -33,7 +33,7 @@ def record_job(rung: Rung, parameters: Mapping[str, int], block: int) -> Job:
     """The work of recording a rung's launch; gives a `core.trace.Trace`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.emulator import record
+        from core.recording import record
 
         workload = rung.workload(**parameters)
         whole = runs_whole(workload)

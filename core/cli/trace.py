@@ -194,7 +194,8 @@ def _record(
     blocks: Literal["all"] | tuple[int, ...] | None,
     budget: int | None,
 ) -> Trace:
-    from core.emulator import Limits, record
+    from core.emulator.machine import Limits
+    from core.recording import record
 
     limits = Limits() if budget is None else Limits(instructions=budget)
     try:
