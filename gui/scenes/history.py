@@ -20,12 +20,26 @@ LOAD, STORE, ATOMIC = 1, 2, 3  # core.trace.EventKind
 Ints = NDArray[np.int64]
 
 
+RECENT = 8  # loads from global memory that a value stored to shared memory may have come from
+
+
 @dataclass
 class _Loads:
-    """All loads from one global array, in order: the step, and each thread's flat element."""
+    """Loads of one global array's elements, in order: the step, and each thread's flat element."""
 
     steps: list[int] = field(default_factory=list)
     elements: list[NDArray[np.int32]] = field(default_factory=list)
+
+    def add(self, step: int, elements: NDArray[np.int64]) -> None:
+        """One access; -1 where a thread takes no part."""
+        self.steps.append(step)
+        self.elements.append(elements.astype(np.int32))
+
+    def of_thread(self, thread: int, step: int) -> Ints:
+        """What `thread` loaded up to `step`, each element once."""
+        count = int(np.searchsorted(self.steps, step, side="right"))
+        read = np.array([row[thread] for row in self.elements[:count]], np.int64)
+        return np.unique(read[read >= 0])
 
 
 @dataclass(frozen=True)
@@ -47,10 +61,12 @@ class History:
         self._accesses = np.flatnonzero((kind == LOAD) | (kind == STORE) | (kind == ATOMIC))
         self._writes = np.flatnonzero((kind == STORE) | (kind == ATOMIC))
         self._loads: dict[str, _Loads] = {}
+        self._through_shared: dict[str, _Loads] = {}
+        self._origins = _Origins()
         self._scanned = 0
         self._global_writes: dict[str, list[_Write]] | None = None
         self._stored: dict[str, tuple[Ints, Ints, Ints]] = {}
-        self._phase_loads: dict[int, dict[str, Ints]] = {}
+        self._phase_loads: dict[int, dict[str, list[Ints]]] = {}
         self._spaces: dict[int, str] = {}
 
     def last_access(self, step: int, space: str) -> Access | None:
@@ -64,14 +80,31 @@ class History:
         return None
 
     def read_by(self, name: str, thread: int, step: int) -> Ints:
-        """Flat elements of global array `name` that `thread` has loaded up to `step`, each once."""
+        """Flat elements of global array `name` that `thread` has read up to `step`, each once.
+
+        Read directly, or through shared memory where the copy came from (see `read_through`).
+        """
         self._scan(step)
-        loads = self._loads.get(name)
-        if loads is None:
-            return np.empty(0, np.int64)
-        count = int(np.searchsorted(loads.steps, step, side="right"))
-        read = np.array([row[thread] for row in loads.elements[:count]], np.int64)
-        return np.unique(read[read >= 0])
+        found = [
+            loads[name].of_thread(thread, step)
+            for loads in (self._loads, self._through_shared)
+            if name in loads
+        ]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+    def read_through(self, name: str, step: int) -> Ints:
+        """For each thread, the element of global `name` whose copy in shared memory it loads now.
+
+        -1 where there is none. A copy is known by its value: a thread stores to shared memory the
+        very value that one of its latest loads from global memory gave it.
+        """
+        self._scan(step)
+        loads = self._through_shared.get(name)
+        if loads is not None:
+            place = int(np.searchsorted(loads.steps, step))
+            if place < len(loads.steps) and loads.steps[place] == step:
+                return loads.elements[place].astype(np.int64)
+        return np.empty(0, np.int64)
 
     def times_loaded(self, name: str, size: int, step: int) -> Ints:
         """How many lanes have loaded each of the `size` elements of global `name` up to `step`."""
@@ -104,20 +137,30 @@ class History:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         return np.concatenate([w.flats for w in upto]), np.concatenate([w.values for w in upto])
 
-    def loaded_in_phase(self, phase: int) -> dict[str, Ints]:
-        """Flat elements of each global array that the block loads in a whole phase, each once."""
+    def loaded_in_phase(self, phase: int) -> dict[str, list[Ints]]:
+        """What the block loads from each global array in a whole phase.
+
+        One array of flat elements (each once) for each load instruction.
+        """
         if phase not in self._phase_loads:
-            found: dict[str, list[Ints]] = {}
-            if phase >= 0:
-                bounds = next(p for p in self._trace.phases if p.index == phase)
-                inside = (self._accesses >= bounds.first) & (self._accesses <= bounds.last)
-                for step in self._accesses[inside]:
-                    access: Any = self._trace.access(int(step))
-                    if _is_global(access) and access.kind == LOAD:
-                        live = access.elements[access.active]
-                        found.setdefault(access.array.name, []).append(live)
-            self._phase_loads[phase] = {k: np.unique(np.concatenate(v)) for k, v in found.items()}
+            found: dict[tuple[str, int], list[Ints]] = {}
+            for step in self._steps_of(phase):
+                access: Any = self._trace.access(int(step))
+                if is_global(access) and access.kind == LOAD:
+                    key = (access.array.name, int(self._trace.pc[step]))
+                    found.setdefault(key, []).append(access.elements[access.active])
+            result: dict[str, list[Ints]] = {}
+            for (name, _), parts in found.items():
+                result.setdefault(name, []).append(np.unique(np.concatenate(parts)))
+            self._phase_loads[phase] = result
         return self._phase_loads[phase]
+
+    def _steps_of(self, phase: int) -> Ints:
+        bounds = next((p for p in self._trace.phases if p.index == phase), None)
+        if bounds is None:
+            return np.empty(0, np.int64)
+        inside = (self._accesses >= bounds.first) & (self._accesses <= bounds.last)
+        return self._accesses[inside]
 
     def _space(self, step: int) -> str:
         if step not in self._spaces:
@@ -132,10 +175,15 @@ class History:
             if access is None:
                 continue
             self._spaces[int(at)] = access.space
-            if _is_global(access) and access.kind == LOAD:
-                loads = self._loads.setdefault(access.array.name, _Loads())
-                loads.steps.append(int(at))
-                loads.elements.append(access.elements.astype(np.int32))
+            if is_global(access) and access.kind == LOAD:
+                self._loads.setdefault(access.array.name, _Loads()).add(int(at), access.elements)
+                self._origins.loaded(access)
+            elif access.space == "shared" and access.array is not None:
+                if access.kind == STORE:
+                    self._origins.stored(access)
+                else:
+                    for name, elements in self._origins.read(access):
+                        self._through_shared.setdefault(name, _Loads()).add(int(at), elements)
         self._scanned = max(self._scanned, end)
 
     def _writes_to(self, name: str) -> list[_Write]:
@@ -143,7 +191,7 @@ class History:
             found: dict[str, list[_Write]] = {}
             for at in self._writes:
                 access: Any = self._trace.access(int(at))
-                if _is_global(access):
+                if is_global(access):
                     live = np.flatnonzero(access.active)
                     write = _Write(int(at), access.elements[live], live, access.values[live])
                     found.setdefault(access.array.name, []).append(write)
@@ -162,7 +210,55 @@ class History:
         return unique, thread[::-1][last], step[first]
 
 
-def _is_global(access: Any) -> bool:
+class _Origins:
+    """Which element of which global array each cell of shared memory holds a copy of."""
+
+    def __init__(self) -> None:
+        self._recent: list[Any] = []
+        self._names: list[str] = []
+        self._cells: dict[str, tuple[NDArray[np.int16], Ints]] = {}
+
+    def loaded(self, access: Any) -> None:
+        """A load from global memory: its values may be stored to shared memory next."""
+        self._recent = [*self._recent[-RECENT + 1 :], access]
+        if access.array.name not in self._names:
+            self._names.append(access.array.name)
+
+    def stored(self, access: Any) -> None:
+        """A store to shared memory: each lane's value is looked for in its latest loads."""
+        size = access.array.nbytes // access.array.dtype.itemsize
+        names, flats = self._cells.setdefault(
+            access.array.name, (np.full(size, -1, np.int16), np.full(size, -1, np.int64))
+        )
+        live = np.flatnonzero(access.active & (access.elements >= 0))
+        cells, values = access.elements[live], access.values[live]
+        names[cells], flats[cells] = -1, -1
+        open_lanes = np.ones(len(live), bool)
+        for load in reversed(self._recent):
+            same = open_lanes & load.active[live] & (load.values[live] == values)
+            names[cells[same]] = self._names.index(load.array.name)
+            flats[cells[same]] = load.elements[live[same]]
+            open_lanes &= ~same
+            if not open_lanes.any():
+                break
+
+    def read(self, access: Any) -> list[tuple[str, Ints]]:
+        """A load from shared memory: for each global array, the element each thread gets."""
+        if access.array.name not in self._cells:
+            return []
+        names, flats = self._cells[access.array.name]
+        live = access.active & (access.elements >= 0)
+        cell = np.where(live, access.elements, 0)
+        found = []
+        for number, name in enumerate(self._names):
+            mine = live & (names[cell] == number)
+            if mine.any():
+                found.append((name, np.where(mine, flats[cell], -1)))
+        return found
+
+
+def is_global(access: Any) -> bool:
+    """Whether an access (or None) is to a known array in global memory."""
     return access is not None and access.space == "global" and access.array is not None
 
 

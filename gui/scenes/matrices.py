@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.scenes.history import LOAD, STORE, Ints, history_of
+from gui.scenes.history import LOAD, STORE, History, Ints, history_of, is_global
 from gui.scenes.naming import elements_name
 from gui.scenes.text import capital, plural
 
@@ -26,7 +26,8 @@ Rect = tuple[int, int, int, int]
 class Grid:
     """One array drawn as rows and columns of cells, at a place among the others.
 
-    `transposed` grids show element [r, c] at row c, column r (Aᵀ above C = A Aᵀ).
+    `transposed` grids show element [r, c] at row c, column r (Aᵀ above C = A Aᵀ). A window of
+    `rows` by `columns` cells from (`top`, `left`) is shown; cells are numbered in the whole array.
     """
 
     array: Array
@@ -36,6 +37,15 @@ class Grid:
     place: tuple[int, int]
     transposed: bool = False
     result: bool = False
+    top: int = 0
+    left: int = 0
+    extent: tuple[int, int] = (0, 0)
+    """Rows and columns of the whole array."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the array is in the window."""
+        return (self.rows, self.columns) == self.extent
 
     @property
     def size(self) -> int:
@@ -44,15 +54,16 @@ class Grid:
 
     def cells(self, flats: Ints) -> tuple[Ints, Ints]:
         """Rows and columns of flat elements."""
-        width = self.rows if self.transposed else self.columns
+        width = self.extent[0] if self.transposed else self.extent[1]
         first, second = np.divmod(flats, width)
         return (second, first) if self.transposed else (first, second)
 
     def flat(self, row: int, column: int) -> int:
         """The flat element at a cell, -1 outside the array."""
-        if not (0 <= row < self.rows and 0 <= column < self.columns):
+        height, width = self.extent
+        if not (0 <= row < height and 0 <= column < width):
             return -1
-        flat = column * self.rows + row if self.transposed else row * self.columns + column
+        flat = column * height + row if self.transposed else row * width + column
         return flat if flat < self.size else -1
 
 
@@ -61,30 +72,69 @@ def grids_of(trace: Trace) -> tuple[Grid, ...]:
     layout = trace.workload.layout
     arrays = {a.name: a for a in trace.arrays}
     if layout is None:
-        return tuple(_plain(a, place) for place, a in enumerate(trace.arrays))
+        return tuple(_plain(a, i, len(trace.arrays)) for i, a in enumerate(trace.arrays))
     left, top, result = (arrays[n] for n in (layout.left, layout.top, layout.result))
     turned = layout.top_transposed
     rows, columns = top.shape[::-1] if turned else top.shape
     name = f"{top.name}ᵀ" if turned else top.name
     return (
-        Grid(left, left.name, *left.shape, (1, 0)),
-        Grid(top, name, rows, columns, (0, 1), transposed=turned),
-        Grid(result, result.name, *result.shape, (1, 1), result=True),
+        Grid(left, left.name, *left.shape, (1, 0), extent=left.shape),
+        Grid(top, name, rows, columns, (0, 1), transposed=turned, extent=(rows, columns)),
+        Grid(result, result.name, *result.shape, (1, 1), result=True, extent=result.shape),
     )
 
 
-def _plain(array: Array, place: int) -> Grid:
+def close_up(grids: tuple[Grid, ...], block_trace: BlockTrace, step: int) -> tuple[Grid, ...]:
+    """The same grids cut down to the block's part of C and the k that its current phase loads.
+
+    The window along k is as wide as a tile of the block, and at least as wide as its part of C, so
+    that a kernel without tiles moves through it step by step. Unchanged where there is no C = A B.
+    """
+    if len(grids) != 3 or grids[2].place != (1, 1):
+        return grids
+    left, top, result = grids
+    history = history_of(block_trace)
+    flats = history.stored(result.array.name)[0]
+    if not len(flats):
+        return grids
+    row, column, rows, columns = bounding_box(result, flats)
+    first, count = 0, 0
+    tiles = history.loaded_in_phase(_latest_phase(block_trace, step))
+    for grid, axis in ((left, 1), (top, 0)):
+        for flats in tiles.get(grid.array.name, []):
+            box = bounding_box(grid, flats)
+            first, count = box[axis], max(count, box[axis + 2])
+    depth = left.extent[1]
+    width = min(depth, max(count, rows, columns))
+    first = min(first // width * width, depth - 1)
+    width = min(width, depth - first)
+    return (
+        replace(left, top=row, left=first, rows=rows, columns=width),
+        replace(top, top=first, left=column, rows=width, columns=columns),
+        replace(result, top=row, left=column, rows=rows, columns=columns),
+    )
+
+
+def _latest_phase(block_trace: BlockTrace, step: int) -> int:
+    """The phase of a step, or the last one before it, or the first."""
+    phases = np.asarray(block_trace.phase[: step + 1])
+    inside = phases[phases >= 0]
+    return int(inside[-1]) if len(inside) else 0 if len(block_trace.phases) else -1
+
+
+def _plain(array: Array, place: int, count: int) -> Grid:
     shape, size = array.shape, int(np.prod(array.shape))
     if len(shape) >= 2:
         rows, columns = size // shape[-1], shape[-1]
     else:
         line = max(1, WRAP_BYTES // array.dtype.itemsize)
         columns = min(size, line)
-        while columns * 4 < -(-size // columns) and columns >= line:
+        while size > columns and columns < 1.6 * count * -(-size // (2 * columns)):
             columns *= 2
         rows = -(-size // columns)
     written = array.role != "input"
-    return Grid(array, array.name, rows, columns, (place, 0), result=written)
+    extent = (rows, columns)
+    return Grid(array, array.name, rows, columns, (place, 0), result=written, extent=extent)
 
 
 @dataclass(frozen=True)
@@ -121,13 +171,15 @@ class GridMarks:
     """What the current step does to one grid. Arrays are flat elements, each once."""
 
     lit: Ints
+    through: Ints
+    """Elements whose copies in shared memory are loaded at this step."""
     verb: str
     thread: Ints
     """Elements that the selected thread touches at this step."""
     trail: Ints
     """Elements that the selected thread has read up to this step."""
-    tile: Rect | None
-    """Bounding box of what the block loads from this array in the current phase."""
+    tiles: tuple[Rect, ...]
+    """Bounding box of what each instruction loads for the block in the current phase."""
     band: Rect | None
     """The selected thread's row of A or column of B."""
     written: Ints = field(default_factory=lambda: np.empty(0, np.int64))
@@ -152,39 +204,80 @@ def matrix_scene(
     block_trace: BlockTrace, grids: tuple[Grid, ...], step: int, thread: int
 ) -> MatrixScene:
     """Work out the marks for one step and one selected thread."""
-    history = history_of(block_trace)
     access = block_trace.access(step)
+    history = history_of(block_trace)
+    own = _own(grids, history, thread)
+    marks = tuple(_marks(block_trace, grid, grids, access, step, thread, own) for grid in grids)
     phase = int(block_trace.phase[step])
-    in_phase = history.loaded_in_phase(phase)
-    own = _own(grids, history.stored, thread)
-    now = access if access is not None and access.space == "global" else None
-    marks = []
-    for grid in grids:
-        name = grid.array.name
-        mine = now is not None and now.array is not None and now.array.name == name
-        lit, touched, verb = _touched(now, thread) if mine and now else (EMPTY, EMPTY, "")
-        tiles = in_phase.get(name)
-        written, values = history.value_stored(name, step) if grid.result else (EMPTY, EMPTY)
-        marks.append(
-            GridMarks(
-                lit=lit,
-                verb=verb,
-                thread=touched,
-                trail=history.read_by(name, thread, step),
-                tile=bounding_box(grid, tiles) if tiles is not None and len(tiles) else None,
-                band=_band(grid, grids, own),
-                written=written,
-                values=values,
-            )
-        )
-    return MatrixScene(_caption(block_trace, access, step), tuple(marks), phase, own)
+    return MatrixScene(_caption(block_trace, access, step), marks, phase, own)
 
 
-def _own(grids: tuple[Grid, ...], stored: object, thread: int) -> Ints:
+def _marks(
+    block_trace: BlockTrace,
+    grid: Grid,
+    grids: tuple[Grid, ...],
+    access: Access | None,
+    step: int,
+    thread: int,
+    own: Ints,
+) -> GridMarks:
+    history, name = history_of(block_trace), grid.array.name
+    lit, touched, verb = EMPTY, EMPTY, ""
+    if is_global(access) and access.array.name == name:  # type: ignore[union-attr]
+        lit, touched, verb = _touched(access, thread)  # type: ignore[arg-type]
+    through = history.read_through(name, step)
+    if len(through):
+        touched, verb = through[thread : thread + 1], "load"
+    loaded = history.loaded_in_phase(int(block_trace.phase[step])).get(name, [])
+    side = _side(grid, grids, history)
+    written, values = history.value_stored(name, step) if grid.result else (EMPTY, EMPTY)
+    return GridMarks(
+        lit=_on_side(grid, side, lit),
+        through=_on_side(grid, side, np.unique(through[through >= 0])),
+        verb=verb,
+        thread=_on_side(grid, side, touched[touched >= 0]),
+        trail=_on_side(grid, side, history.read_by(name, thread, step)),
+        tiles=tuple(
+            bounding_box(grid, part)
+            for part in (_on_side(grid, side, flats) for flats in loaded)
+            if len(part)
+        ),
+        band=_band(grid, grids, own),
+        written=written,
+        values=values,
+    )
+
+
+def _side(grid: Grid, grids: tuple[Grid, ...], history: History) -> Rect | None:
+    """For C = A Aᵀ, which shows one array twice: the cells of this grid that the block is about.
+
+    The rows of A (the columns of Aᵀ) of the block's part of C; None where every cell counts.
+    """
+    if len(grids) != 3 or grid.result or grids[0].array is not grids[1].array:
+        return None
+    flats = history.stored(grids[2].array.name)[0]
+    if not len(flats):
+        return None
+    top, left, rows, columns = bounding_box(grids[2], flats)
+    if grid.transposed:
+        return 0, left, grid.extent[0], columns
+    return top, 0, rows, grid.extent[1]
+
+
+def _on_side(grid: Grid, side: Rect | None, flats: Ints) -> Ints:
+    if side is None or not len(flats):
+        return flats
+    rows, columns = grid.cells(flats)
+    inside = (rows >= side[0]) & (rows < side[0] + side[2])
+    return flats[inside & (columns >= side[1]) & (columns < side[1] + side[3])]
+
+
+def _own(grids: tuple[Grid, ...], history: History, thread: int) -> Ints:
     for grid in grids:
         if grid.result:
-            flats, threads, _ = stored(grid.array.name)  # type: ignore[operator]
-            return np.asarray(flats[threads == thread])
+            flats, threads, _ = history.stored(grid.array.name)
+            if len(flats):
+                return np.asarray(flats[threads == thread])
     return EMPTY
 
 
@@ -205,8 +298,8 @@ def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:
         return None
     top, left, height, width = bounding_box(grids[2], own)
     if grid.place == (1, 0):
-        return top, 0, height, grid.columns
-    return 0, left, grid.rows, width
+        return top, 0, height, grid.extent[1]
+    return 0, left, grid.extent[0], width
 
 
 def _caption(block_trace: BlockTrace, access: Access | None, step: int) -> str:

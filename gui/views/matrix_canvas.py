@@ -14,7 +14,15 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from gui.scenes.matrices import Grid, MatrixScene, Owned, grids_of, matrix_scene, owned_by
+from gui.scenes.matrices import (
+    Grid,
+    MatrixScene,
+    Owned,
+    close_up,
+    grids_of,
+    matrix_scene,
+    owned_by,
+)
 from gui.scenes.session import Element, Hover, Session
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
@@ -45,12 +53,21 @@ class MatrixCanvas(SessionView):
                 "loads": "How often the block has loaded each element from global memory so far",
             },
         )
-        self.mode.chosen.connect(lambda _: self.update())
+        self.mode.chosen.connect(lambda _: self._repaint_ground())
+        self.extent = Segmented(
+            {"whole": "Whole", "block": "Block"},
+            {
+                "whole": "Every matrix as a whole",
+                "block": "Only what the block works on: its part of C and the k of this phase",
+            },
+        )
+        self.extent.chosen.connect(self._change_extent)
         self.fit_button = QToolButton()
         self.fit_button.setText("Fit")
         self.fit_button.setToolTip("Show the whole of every matrix (0)")
         self.fit_button.clicked.connect(self.fit)
-        self.controls: tuple[QWidget, ...] = (self.mode, self.fit_button)
+        self.controls: tuple[QWidget, ...] = (self.mode, self.extent, self.fit_button)
+        self._whole: tuple[Grid, ...] = ()
         self._grids: tuple[Grid, ...] = ()
         self._layout: MatrixLayout | None = None
         self._view = Transform(1.0, 0.0, 0.0)
@@ -97,6 +114,7 @@ class MatrixCanvas(SessionView):
             self._scene = None
             self.caption.setText("")
         elif names - {"hover", "element"}:
+            self._follow_block()
             self._scene = matrix_scene(block, self._grids, self.session.step, self.session.thread)
             self.caption.setText(self._scene.caption)
             self.setAccessibleDescription(self._scene.caption)
@@ -114,15 +132,43 @@ class MatrixCanvas(SessionView):
 
     def _open_trace(self) -> None:
         trace = self.session.trace
-        self._grids = grids_of(trace) if trace is not None else ()
+        self._whole = self._grids = grids_of(trace) if trace is not None else ()
         self._others = {}
+        product = len(self._whole) == 3 and self._whole[2].place == (1, 1)
+        self.extent.setVisible(product)
         self._relayout()
+
+    def _change_extent(self, _: str) -> None:
+        self._grids = self._whole
+        self._follow_block()
+        self._relayout()
+
+    def _follow_block(self) -> None:
+        """In a close-up, move the window along k with the phase."""
+        block = self.session.block_trace
+        if self.extent.value != "block" or block is None or not block.n_steps:
+            return
+        grids = close_up(self._whole, block, self.session.step)
+        if grids != self._grids:
+            shapes = [(g.rows, g.columns) for g in self._grids]
+            self._grids = grids
+            if [(g.rows, g.columns) for g in grids] != shapes or self._layout is None:
+                self._relayout()
+            else:
+                self._layout = MatrixLayout(grids, self._layout.margins)
+                self._ground = None
+
+    def _repaint_ground(self) -> None:
+        self._ground = None
+        self.update()
 
     def _relayout(self) -> None:
         """Make the layout anew for the grids and the theme's type, and show everything."""
         line = self.fontMetrics().height()
         wide = self.fontMetrics().horizontalAdvance("00000")
-        margins = Margins(wide, 2.4 * line, wide / 2, 2.6 * line, 2.3 * line)
+        product = len(self._grids) == 3 and self._grids[2].place == (1, 1)
+        top = 1.3 * line if product else 2.5 * line
+        margins = Margins(wide, top, wide / 2, 1.9 * line, 2.5 * line)
         self._layout = MatrixLayout(self._grids, margins) if self._grids else None
         self.fit()
 
@@ -212,7 +258,7 @@ class MatrixCanvas(SessionView):
         pixmap.fill(current_theme().color("panel"))
         painter = QPainter(pixmap)
         others = [o for b, o in self._others.items() if o is not None and b != self.session.block]
-        drawing.on(painter).draw_ground(self._own, others)
+        drawing.on(painter).draw_ground(self._own, others, loads=self.mode.value == "loads")
         painter.end()
         return pixmap
 

@@ -65,15 +65,15 @@ class MatrixLayout:
         return Transform(scale, max(0.0, (width - used_x) / 2), max(0.0, (height - used_y) / 2))
 
     def origin(self, grid: Grid, view: Transform) -> QPointF:
-        """The pixel of the grid's top left corner."""
+        """The pixel of the corner of cell (0, 0), which may lie outside the grid's window."""
         m, (row, column) = self.margins, grid.place
         x = view.x + m.left + m.gap * column + view.scale * sum(self._widths[:column])
         y = view.y + m.top + m.gap * row + view.scale * sum(self._heights[:row])
-        return QPointF(x, y)
+        return QPointF(x - grid.left * view.scale, y - grid.top * view.scale)
 
     def box(self, grid: Grid, view: Transform) -> QRectF:
-        """The grid's rectangle in pixels."""
-        return self.rect(grid, view, (0, 0, grid.rows, grid.columns))
+        """The grid's window in pixels."""
+        return self.rect(grid, view, (grid.top, grid.left, grid.rows, grid.columns))
 
     def rect(self, grid: Grid, view: Transform, cells: Rect, least: float = 0.0) -> QRectF:
         """A rectangle of cells in whole pixels, at least `least` wide and high."""
@@ -90,12 +90,14 @@ class MatrixLayout:
         return QRectF(left, top, right - left, bottom - top)
 
     def cell_at(self, grid: Grid, view: Transform, point: QPointF) -> tuple[int, int] | None:
-        """Row and column under a pixel, None outside the grid."""
+        """Row and column under a pixel, None outside the grid's window."""
+        if not self.box(grid, view).contains(point):
+            return None
         origin = self.origin(grid, view)
         column = int((point.x() - origin.x()) // view.scale)
         row = int((point.y() - origin.y()) // view.scale)
-        inside = 0 <= row < grid.rows and 0 <= column < grid.columns
-        return (row, column) if inside else None
+        row = min(max(row, grid.top), grid.top + grid.rows - 1)
+        return row, min(max(column, grid.left), grid.left + grid.columns - 1)
 
     def zoomed(self, view: Transform, factor: float, about: QPointF, least: float) -> Transform:
         """The view scaled about a pixel that stays where it is, as nearly as the gaps allow."""

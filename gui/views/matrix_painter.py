@@ -14,12 +14,24 @@ from gui.scenes.matrices import Grid, GridMarks, MatrixScene, Owned, Rect, bound
 from gui.scenes.naming import element_name, thread_name, value_text
 from gui.scenes.session import Session
 from gui.scenes.text import grouped, plural
-from gui.theme import Theme
+from gui.theme import FEW_THREADS, Theme
 from gui.views.matrix_layout import MatrixLayout, Transform
-from gui.views.painting import LEFT, RIGHT, fill, frame, inset, pen, text, text_on
+from gui.views.painting import (
+    LEFT,
+    RIGHT,
+    Key,
+    draw_legend,
+    fill,
+    frame,
+    inset,
+    pen,
+    text,
+    text_on,
+)
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
-VALUE_FROM = 30.0  # pixels a cell from which values are written
+VALUE_FROM = 24.0  # pixels a cell from which values are written
+OUTLINE_FROM = 3.0  # pixels a cell from which single elements are outlined
 IMAGE_LIMIT = 4_000_000  # cells: a larger bounding box is drawn as rectangles
 TICK_ROOM = 34.0  # pixels between index labels
 
@@ -46,21 +58,61 @@ class MatrixPainter:
 
     # ---- what stays
 
-    def draw_ground(self, own: Owned | None, others: Sequence[Owned]) -> None:
+    def draw_ground(self, own: Owned | None, others: Sequence[Owned], *, loads: bool) -> None:
         """Grids, owners, values of what was there before the launch, indices and names."""
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
             self.p.fillRect(box, self.theme.color("field"))
+            self.p.setClipRect(box)
             if grid.result:
                 self._draw_other_blocks(grid, others)
                 if own is not None:
                     self._draw_owners(grid, own)
             self._draw_hairlines(grid)
+            self.p.setClipping(False)
             frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
             if not grid.result:
                 self._draw_inputs(grid)
         self._draw_names()
         self._draw_indices()
+        draw_legend(self.p, self._corner(), self.theme, self._key(loads=loads))
+
+    def _corner(self) -> QRectF:
+        """The space left of B and above A; empty where the arrays are not drawn so."""
+        grids = self.layout.grids
+        if len(grids) != 3 or grids[2].place != (1, 1):
+            return QRectF()
+        left, above = (self.layout.box(g, self.view) for g in grids[:2])
+        label = 2.5 * QFontMetricsF(self.theme.font("caption")).height()
+        corner = QRectF(12, above.top(), above.left() - 12 - 2.2 * label, left.top() - above.top())
+        return corner.adjusted(0, 0, 0, -1.2 * label)
+
+    def _key(self, *, loads: bool) -> list[Key]:
+        """What the marks mean, for the legend."""
+        trace, block = self.session.trace, self.session.block_trace
+        if trace is None or block is None:
+            return []
+        theme = self.theme
+        few = block.n_threads <= FEW_THREADS
+        owners = [
+            theme.owner_color("thread", i, block.n_threads)
+            for i in range(0, block.n_threads, 1 if few else 32)
+        ]
+        keys = [Key("Loaded at this step", (theme.color("load"),))]
+        if trace.shared_arrays:
+            keys.append(Key("Its copy in shared memory loaded", (theme.tint("load", 0.55),)))
+        keys.append(Key("Stored at this step", (theme.color("store"),)))
+        if not loads:
+            keys.append(Key("Read so far by the selected thread", (theme.tint("load", 0.24),)))
+        if len(block.phases):
+            keys.append(Key("Loaded in this phase", (), theme.color("load")))
+        keys.append(Key("The selected thread's", (), theme.color("selected")))
+        words = "Owner in C: a thread a colour" if few else "Owner in C: a warp a colour"
+        keys.append(Key(words, tuple(owners[:4])))
+        if loads:
+            steps = tuple(theme.heat(i / 7) for i in range(8))
+            keys.insert(0, Key("Times loaded so far, 0 to the most", steps))
+        return keys
 
     def _draw_owners(self, grid: Grid, own: Owned) -> None:
         block = self.session.block_trace
@@ -118,10 +170,12 @@ class MatrixPainter:
     def _visible(self, grid: Grid) -> Rect:
         """The rectangle of cells that is in the window."""
         origin = self.layout.origin(grid, self.view)
-        left = max(0, int(-origin.x() // self.scale))
-        top = max(0, int(-origin.y() // self.scale))
-        right = min(grid.columns, int((self.window.width() - origin.x()) // self.scale) + 1)
-        bottom = min(grid.rows, int((self.window.height() - origin.y()) // self.scale) + 1)
+        left = max(grid.left, int(-origin.x() // self.scale))
+        top = max(grid.top, int(-origin.y() // self.scale))
+        right = int((self.window.width() - origin.x()) // self.scale) + 1
+        bottom = int((self.window.height() - origin.y()) // self.scale) + 1
+        right = min(grid.left + grid.columns, right)
+        bottom = min(grid.top + grid.rows, bottom)
         return top, left, max(0, bottom - top), max(0, right - left)
 
     def _draw_inputs(self, grid: Grid) -> None:
@@ -153,8 +207,8 @@ class MatrixPainter:
     ) -> None:
         """Write `data[flat]` into each element's cell."""
         font = self.theme.mono()
-        room = self.scale - 4
-        sample = QFontMetricsF(font).horizontalAdvance("−0.000")
+        room = 0.8 * self.scale
+        sample = QFontMetricsF(font).horizontalAdvance("−0.00")
         font.setPointSizeF(min(self.theme.sizes.body, font.pointSizeF() * room / sample))
         self.p.setFont(font)
         self.p.setPen(color)
@@ -164,94 +218,84 @@ class MatrixPainter:
             self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, value_text(data[flat].item()))
 
     def _draw_names(self) -> None:
-        font = self.theme.font("caption", bold=True)
-        small = self.theme.font("small")
-        line = QFontMetricsF(font).height()
+        """Each grid's name and size: A and C above their corner, B left of it."""
+        font, small = self.theme.font("caption", bold=True), self.theme.font("small")
+        ink, dim = self.theme.color("text"), self.theme.color("text_dim")
+        line, index = QFontMetricsF(font).height(), QFontMetricsF(small).height()
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
-            size = f"{grouped(grid.rows)} × {grouped(grid.columns)}"
+            size = " × ".join(grouped(n) for n in grid.extent)
             if len(grid.array.shape) == 1:
                 size = plural(grid.size, "element")
-            wide = QFontMetricsF(font).horizontalAdvance(grid.label) + 8
-            if grid.place == (0, 1) and len(self.layout.grids) == 3:
-                area = QRectF(box.left() - 220, box.top() - line - 22, 212, line)
-                self._name_right(area, grid.label, size)
-                continue
-            low = grid.place == (1, 1)
-            top = box.bottom() + 3 if low else box.top() - line - 18
+            name = QFontMetricsF(font).horizontalAdvance(grid.label)
+            wide = name + 8 + QFontMetricsF(small).horizontalAdvance(size)
+            left, top = box.left(), box.top() - line - 3
+            if grid.place == (0, 1):
+                left, top = box.left() - wide - 14, box.top() - index - 4
+            elif grid.place[1] == 0:
+                top -= index + 2
+            left, top = max(left, 8.0), max(top, 2.0)
             text(
-                self.p,
-                QRectF(box.left(), top, wide, line),
-                grid.label,
-                self.theme.color("text"),
-                font,
-                LEFT,
-                elide=False,
+                self.p, QRectF(left, top, name + 2, line), grid.label, ink, font, LEFT, elide=False
             )
-            text(
-                self.p,
-                QRectF(box.left() + wide, top, 200, line),
-                size,
-                self.theme.color("text_dim"),
-                small,
-                LEFT,
-                elide=False,
-            )
-
-    def _name_right(self, area: QRectF, label: str, size: str) -> None:
-        font, small = self.theme.font("caption", bold=True), self.theme.font("small")
-        wide = QFontMetricsF(small).horizontalAdvance(size) + 8
-        text(self.p, area, size, self.theme.color("text_dim"), small, RIGHT, elide=False)
-        text(
-            self.p,
-            area.adjusted(0, 0, -wide, 0),
-            label,
-            self.theme.color("text"),
-            font,
-            RIGHT,
-            elide=False,
-        )
+            rest = QRectF(left + name + 8, top, wide, line)
+            text(self.p, rest, size, dim, small, LEFT, elide=False)
 
     def _draw_indices(self) -> None:
-        small = self.theme.font("small")
-        color = self.theme.color("text_faint")
+        """Row numbers left of A and B, column numbers above them; C shares those."""
+        small, color = self.theme.font("small"), self.theme.color("text_faint")
         line = QFontMetricsF(small).height()
-        step = _tick_step(TICK_ROOM, self.scale)
+        across, down = _tick_step(TICK_ROOM, self.scale), _tick_step(line * 1.15, self.scale)
         for grid in self.layout.grids:
+            if grid.place == (1, 1):
+                continue
             box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
             top, left, rows, columns = self._visible(grid)
-            if grid.place[0] == 0 or grid.place[1] == 0:
-                y = max(box.top() - line - 2, 2.0)
-                for c in range(-(-left // step) * step, left + columns, step):
-                    x = origin.x() + (c + 0.5) * self.scale
-                    text(self.p, QRectF(x - 30, y, 60, line), str(c), color, small, elide=False)
-            if grid.place[1] == 0 or grid.place[0] == 0:
-                x = max(box.left() - 5, 30.0)
-                down = _tick_step(line * 1.1, self.scale)
-                for r in range(-(-top // down) * down, top + rows, down):
-                    y = origin.y() + (r + 0.5) * self.scale
-                    text(
-                        self.p,
-                        QRectF(x - 60, y - line / 2, 60, line),
-                        str(r),
-                        color,
-                        small,
-                        RIGHT,
-                        elide=False,
-                    )
+            y = max(box.top() - line - 2, 2.0)
+            for c in range(-(-left // across) * across, left + columns, across):
+                x = origin.x() + (c + 0.5) * self.scale
+                area = QRectF(x - 30, y, 60, line)
+                text(self.p, area, str(c), color, small, elide=False)
+            x = max(box.left() - 6, 30.0)
+            for r in range(-(-top // down) * down, top + rows, down):
+                y_row = origin.y() + (r + 0.5) * self.scale
+                area = QRectF(x - 60, y_row - line / 2, 60, line)
+                text(self.p, area, str(r), color, small, RIGHT, elide=False)
 
     # ---- what a step does
 
     def draw_step(self, scene: MatrixScene, *, loads: bool) -> None:
         """The marks of one step, over the ground."""
         for grid, marks in zip(self.layout.grids, scene.marks, strict=True):
+            box = self.layout.box(grid, self.view)
+            self.p.setClipRect(box.adjusted(-3, -3, 3, 3))
             if loads:
                 self._draw_heat(grid)
             else:
                 self._draw_trail(grid, marks)
             self._draw_band(grid, marks)
-            self._draw_lit(grid, marks, scene)
-            self._draw_tile(grid, marks)
+            self._draw_lit(grid, marks)
+            self._draw_tiles(grid, marks)
+            own = scene.own if grid.result else marks.thread
+            if self.scale >= OUTLINE_FROM:
+                for flat in own[:64].tolist():
+                    self._outline(grid, flat, "selected", 2.4)
+        self.p.setClipping(False)
+        self._draw_crosshair(scene)
+
+    def _draw_crosshair(self, scene: MatrixScene) -> None:
+        """From the selected thread's row of A and column of B on to its element of C."""
+        result = self.layout.grids[-1]
+        if result.place != (1, 1) or len(scene.own) != 1:
+            return
+        row, column = (int(v[0]) for v in result.cells(scene.own))
+        cell = self.layout.rect(result, self.view, (row, column, 1, 1))
+        left = self.layout.box(self.layout.grids[0], self.view)
+        above = self.layout.box(self.layout.grids[1], self.view)
+        self.p.setPen(pen(self.theme.color("selected", 0.4), 1, Qt.PenStyle.DotLine))
+        y, x = cell.center().y(), cell.center().x()
+        self.p.drawLine(QPointF(left.right() + 2, y), QPointF(cell.left() - 1, y))
+        self.p.drawLine(QPointF(x, above.bottom() + 2), QPointF(x, cell.top() - 1))
 
     def _draw_heat(self, grid: Grid) -> None:
         block = self.session.block_trace
@@ -269,33 +313,32 @@ class MatrixPainter:
         if marks.band is None:
             return
         rect = self.layout.rect(grid, self.view, marks.band, 1)
-        self.p.fillRect(rect, self.theme.color("selected", 0.05))
-        frame(self.p, [rect], pen(self.theme.color("selected", 0.45), 1))
+        self.p.fillRect(rect, self.theme.color("selected", 0.06 if rect.height() > 3 else 0.4))
+        if min(rect.width(), rect.height()) > 4:
+            frame(self.p, [rect], pen(self.theme.color("selected", 0.4), 1))
 
     def _draw_trail(self, grid: Grid, marks: GridMarks) -> None:
         rows, columns = grid.cells(marks.trail)
         self._fill_cells(grid, rows, columns, self.theme.color("load", 0.24), 1.0)
 
-    def _draw_tile(self, grid: Grid, marks: GridMarks) -> None:
-        if marks.tile is None:
-            return
-        rect = self.layout.rect(grid, self.view, marks.tile, 4)
-        frame(self.p, [inset(rect, -1)], pen(self.theme.color("panel"), 4))
-        frame(self.p, [inset(rect, -1)], pen(self.theme.color("load"), 2))
+    def _draw_tiles(self, grid: Grid, marks: GridMarks) -> None:
+        for tile in marks.tiles:
+            rect = inset(self.layout.rect(grid, self.view, tile, 4), -1)
+            frame(self.p, [rect], pen(self.theme.color("panel"), 4))
+            frame(self.p, [rect], pen(self.theme.color("load"), 2))
 
-    def _draw_lit(self, grid: Grid, marks: GridMarks, scene: MatrixScene) -> None:
+    def _draw_lit(self, grid: Grid, marks: GridMarks) -> None:
         if grid.result:
             self._draw_written(grid, marks)
-        if len(marks.lit):
-            color = self.theme.color(marks.verb)
-            rows, columns = grid.cells(marks.lit)
+        for flats, strength in ((marks.through, 0.55), (marks.lit, 1.0)):
+            if not len(flats):
+                continue
+            color = self.theme.tint(marks.verb, strength)
+            rows, columns = grid.cells(flats)
             self._fill_cells(grid, rows, columns, color, 2.0)
             if self.scale >= GRID_FROM:
                 self._draw_gaps(grid, rows, columns)
-            self._rewrite(grid, marks, text_on(color, self.theme))
-        for flats, width in ((scene.own if grid.result else marks.thread, 2.4),):
-            for flat in flats[:64].tolist():
-                self._outline(grid, flat, "selected", width)
+            self._rewrite(grid, marks, flats, text_on(color, self.theme))
 
     def _draw_gaps(self, grid: Grid, rows: Ints, columns: Ints) -> None:
         """Hairlines between lit cells, so that they can be counted."""
@@ -317,7 +360,7 @@ class MatrixPainter:
         data[marks.written] = marks.values
         self._write_values(grid, np.unique(marks.written), data, self.theme.color("text"))
 
-    def _rewrite(self, grid: Grid, marks: GridMarks, ink: QColor) -> None:
+    def _rewrite(self, grid: Grid, marks: GridMarks, flats: Ints, ink: QColor) -> None:
         """Values again over lit cells, in a colour that is read on them."""
         if self.scale < VALUE_FROM:
             return
@@ -326,7 +369,7 @@ class MatrixPainter:
             data = np.zeros(grid.size, marks.values.dtype)
             data[marks.written] = marks.values
         if data is not None:
-            self._write_values(grid, marks.lit, data, ink)
+            self._write_values(grid, flats, data, ink)
 
     def _outline(self, grid: Grid, flat: int, name: str, width: float) -> None:
         row, column = (int(v[0]) for v in grid.cells(np.array([flat])))
