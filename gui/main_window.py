@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QActionGroup, QCloseEvent
+from PySide6.QtGui import QActionGroup, QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
@@ -31,10 +31,10 @@ from gui.theme import apply_theme, theme_names
 from gui.views.base import Panel
 from gui.views.configuration_form import ConfigurationForm, SelectionForm
 from gui.views.counters_view import CountersView
-from gui.views.figures import Figures
 from gui.views.ladder_panel import LadderPanel
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.message_bar import MessageBar
+from gui.views.panel_stack import PanelStack
 from gui.views.segmented import Segmented
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
 
 PAGES = {"step": "Step through", "benchmark": "Benchmark"}
-MIN_LEFT, LEFT, MAX_LEFT = 200, 236, 460
+MIN_LEFT, LEFT, MAX_LEFT = 216, 248, 460
+WIDE = 190  # digits
 
 
 class MainWindow(QMainWindow):
@@ -157,7 +158,8 @@ class MainWindow(QMainWindow):
         layout.setSpacing(8)
         layout.addWidget(Panel("Kernel ladder", self.ladder_panel, flush=True), 1)
         layout.addWidget(Panel("Configuration", self.form, controls=[self.form.reset]))
-        layout.addWidget(Panel("Looking at", self.selection))
+        self.looking_at = Panel("Looking at", self.selection)
+        layout.addWidget(self.looking_at)
         return column
 
     def _make_step_page(self) -> QWidget:
@@ -166,28 +168,27 @@ class MainWindow(QMainWindow):
             caption = getattr(view, "caption", None)
             return Panel(title, view, caption=caption, controls=controls, flush=True)
 
-        self.figures = Figures(
-            Panel(
-                "Variables",
-                self.variables,
-                caption=self.variables.caption,
-                controls=[self.variables.scope],
-                flush=True,
-            ),
-            Panel(
-                "Counters",
-                self.counters,
-                caption=self.counters.caption,
-                controls=[self.counters.grouping],
-                flush=True,
-            ),
+        def framed(title: str, view: CountersView | VariablesView, control: QWidget) -> Panel:
+            return Panel(title, view, caption=view.caption, controls=[control], flush=True)
+
+        self.figures = PanelStack(
+            {
+                "Variables": framed("Variables", self.variables, self.variables.scope),
+                "Counters": framed("Counters", self.counters, self.counters.grouping),
+            },
+            room=27,
+        )
+        self.shared_panel = panel("Shared memory", self.shared)
+        self.memory = PanelStack(
+            {"Global": panel("Warp and global memory", self.warp), "Shared": self.shared_panel},
+            room=90,
+            follow="Follow",
         )
         self.upper = QSplitter(Qt.Orientation.Horizontal)
         self.upper.addWidget(panel("Matrices", self.matrices))
-        self.upper.addWidget(panel("Warp and global memory", self.warp))
+        self.upper.addWidget(self.memory)
         self.lower = QSplitter(Qt.Orientation.Horizontal)
         self.lower.addWidget(panel("Source", self.source))
-        self.lower.addWidget(panel("Shared memory", self.shared))
         self.lower.addWidget(self.figures)
         self.step_page = QSplitter(Qt.Orientation.Vertical)
         self.step_page.addWidget(self.upper)
@@ -197,8 +198,22 @@ class MainWindow(QMainWindow):
             splitter.setChildrenCollapsible(False)
         self._share(self.step_page, 55, 45)
         self._share(self.upper, 57, 43)
-        self._share(self.lower, 47, 28, 25)
+        self._share(self.lower, 64, 36)
         return self.step_page
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give shared memory a place of its own where the window is wide enough."""
+        super().resizeEvent(event)
+        wide = self.width() > WIDE * self.fontMetrics().horizontalAdvance("0")
+        if wide and self.shared_panel in self.memory.panels.values():
+            self.shared_panel.heading.show()
+            self.lower.insertWidget(1, self.shared_panel)
+            self.shared_panel.show()
+            self.memory.arrange()
+            self._share(self.lower, 46, 28, 26)
+        elif not wide and self.lower.indexOf(self.shared_panel) >= 0:
+            self.memory.take(self.shared_panel)
+            self._share(self.lower, 64, 36)
 
     @staticmethod
     def _share(splitter: QSplitter, *parts: int) -> None:
@@ -214,6 +229,7 @@ class MainWindow(QMainWindow):
         self.help_button.clicked.connect(self.show_cheat_sheet)
         self.message.line_asked.connect(self.go_to_line)
         self.session.trace_changed.connect(self._on_trace)
+        self.session.step_changed.connect(self._offer_memory)
         self.session.configuration_changed.connect(self._on_configuration)
         recorder = self.recorder
         recorder.failed.connect(self._on_failure)
@@ -240,13 +256,14 @@ class MainWindow(QMainWindow):
         self.tabs.value = key
         self.pages.setCurrentIndex(list(PAGES).index(key))
         self.transport.setVisible(key == "step")
+        self.looking_at.setVisible(key == "step")
         if key != "step":
             self.session.playing = 0
 
     def _make_benchmark(self) -> None:
         from gui.views.benchmark_view import BenchmarkView
 
-        self.benchmark = BenchmarkView(self.session)
+        self.benchmark = BenchmarkView(self.session, self.recorder.ladder)
         empty = self.pages.widget(1)
         self.pages.removeWidget(empty)
         empty.deleteLater()
@@ -318,6 +335,12 @@ class MainWindow(QMainWindow):
     def _on_trace(self, trace: object) -> None:
         self._show_launch()
         self.form.show_progress(None)
+
+    def _offer_memory(self, step: int) -> None:
+        trace = self.session.block_trace
+        access = trace.access(step) if trace is not None and trace.n_steps else None
+        if access is not None:
+            self.memory.offer("Shared" if access.space == "shared" else "Global")
 
     def _on_failure(self, error: TilescopeError) -> None:
         if isinstance(error, ParameterError):

@@ -89,7 +89,8 @@ def stylesheet(theme: Theme) -> str:
     QToolButton:checked {{ background: {chosen}; border-color: {s.accent}; }}
     QToolButton:focus {{ border-color: {s.accent}; }}
     QToolButton[role="segment"] {{ border: 1px solid {s.border}; border-right-width: 0;
-        border-radius: 0; padding: 3px 10px; font-size: {z.heading}pt; color: {s.text_dim}; background: {s.panel}; }}
+        border-radius: 0; padding: 3px 10px; font-size: {z.heading}pt;
+        color: {s.text_dim}; background: {s.panel}; }}
     QToolButton[role="segment"][place="first"] {{ border-top-left-radius: {p.radius}px;
         border-bottom-left-radius: {p.radius}px; }}
     QToolButton[role="segment"][place="last"] {{ border-right-width: 1px;

@@ -123,10 +123,5 @@ def counters_caption(trace: Trace | None) -> str:
             sentences.append(
                 f"{plural(moved, f'{space} {unit[:-1]}')} where {grouped(ideal)} would do"
             )
-    scope = "The whole launch" if covers_launch(trace) else "The recorded blocks"
+    scope = "The whole launch" if trace.complete else "The recorded blocks"
     return capital(f"{scope} moved {join(sentences)}." if sentences else f"{scope} moved nothing.")
-
-
-def covers_launch(trace: Trace) -> bool:
-    """Whether the counts are of every block, or only of those that were run."""
-    return getattr(trace, "complete", True)

@@ -269,7 +269,7 @@ class Session:
         if self._block_trace is None or not self.n_steps:
             return False
         before = self.step
-        self.step = self._block_trace.seek(before, unit or self.unit, forward)
+        self.step = self._block_trace.seek(before, unit or self.unit, forward=forward)
         return self.step != before
 
     def first(self) -> None:
@@ -338,7 +338,7 @@ class Session:
         trace = self._block_trace
         if trace is None or not trace.n_steps or trace.access(0) is not None:
             return 0
-        return self._clamp_step(trace.seek(0, "access", True))
+        return self._clamp_step(trace.seek(0, "access", forward=True))
 
     def _clamp_step(self, step: int) -> int:
         return max(0, min(int(step), self.n_steps - 1))

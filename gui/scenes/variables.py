@@ -36,9 +36,11 @@ def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableR
     lanes: dict[str, tuple[str, ...]] = {}
     if warp_table:
         present = min(WARP_SIZE, trace.n_threads - session.warp * WARP_SIZE)
-        for name, type_name, values in trace.variable_table(session.step, session.warp):
-            texts = [value_text(v, type_name) if i < present else "" for i, v in enumerate(values)]
-            lanes[name] = tuple(texts)
+        for row in trace.variable_table(session.step, session.warp):
+            lanes[row.name] = tuple(
+                value_text(value, row.type) if lane < present else ""
+                for lane, value in enumerate(row.values)
+            )
     rows = []
     for variable in trace.variables(session.step, session.thread):
         across = lanes.get(variable.name, ())

@@ -156,7 +156,7 @@ class ConfigurationForm(QWidget):
             self._fields[parameter.name] = editor
 
     def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
-        width = current_theme().spacing.control * 3
+        width = round(current_theme().spacing.control * 2.7)
         if parameter.choices:
             combo = QComboBox()
             combo.setEditable(True)

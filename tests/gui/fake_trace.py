@@ -8,13 +8,13 @@ neither a compiler nor an emulator.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, ScalarArgument, Workload
+from core.trace import EventKind
 
 SOURCE = """\
 // Each block computes one tile of C; its threads load tiles of A and B into shared memory first.
@@ -40,10 +40,6 @@ extern "C" __global__ void tiled(const float* A, const float* B, float* C, int n
 }
 """
 BASES = {"A": 0x7F0000000000, "B": 0x7F0000100000, "C": 0x7F0000200000}
-
-
-class EventKind(IntEnum):
-    LINE, LOAD, STORE, ATOMIC, BARRIER, EXIT = range(6)
 
 
 @dataclass(frozen=True)
@@ -265,7 +261,7 @@ class _Recorder:
         flat = np.arange(tile * tile)
         self.ty, self.tx = flat // tile, flat % tile
         threads = np.stack([self.tx, self.ty, 0 * flat], axis=1).astype(np.int32)
-        self.out = BlockTrace(block, Dim3(self.bx, self.by), tile * tile, threads)
+        self.out = BlockTrace(block, Dim3(self.bx, self.by, 0), tile * tile, threads)
         self.state: dict[str, Any] = {}
         shape = (tile, tile)
         self.shared = {
@@ -380,6 +376,7 @@ class Trace:
         self.workload = self._workload(roles)
         self.build = None
         self.findings: tuple[Finding, ...] = ()
+        self.complete, self.note = True, ""
         self._sums: dict[tuple[str, int, str], list[int]] = {}
         across = n // tile
         self.recorded_blocks = tuple(range(across * across))

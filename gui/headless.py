@@ -1,0 +1,150 @@
+"""`python -m gui.headless out/`: the window's work where there is no display.
+
+Opens the window on Qt's offscreen platform, records the tiled kernel in its default configuration,
+steps through all of it, prints the transaction table, and saves pictures of the window.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from gui.main_window import MainWindow
+
+TIMEOUT_S = 120.0
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Where to, and of what."""
+    parser = argparse.ArgumentParser(prog="python -m gui.headless", description=__doc__)
+    parser.add_argument("folder", nargs="?", default="out", help="where the pictures go")
+    parser.add_argument("--rung", default="tiled", help="the kernel")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[])
+    parser.add_argument("--theme", default="light", help="light, dark or projector")
+    parser.add_argument("--size", metavar="WxH", default="1600x1000")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit status: 0 when the launch was recorded and the pictures written."""
+    options = parse(sys.argv[1:] if argv is None else argv)
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from PySide6.QtCore import qInstallMessageHandler
+    from PySide6.QtWidgets import QApplication
+
+    from core.cli.report import show
+    from core.errors import TilescopeError
+    from core.ladder import load_ladder
+    from gui.app import parse_parameters
+    from gui.main_window import MainWindow
+    from gui.theme import apply_theme
+
+    app = QApplication.instance() or QApplication(["tilescope"])
+    assert isinstance(app, QApplication)
+    qInstallMessageHandler(_quiet)
+    apply_theme(app, options.theme)
+    window = MainWindow(load_ladder(), options.theme)
+    window.resize(*(int(part) for part in options.size.split("x")))
+    window.show()
+    try:
+        record(window, app, options.rung, parse_parameters(options.set))
+        assert window.session.trace is not None
+        show(window.session.trace)
+        step_through(window, app)
+        folder = Path(options.folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in save_pictures(window, app, folder):
+            say(f"Wrote {path}")
+    except (TilescopeError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    finally:
+        window.close()
+        app.processEvents()
+        qInstallMessageHandler(None)
+    return 0
+
+
+def _quiet(kind: object, context: object, text: str) -> None:
+    """Pass Qt's messages on, less the offscreen platform's remark that it ignores size hints."""
+    if "propagateSizeHints" not in text:
+        sys.stderr.write(f"{text}\n")
+
+
+def record(window: MainWindow, app: QApplication, rung: str, parameters: dict[str, int]) -> None:
+    """Configure the window and wait for the trace; raises what recording raises."""
+    from core.errors import TilescopeError
+
+    failures: list[TilescopeError] = []
+    window.recorder.failed.connect(failures.append)
+    window.recorder.configure(rung, parameters)
+    end = time.monotonic() + TIMEOUT_S
+    while window.session.trace is None and not failures:
+        if time.monotonic() > end:
+            raise TilescopeError(f"Recording {rung} took longer than {TIMEOUT_S:.0f} seconds.")
+        app.processEvents()
+        time.sleep(0.002)
+    if failures:
+        raise failures[0]
+
+
+def step_through(window: MainWindow, app: QApplication) -> None:
+    """Walk every access forwards, then back to the first, drawing each; says how long it took."""
+    session = window.session
+    session.unit = "access"
+    session.first()
+    count, began = 0, time.perf_counter()
+    for forward in (True, False):
+        while session.seek(forward=forward):
+            window.grab()
+            app.processEvents()
+            count += 1
+    each = (time.perf_counter() - began) / max(count, 1) * 1e3
+    say(f"Stepped {count} times by access, forwards and back, {each:.1f} ms a step with paint.")
+
+
+def moments(window: MainWindow) -> Iterator[tuple[str, int]]:
+    """Steps worth a picture: the first load, a store to shared memory, mid-way, the last store."""
+    trace = window.session.block_trace
+    if trace is None:
+        return
+    accesses = [(s, a) for s in range(trace.n_steps) if (a := trace.access(s)) is not None]
+    found: dict[str, int] = {}
+    for step, access in accesses:
+        kind = access.kind.name.lower()
+        found.setdefault(f"{access.space}-{kind}", step)
+    if len(trace.phases) > 1:
+        second = trace.phases[1].first
+        found["second-phase"] = next((s for s, _ in accesses if s >= second), second)
+    if accesses:
+        found["last-access"] = accesses[-1][0]
+    yield from found.items()
+
+
+def save_pictures(window: MainWindow, app: QApplication, folder: Path) -> Iterator[Path]:
+    """Save the window at each of the moments; gives the files."""
+    for number, (name, step) in enumerate(moments(window), start=1):
+        window.session.step = step
+        app.processEvents()
+        path = folder / f"{number:02d}-{name}.png"
+        if not window.grab().save(str(path)):
+            raise OSError(f"{path} could not be written")
+        yield path
+
+
+def say(text: str) -> None:
+    """Write a line for the user."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""Timeline, source, variables, counters and text, without Qt."""
+
+import numpy as np
+import pytest
+
+from gui.scenes.counters import (
+    CounterRow,
+    counter_rows,
+    counters_caption,
+    efficiency,
+    sections,
+    total_rows,
+)
+from gui.scenes.session import Session
+from gui.scenes.source import highlight, line_totals, source_caption
+from gui.scenes.text import compact, join, plural, ratio, value_text
+from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label
+from gui.scenes.variables import builtin_rows, variable_rows, variables_caption
+from tests.gui.fake_trace import SOURCE, fake_trace
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return fake_trace(16, 8)
+
+
+@pytest.fixture
+def session(trace):
+    session = Session()
+    session.trace = trace
+    return session
+
+
+def test_timeline_has_every_phase_and_every_access(trace):
+    block = trace.block(0)
+    timeline = Timeline(block)
+    assert [b.index for b in timeline.bands] == [0, 1]
+    assert timeline.bands[0].last + 1 == timeline.bands[1].first
+    loads, stores = timeline.steps("load"), timeline.steps("store")
+    accesses = [s for s in range(block.n_steps) if block.access(s) is not None]
+    assert sorted([*loads, *stores]) == accesses
+    assert len(timeline.steps("barrier")) == 4
+
+
+@pytest.mark.parametrize("width", [1, 37, 1000])
+def test_axis_and_steps_are_inverse(trace, width):
+    timeline = Timeline(trace.block(0))
+    for step in range(timeline.n_steps):
+        assert timeline.step_at(timeline.position(step, width), width) == step
+    assert timeline.step_at(-5, width) == 0
+    assert timeline.step_at(width + 5, width) == timeline.n_steps - 1
+    columns = timeline.columns(timeline.steps("load"), width)
+    assert columns.min() >= 0
+    assert columns.max() < width
+
+
+def test_steps_of_a_line(trace):
+    timeline = Timeline(trace.block(0))
+    steps = timeline.line_steps(17)
+    assert len(steps) == 2 * 8 * 3  # two phases, eight k; the line, and its two loads
+    assert not len(timeline.line_steps(None))
+
+
+def test_labels_say_where_the_clock_stands(session):
+    assert step_label(session) == f"{session.step + 1} / {session.n_steps}"
+    assert phase_label(session) == "phase 0 of 2"
+    assert step_label(Session()) == "–"
+
+
+def test_each_kind_of_event_has_a_sentence(session):
+    session.thread = 11
+    said = set()
+    for step in range(session.n_steps):
+        session.step = step
+        said.add(event_caption(session))
+    assert "All threads load A at line 12; thread 11 loads A[1, 3]." in said
+    assert "All threads wait at the barrier of line 14." in said
+    assert "All threads store C at line 20; thread 11 stores C[1, 3]." in said
+    assert "All threads leave the kernel." in said
+
+
+def test_counters_by_array_and_by_line_sum_to_the_totals(trace):
+    for grouping in ("array", "line"):
+        rows = counter_rows(trace, grouping)
+        for space in ("global", "shared"):
+            assert efficiency(rows, space) == efficiency(total_rows(trace), space)
+    assert [r.place for r in counter_rows(trace, "array")][:3] == ["A", "B", "C"]
+    lines = [r.line for r in counter_rows(trace, "line")]
+    assert lines == sorted(lines)
+
+
+def test_counters_name_what_could_be_saved():
+    row = CounterRow("A", "global", "load", 4, 128, 16, "sectors")
+    assert row.excessive == 112
+    assert row.times_ideal == "×8"
+    assert row.tip == "A: 4 global load requests moved 128 sectors; 16 would do."
+    assert sections((row,))[0] == "Global memory, 32-byte sectors"
+
+
+def test_caption_of_the_counters(trace):
+    assert counters_caption(trace) == (
+        "The whole launch moved 160 global sectors, none of them wasted and 288 shared "
+        "wavefronts, none of them wasted."
+    )
+    assert "Nothing" in counters_caption(None)
+
+
+def test_source_is_coloured_line_by_line():
+    lines = highlight(SOURCE)
+    assert len(lines) == SOURCE.count("\n") + 1
+    assert [s.category for s in lines[0]] == ["comment"]
+    for text, spans in zip(SOURCE.split("\n"), lines, strict=True):
+        assert all(0 <= s.start and s.start + s.length <= len(text) for s in spans)
+    row = SOURCE.split("\n")[6]
+    builtins = {row[s.start : s.start + s.length] for s in lines[6] if s.category == "builtin"}
+    assert builtins >= {"blockIdx", "threadIdx"}
+
+
+def test_line_totals_add_up(trace):
+    totals = line_totals(trace)
+    assert totals[12].sectors_text == "64/64"
+    assert totals[17].wavefronts == 256
+    assert not totals[17].wastes_wavefronts
+    assert 14 not in totals
+
+
+def test_source_caption_follows_the_line(session):
+    assert source_caption(session) == (
+        "Line 12 runs; over the launch it moves 64 global sectors where 64 would do; "
+        "16 shared wavefronts where 16 would do."
+    )
+    session.step = 0
+    assert source_caption(session) == "Line 7 runs; it touches no memory."
+
+
+def test_variables_of_a_thread_and_of_its_warp(session):
+    session.update(step=40, thread=37)
+    rows = {r.name: r for r in variable_rows(session, warp_table=True)}
+    assert rows["row"].value == "4"
+    assert rows["column"].value == "5"
+    assert rows["column"].lanes == tuple(str(i % 8) for i in range(32))
+    assert rows["k"].uniform
+    assert not rows["column"].uniform
+
+
+def test_changed_variables_are_named(session):
+    session.step = 0
+    while "row" not in {r.name for r in variable_rows(session)}:
+        session.seek("line")
+    assert [r.name for r in variable_rows(session) if r.changed] == ["row"]
+    assert variables_caption(session).endswith("row just changed.")
+
+
+def test_builtins_are_cudas(session):
+    session.update(block=2, thread=11)
+    assert dict(builtin_rows(session)) == {
+        "threadIdx": "(3, 1, 0)",
+        "blockIdx": "(0, 1, 0)",
+        "blockDim": "(8, 8, 1)",
+        "gridDim": "(2, 2, 1)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (9999, "9999"), (10_000, "10.0k"), (123_456, "123k"), (2_500_000, "2.50M")],
+)
+def test_compact(value, text):
+    assert compact(value) == text
+    assert len(compact(value)) <= 5
+
+
+def test_small_words():
+    assert plural(1, "sector") == "1 sector"
+    assert plural(2112, "sector") == "2\u202f112 sectors"
+    assert ratio(33, 4) == "×8.25"
+    assert ratio(5, 0) == ""
+    assert join(["A", "B", "C"]) == "A, B and C"
+    assert value_text(np.float32(1.5)) == "1.5"
+    assert value_text(3.0) == "3.0"
+    assert value_text(None) == "–"
+    assert value_text(float("nan")) == "nan"
