@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.scenes.history import LOAD, STORE, history_of
-from gui.scenes.naming import element_name, elements_name, span_name
+from gui.scenes.naming import element_name, elements_name, numbers_name, span_name
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
-    from core.trace import Access, BlockTrace
+    from core.trace import Access, Array, BlockTrace
 
 LANES = 32
 SECTOR, LINE = 32, 128  # bytes
@@ -31,6 +31,8 @@ class LineStrip:
     """For each cell (an element, `WarpScene.cell` bytes) the lanes that touch it, in order."""
     elements: tuple[int, ...]
     """For each cell its flat element in the array, -1 outside the array."""
+    touched: str
+    """What is touched of it and by whom, for a short label: `5: A[5, 0]`, `0–15: A[0, 0..15]`."""
 
 
 @dataclass(frozen=True)
@@ -180,9 +182,16 @@ def _lines(access: Access, warp: int, cell: int) -> tuple[LineStrip, ...]:
                 bytes_used=tuple(used.get(s, 0) for s in sectors),  # type: ignore[arg-type]
                 lanes=tuple(tuple(touched.get(address, ())) for address in cells),
                 elements=tuple(inside),
+                touched=_touched(array, inside, [tuple(touched.get(a, ())) for a in cells]),
             )
         )
     return tuple(strips)
+
+
+def _touched(array: Array, elements: list[int], lanes: list[tuple[int, ...]]) -> str:
+    who = sorted({lane for cell in lanes for lane in cell})
+    what = np.array([e for e, cell in zip(elements, lanes, strict=True) if cell], np.int64)
+    return f"{numbers_name(who)}: {elements_name(array, what)}"
 
 
 def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:

@@ -46,7 +46,8 @@ from gui.views.painting import (
     upright_text,
 )
 
-STALE = 0.42
+STALE = 0.5
+MAX_CELL = 44.0
 HAIRLINES_FROM, LANES_FROM, VALUES_FROM = 5.0, 11.0, 26.0  # pixels a cell
 
 
@@ -236,7 +237,7 @@ class SharedView(SessionView):
             for r, c in zip(*np.nonzero(grid.written), strict=True):
                 color = ink if int(r) * grid.columns + int(c) in lit else theme.color("text")
                 rect = _cells(box, cell, (int(r), int(c), 1, 1))
-                text(p, rect, value_text(grid.values[r, c].item(), 2), color, font, elide=False)
+                text(p, rect, value_text(grid.values[r, c].item()), color, font, elide=False)
         elif cell >= LANES_FROM:
             font = theme.font("small")
             font.setPointSizeF(min(theme.sizes.small, cell * 0.5))
@@ -244,11 +245,10 @@ class SharedView(SessionView):
                 rect = _cells(box, cell, (*divmod(flat, grid.columns), 1, 1))
                 words = str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}"
                 text(p, rect, words, ink, font, elide=False)
-        hover = self.session.hover
         lanes_lit = {self.session.lane: "selected"}
-        if hover is not None and hover.thread is not None:
-            if hover.thread // LANES == self.session.warp:
-                lanes_lit[hover.thread % LANES] = "hover"
+        hovered = self._hovered_lane()
+        if hovered is not None:
+            lanes_lit[hovered] = "hover"
         for flat, lanes in lit.items():
             for lane, name in lanes_lit.items():
                 if lane in lanes:
@@ -265,9 +265,11 @@ class SharedView(SessionView):
         text(p, g.bank_title, words, theme.color("text_dim"), small, LEFT)
         wide = g.banks.width() / BANKS
         most = max(1, banks.ways)
-        line = QFontMetricsF(small).height()
+        metrics = QFontMetricsF(small)
+        line = metrics.height()
         room = g.banks.height() - line
-        high = min(room / most, 2.6 * line)
+        high = min(room / most, 3.4 * line)
+        every = 1 if wide >= 0.95 * metrics.horizontalAdvance("00") else 4
         fill(
             p,
             [
@@ -285,24 +287,19 @@ class SharedView(SessionView):
             for number, word in enumerate(asked):
                 rect = QRectF(left + 1, g.banks.bottom() - (number + 1) * high, wide - 2, high)
                 self._draw_word(p, word, rect, strong, theme)
-            if len(asked) > 1:
-                above = QRectF(
-                    left - 6, g.banks.bottom() - len(asked) * high - line, wide + 12, line
-                )
-                text(
-                    p,
-                    above,
-                    f"×{len(asked)}",
-                    theme.color("conflict"),
-                    theme.font("small", bold=True),
-                    elide=False,
-                )
+            before = len(banks.words[bank - 1]) if bank else 0
+            if len(asked) > 1 and (len(asked) != before or wide > 2.2 * line):
+                top = g.banks.bottom() - len(asked) * high - line
+                above = QRectF(left - 6, top, wide + 12, line)
+                bold = theme.font("small", bold=True)
+                text(p, above, f"×{len(asked)}", theme.color("conflict"), bold, elide=False)
             label = QRectF(left, g.labels.top(), wide, g.labels.height())
             lit = hover is not None and hover.bank == bank
+            words = str(bank) if bank % every == 0 or lit else ""
             text(
                 p,
                 label,
-                str(bank),
+                words,
                 theme.color("text" if asked or lit else "text_faint"),
                 small,
                 elide=False,
@@ -321,25 +318,25 @@ class SharedView(SessionView):
         body = rect.adjusted(0, gap, 0, 0)
         fill(p, [body], strong)
         small = theme.font("small")
-        metrics = QFontMetricsF(small)
-        ink = text_on(strong, theme)
-        label = lane_label(word.lanes)
-        if (
-            metrics.horizontalAdvance(label) <= body.width() + 2
-            and body.height() >= metrics.height() * 0.8
-        ):
+        small.setPointSizeF(min(theme.sizes.small, 0.7 * body.width()))
+        metrics, ink, label = QFontMetricsF(small), text_on(strong, theme), lane_label(word.lanes)
+        wide = metrics.horizontalAdvance(label)
+        if small.pointSizeF() < 0.6 * theme.sizes.small:
+            pass
+        elif wide <= body.width() + 2 and body.height() >= metrics.height() * 0.8:
             text(p, body, label, ink, small, elide=False)
-        elif (
-            metrics.horizontalAdvance(label) <= body.height()
-            and metrics.height() <= body.width() + 4
-        ):
+        elif wide <= body.height():
             upright_text(p, body, label, ink, small, CENTRE)
         if self.session.lane in word.lanes and rect.height() > 4:
             frame(p, [inset(body, 0.5)], pen(theme.color("selected"), 1.6))
+        if self._hovered_lane() in word.lanes:
+            frame(p, [inset(body, 0.5)], pen(theme.color("hover"), 1.6))
+
+    def _hovered_lane(self) -> int | None:
         hover = self.session.hover
-        if hover is not None and hover.thread is not None and hover.thread % LANES in word.lanes:
-            if hover.thread // LANES == self.session.warp:
-                frame(p, [inset(body, 0.5)], pen(theme.color("hover"), 1.6))
+        if hover is None or hover.thread is None or hover.thread // LANES != self.session.warp:
+            return None
+        return hover.thread % LANES
 
     # ---- words about what is pointed at
 
@@ -432,7 +429,7 @@ class SharedView(SessionView):
             return Hover(bank=bank)
         asked = scene.banks.words[bank]
         line = QFontMetricsF(current_theme().font("small")).height()
-        high = min((g.banks.height() - line) / max(1, scene.banks.ways), 2.6 * line)
+        high = min((g.banks.height() - line) / max(1, scene.banks.ways), 3.4 * line)
         number = int((g.banks.bottom() - point.y()) // high)
         thread = None
         if 0 <= number < len(asked) and len(asked[number].lanes) == 1:
@@ -454,16 +451,19 @@ def _lay_out(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeometry:
     gap = 2.0 * theme.spacing.margin
     readout = QRectF(box.left(), box.bottom() - line, box.width(), line)
     labels = QRectF(box.left(), readout.top() - 4 - line, box.width(), line)
-    bank_height = min(max(5.0 * line, 0.26 * box.height()), 11 * line)
-    banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
-    bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
     top = box.top() + head + 2
-    room = bank_title.top() - theme.spacing.gap - top
     count = len(scene.grids)
     columns = sum(g.columns for g in scene.grids)
-    cell = (box.width() - gap * (count - 1)) / max(1, columns)
-    cell = min(cell, room / max(1, *(g.rows for g in scene.grids)), 44.0)
+    rows = max(1, *(g.rows for g in scene.grids))
+    cell = min((box.width() - gap * (count - 1)) / max(1, columns), MAX_CELL)
+    for_banks = max(5.5 * line, 0.26 * box.height())
+    above = labels.top() - line - 3 - theme.spacing.gap - top  # arrays and bank columns together
+    cell = min(cell, max(above - for_banks, 0.0) / rows)
     cell = float(int(cell)) if cell >= 3 else max(cell, 0.5)
+    most = 4.0 if scene.banks is None or scene.banks.ways <= 2 else 16.0
+    bank_height = min(above - cell * rows, max(for_banks, most * line))
+    banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
+    bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
     grids, titles, left = [], [], box.left()
     share = (box.width() - gap * (count - 1)) / count
     for grid in scene.grids:

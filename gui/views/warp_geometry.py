@@ -54,79 +54,97 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     lane = box.width() / LANES
     figures = QRectF(box.left(), box.top(), box.width(), figures_height(theme))
     bar = QRectF(box.left(), figures.bottom() + 5, box.width(), 7)
-    top = bar.bottom() + gap
-
-    label = line
-    overview_height = line + 2 + 1.6 * line + label
     bottom = box.bottom()
-    roomy = box.height() > 19 * line
+
     overview: list[QRectF] = []
     title = QRectF()
-    if roomy and len(scene.warps) > 1:
-        overview_top = bottom - overview_height
-        title = QRectF(box.left(), overview_top, box.width(), line)
+    if len(scene.warps) > 1 and box.height() > 19 * line:
+        high = 1.6 * line
+        top = bottom - (line + 2 + high + line)
+        title = QRectF(box.left(), top, box.width(), line)
         width = min(box.width() / len(scene.warps), 3.2 * line)
         overview = [
-            QRectF(box.left() + i * width, title.bottom() + 2, width - 2, 1.6 * line)
+            QRectF(box.left() + i * width, title.bottom() + 2, width - 2, high)
             for i in range(len(scene.warps))
         ]
-        bottom = overview_top - gap
+        bottom = top - gap
     readout = QRectF(box.left(), bottom - line, box.width(), line)
-    bottom = readout.top() - 4
+    bottom = readout.top() - 6
 
-    groups = QRectF(box.left(), top, box.width(), line + 3)
-    lanes_top = groups.bottom()
+    groups = QRectF(box.left(), bar.bottom() + gap, box.width(), line + 3)
     lane_height = max(1.35 * line, min(lane, 2 * line))
     lanes = [
-        QRectF(box.left() + i * lane, lanes_top, lane, lane_height).adjusted(0.5, 0, -0.5, 0)
+        QRectF(box.left() + i * lane, groups.bottom(), lane, lane_height).adjusted(0.5, 0, -0.5, 0)
         for i in range(LANES)
     ]
-    longest = max((small.horizontalAdvance(n) for n in scene.names if n), default=0.0)
-    names_height = longest + 6 if lane >= 0.8 * line and box.height() > 26 * line else 0.0
-    names = [
-        QRectF(r.left(), r.bottom() + 1, r.width(), names_height) for r in lanes if names_height
-    ]
-    strip_top = lanes[0].bottom() + names_height + (2.6 if names_height else 2.0) * line
-    strip, rows, cell = _strip(
-        scene.lines, QRectF(box.left(), strip_top, box.width(), bottom - strip_top), lane, line
-    )
+    top = lanes[0].bottom()
+    longest = max((small.horizontalAdvance(n) for n in scene.names if n), default=0.0) + 6
+    names_height = 0.0
+    if lane >= 0.78 * line and bottom - top - longest > 6 * line and len(scene.lines) <= MANY_LINES:
+        names_height = longest
+    names = [QRectF(r.left(), top + 1, r.width(), names_height) for r in lanes if names_height]
+    area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
+    strip, rows, cell = _strip(scene.lines, area, lane, line)
     return WarpGeometry(
-        figures, bar, groups, lanes, names, strip, rows, cell, readout, title, overview, label
+        figures, bar, groups, lanes, names, strip, rows, cell, readout, title, overview, line
     )
+
+
+MANY_LINES = 8  # with more, the lanes' elements are named at the lines instead
 
 
 def _strip(
     lines: tuple[LineStrip, ...], area: QRectF, lane: float, text: float
 ) -> tuple[list[StripLine], int, float]:
-    """The lines in as many rows as they need: the widest cells with which all rows fit."""
+    """The lines in as few rows as leave the widest cells, below room for the links to them."""
     whole = len(lines) == 1
-    cell = lane
+    single = _pack(lines, area.width(), lane * 0.6, whole)
+    if whole or not single or single[-1] == 0:
+        return _one_row(lines, area, lane, text, whole)
+    link = 1.6 * text
+    room = QRectF(area.left(), area.top() + link, area.width(), area.height() - link)
+    cell, rows = lane, single
     while True:
-        rows = _pack(lines, area.width(), cell, whole)
-        count = rows[-1] + 1 if rows else 0
-        height = _row_height(cell, text)
-        if count * height <= area.height() or cell <= 3.0:
+        rows = _pack(lines, room.width(), cell, whole)
+        count = rows[-1] + 1
+        if count * (_cell_height(cell, text) + 1.5 * text) <= room.height() or cell <= 3.0:
             break
         cell = max(3.0, cell - 0.25)
-    if count > 1 or not whole:
-        height = min(height * 1.15, area.height() / max(count, 1))
-    result, left, previous = [], area.left(), 0
+    pitch = min(room.height() / count, _cell_height(cell, text) + 2.4 * text)
+    result: list[StripLine] = []
+    left, previous = room.left(), 0
     for line, row in zip(lines, rows, strict=True):
         if row != previous:
-            left, previous = area.left(), row
-        top = area.top() + row * height
-        placed = _place(line, left, top, cell, text, whole)
+            left, previous = room.left(), row
+        high = min(pitch - 1.4 * text, 2.2 * text)
+        placed = _place(line, left, room.top() + row * pitch, cell, high, text, whole)
         result.append(placed)
         left = placed.box.right() + LINE_GAP
-    if whole or count == 1:
-        shift = (area.right() - result[-1].box.right()) / 2 if result else 0.0
-        for placed in result:
-            _shift(placed, shift)
     return result, count, cell
 
 
-def _row_height(cell: float, text: float) -> float:
-    return text + 1 + max(min(cell * 1.25, 1.9 * text), 9.0) + 0.55 * text
+def _one_row(
+    lines: tuple[LineStrip, ...], area: QRectF, lane: float, text: float, whole: bool
+) -> tuple[list[StripLine], int, float]:
+    """All lines side by side, centred, low enough for the links to be told apart."""
+    cell = lane
+    while cell > 3.0 and _pack(lines, area.width(), cell, whole)[-1:] > [0]:
+        cell -= 0.25
+    high = min(max(0.28 * (area.height() - text), 1.5 * text), 3.2 * text)
+    links = min(area.height() - high - text - 4, 7.5 * text)
+    top, left = area.top() + max(links, 0.0), area.left()
+    result = []
+    for line in lines:
+        result.append(_place(line, left, top, cell, high, text, whole))
+        left = result[-1].box.right() + LINE_GAP
+    shift = (area.right() - result[-1].box.right()) / 2 if result else 0.0
+    for placed in result:
+        _shift(placed, shift)
+    return result, 1, cell
+
+
+def _cell_height(cell: float, text: float) -> float:
+    return max(min(cell * 1.25, 1.9 * text), 0.8 * text)
 
 
 def _widths(line: LineStrip, cell: float, whole: bool) -> list[float]:
@@ -135,11 +153,12 @@ def _widths(line: LineStrip, cell: float, whole: bool) -> list[float]:
 
 
 def _pack(lines: tuple[LineStrip, ...], width: float, cell: float, whole: bool) -> list[int]:
+    """The row of each line when they are set one after another."""
     rows: list[int] = []
     row, used = 0, 0.0
     for line in lines:
         need = sum(_widths(line, cell, whole)) + 3 * SECTOR_GAP * (not whole)
-        if used and used + LINE_GAP + need > width:
+        if used and used + LINE_GAP + need > width + 0.5:
             row, used = row + 1, 0.0
         used += need + (LINE_GAP if used else 0.0)
         rows.append(row)
@@ -147,23 +166,28 @@ def _pack(lines: tuple[LineStrip, ...], width: float, cell: float, whole: bool) 
 
 
 def _place(
-    line: LineStrip, left: float, top: float, cell: float, text: float, whole: bool
+    line: LineStrip,
+    left: float,
+    top: float,
+    cell: float,
+    height: float,
+    text: float,
+    whole: bool,
 ) -> StripLine:
-    height = max(min(cell * 1.25, 1.9 * text), 9.0)
     gap = 0.0 if whole else SECTOR_GAP
     sectors, cells = [], {}
-    at, cells_top = left, top + text + 1
+    at = left
     per_sector = len(line.lanes) // SECTORS
     for number, width in enumerate(_widths(line, cell, whole)):
-        rect = QRectF(at, cells_top, width, height)
-        sectors.append(rect)
+        sectors.append(QRectF(at, top, width, height))
         if line.fetched[number]:
             step = width / per_sector
             for i in range(per_sector):
-                cells[number * per_sector + i] = QRectF(at + i * step, cells_top, step, height)
+                cells[number * per_sector + i] = QRectF(at + i * step, top, step, height)
         at += width + gap
-    box = QRectF(left, cells_top, at - gap - left, height)
-    return StripLine(QRectF(left, top, box.width() + LINE_GAP - 2, text), box, sectors, cells)
+    box = QRectF(left, top, at - gap - left, height)
+    label = QRectF(left, box.bottom() + 2, box.width() + LINE_GAP - 3, text)
+    return StripLine(label, box, sectors, cells)
 
 
 def _shift(placed: StripLine, by: float) -> None:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.scenes.naming import percent, thread_name, value_text
 from gui.scenes.session import Hover, Session
 from gui.scenes.text import grouped
-from gui.scenes.warp import LANES, SECTOR, WarpScene, warp_scene
+from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene, warp_scene
 from gui.theme import Theme, current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.painting import (
+    CENTRE,
     LEFT,
     RIGHT,
     Figure,
@@ -30,7 +39,7 @@ from gui.views.painting import (
 )
 from gui.views.warp_geometry import StripLine, WarpGeometry, warp_geometry
 
-STALE = 0.42  # opacity of an access that is not of this step
+STALE = 0.5  # opacity of an access that is not of this step
 
 
 class WarpView(SessionView):
@@ -144,7 +153,7 @@ class WarpView(SessionView):
     def _draw_lanes(
         self, p: QPainter, scene: WarpScene, g: WarpGeometry, theme: Theme, lit: set[int]
     ) -> None:
-        small, mono = theme.font("small"), theme.mono(theme.sizes.small / theme.sizes.mono)
+        small = theme.font("small")
         threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
         colors = theme.owner_lut("thread", threads)
         for first, last, words in scene.one_row_per_y:
@@ -171,7 +180,8 @@ class WarpView(SessionView):
                 if scene.names[lane]:
                     strong = lane in lit or lane == self.session.lane
                     color = theme.color("text" if strong else "text_dim")
-                    upright_text(p, rect, scene.names[lane], color, mono, RIGHT)
+                    words = scene.names[lane].replace(", ", ",")
+                    upright_text(p, rect, words, color, small, RIGHT)
         frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
         frame(p, [inset(g.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
 
@@ -206,22 +216,24 @@ class WarpView(SessionView):
         self._draw_strip_words(p, scene, g, theme, text_on(strong, theme))
 
     def _draw_strip_words(
-        self, p: QPainter, scene: WarpScene, g: WarpGeometry, theme: Theme, ink: object
+        self, p: QPainter, scene: WarpScene, g: WarpGeometry, theme: Theme, ink: QColor
     ) -> None:
-        small = theme.font("small")
+        small, tiny = theme.font("small"), theme.font("small")
         size = min(theme.sizes.small, g.cell_width * 0.62)
-        tiny = theme.font("small")
         tiny.setPointSizeF(max(size, 1.0))
-        legible = size >= 0.62 * theme.sizes.small
+        room = QFontMetricsF(small).horizontalAdvance("×32")
         for line, placed in zip(scene.lines, g.strip, strict=True):
-            text(p, placed.label, line.label, theme.color("text_dim"), small, LEFT)
-            if not legible:
-                continue
+            label = line.label if g.rows == 1 else line.touched
+            text(p, placed.label, label, theme.color("text_dim"), small, LEFT)
             for cell, rect in placed.cells.items():
                 lanes = line.lanes[cell]
-                if lanes:
-                    words = str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}"
-                    text(p, rect, words, ink, tiny, elide=False)  # type: ignore[arg-type]
+                if not lanes:
+                    continue
+                words = str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}"
+                if len(lanes) > 1 and rect.width() < room + 2 < rect.height() + 2:
+                    upright_text(p, rect, words, ink, small, CENTRE)
+                elif size >= 0.62 * theme.sizes.small:
+                    text(p, rect, words, ink, tiny, elide=False)
 
     def _draw_links(
         self, p: QPainter, scene: WarpScene, g: WarpGeometry, theme: Theme, lit: set[int]
@@ -351,11 +363,8 @@ class WarpView(SessionView):
         return None
 
     def _hover_in_line(
-        self, scene: WarpScene, line: object, placed: StripLine, point: QPointF
+        self, scene: WarpScene, line: LineStrip, placed: StripLine, point: QPointF
     ) -> Hover | None:
-        from gui.scenes.warp import LineStrip
-
-        assert isinstance(line, LineStrip)
         for cell, rect in placed.cells.items():
             if rect.contains(point):
                 lanes = line.lanes[cell]
@@ -386,6 +395,6 @@ def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
     return found
 
 
-def _path(start: QRectF, end: QRectF):  # noqa: ANN202
+def _path(start: QRectF, end: QRectF) -> QPainterPath:
     top = QPointF(start.center().x(), start.bottom() + 2)
     return link(top, QPointF(end.center().x(), end.top() - 1))
