@@ -173,9 +173,8 @@ def _unknown(kernel: str, name: str, names: list[str]) -> str:
     close = difflib.get_close_matches(name, names, 1, cutoff=0.5) or [
         n for n in names if n.lower() == name.lower()
     ]
-    hint = f"did you mean {close[0]}? " if close else ""
-    there = f"it has {listing(names)}" if names else "it has none"
-    return f"{kernel} has no parameter {name}: {hint}{there}."
+    hint = f": did you mean {close[0]}? It" if close else ": it"
+    return f"{kernel} has no parameter {name}{hint} has {listing(names) if names else 'none'}."
 
 
 def _argument(

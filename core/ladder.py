@@ -63,10 +63,10 @@ class Ladder(Mapping[str, Rung]):
             return self._rungs[name]
         except KeyError:
             close = difflib.get_close_matches(name, self._rungs, 1)
-            hint = f"did you mean {close[0]}? " if close else ""
+            hint = f": did you mean {close[0]}?" if close else "."
             raise UnknownRungError(
-                f"There is no kernel called {name}: {hint}"
-                f"the ladder has {listing(list(self._rungs))}."
+                f"There is no kernel called {name}{hint} "
+                f"The ladder has {listing(list(self._rungs))}."
             ) from None
 
     def __contains__(self, name: object) -> bool:

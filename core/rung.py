@@ -220,8 +220,8 @@ class Rung:
     def _unknown(self, name: str) -> str:
         names = [*self.defaults, *self.shorthands]
         close = difflib.get_close_matches(name, names, 1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        return f"{self.name} has no parameter {name}: {hint}it has {listing(names)}."
+        hint = f": did you mean {close[0]}? It" if close else ": it"
+        return f"{self.name} has no parameter {name}{hint} has {listing(names)}."
 
     def _check_threads(self, values: Mapping[str, int]) -> None:
         block = _dim3(self.block, values)

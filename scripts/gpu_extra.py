@@ -1,8 +1,8 @@
 """PyCUDA and NVML on a machine with an NVIDIA driver.
 
 PyCUDA has no wheels for Linux. It is built from its source on PyPI with the headers of a CUDA
-toolkit or, where there is none, of the PyPI package nvidia-cuda-runtime, and linked with the
-driver's own libcuda. When that fails everything but timing on the GPU works all the same.
+toolkit or, where there is none, of NVIDIA's packages on PyPI, and linked with the driver's own
+libcuda. When that fails everything but timing on the GPU works all the same.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import debian
 ROOT = Path(__file__).resolve().parents[1]
 _FAILED = "PyCUDA could not be built ({reason}), so `tilescope bench` will not work; all else does."
 _RETRY = "Try again with: python3 scripts/setup.py --retry-gpu"
+_HEADERS = ("cuda.h", "cudaProfiler.h")
+_HEADER_PACKAGES = ("nvidia-cuda-runtime", "nvidia-cuda-profiler-api")
 _LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -84,7 +86,9 @@ def toolkit_headers() -> Path | None:
     if nvcc:
         homes.insert(2, str(Path(nvcc).resolve().parents[1]))
     folders = [Path(home) / "include" for home in homes if home] + [Path("/usr/include")]
-    return next((folder for folder in folders if (folder / "cuda.h").is_file()), None)
+    return next(
+        (folder for folder in folders if all((folder / h).is_file() for h in _HEADERS)), None
+    )
 
 
 def driver_library() -> Path | None:
@@ -120,14 +124,12 @@ def _missing_compiler() -> str | None:
 
 
 def _fetch_headers(python: Path, build: Path) -> Path | None:
-    """cuda.h from PyPI's nvidia-cuda-runtime, unpacked beside the environment's packages."""
+    """CUDA's headers from PyPI, unpacked into the build folder."""
     target = build / "headers"
     command = [str(python), "-m", "pip", "install", "-qq", "--no-deps", "--target", str(target)]
-    for package in ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12"):
-        if _run([*command, package]).returncode == 0:
-            for header in target.rglob("cuda.h"):
-                return header.parent
-    return None
+    done = _run([*command, *_HEADER_PACKAGES])
+    headers = [h.parent for h in target.rglob("cuda.h")] if done.returncode == 0 else []
+    return headers[0] if headers else None
 
 
 def _configure(build: Path, headers: Path, library: Path) -> dict[str, str]:

@@ -6,6 +6,9 @@ import importlib
 import runpy
 import sys
 from collections.abc import Sequence
+from typing import Annotated
+
+import typer
 
 COMMANDS = ("trace", "bench", "devices")  # each a module in core.cli with a function of its name
 
@@ -29,8 +32,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out the command line. Raises TilescopeError for a user's mistake."""
-    import typer
-
     app = typer.Typer(
         name="tilescope",
         help="How CUDA kernels touch memory, step by step. Without a command the window opens.",
@@ -39,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_options)
+    app.callback(invoke_without_command=True)(_options)
     for name in COMMANDS:
         app.command(name)(getattr(importlib.import_module(f"core.cli.{name}"), name))
     try:
@@ -58,5 +59,13 @@ def open_window() -> int:
     return 0
 
 
-def _options() -> None:
-    """The callback makes Typer keep its subcommands even if there is only one."""
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True)
+    ] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"tilescope {installed('tilescope')}")
+        raise typer.Exit

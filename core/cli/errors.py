@@ -10,6 +10,7 @@ from core.errors import CompileError, TilescopeError
 
 MISTAKE = 2  # exit status after a user's mistake
 _MOST_DIAGNOSTICS = 5
+_TAB = 4
 _STYLES = {"error": "bold red", "warning": "bold yellow", "remark": "bold cyan"}
 
 
@@ -40,10 +41,11 @@ def _shown(diagnostic: Diagnostic, lines: list[str]) -> list[Text]:
         return [message]
     code = lines[diagnostic.line - 1]
     gutter = f"{diagnostic.line:>5} | "
-    shown = [Text.assemble((gutter, "dim"), code)]
+    shown = [Text.assemble((gutter, "dim"), code.expandtabs(_TAB))]
     if diagnostic.column is not None:
-        # Tabs are kept, so that the caret stands under its character at any tab width.
-        before = "".join(c if c == "\t" else " " for c in code[: diagnostic.column - 1])
-        shown.append(Text.assemble((" " * (len(gutter) - 2) + "| ", "dim"), before, ("^", style)))
+        before = len(code[: diagnostic.column - 1].expandtabs(_TAB))
+        shown.append(
+            Text.assemble((" " * (len(gutter) - 2) + "| ", "dim"), " " * before, ("^", style))
+        )
     message.pad_left(len(gutter))
     return [*shown, message]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -31,6 +34,7 @@ COUNTERS = (
     "shared_ld_conflicts",
     "shared_st_conflicts",
 )
+_FILE_WIDTH = 120
 _DIRECTIONS = {"ld": "load", "st": "store"}
 
 
@@ -88,12 +92,19 @@ def save_outputs(trace: Trace, folder: Path) -> None:
 
 def show(trace: Trace, console: Console | None = None) -> None:
     """Print the tables for people."""
-    console = console or Console()
+    console = console or _console()
     console.print(_headline(trace), soft_wrap=True)
     for table in _tables(trace):
         console.print(table)
     for line in _verdict(trace):
         console.print(line, soft_wrap=True)
+
+
+def _console() -> Console:
+    """Standard output; wide enough for the source where it is a file or a pipe."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return Console()
+    return Console(width=_FILE_WIDTH)
 
 
 def _counts(row: Mapping[str, Any]) -> dict[str, dict[str, int]]:
@@ -169,29 +180,34 @@ def _code(source: list[str], line: int) -> str:
 def _pair(
     title: str, labels: tuple[str, ...], rows: list[_Row], total: _Row | None
 ) -> Iterator[Table]:
+    """One table for global memory and one for shared memory, where there is anything to show."""
     for space, make in (("global", _global_cells), ("shared", _shared_cells)):
-        heads = _HEADS[space]
-        table = Table(title=f"{space.capitalize()} memory {title}", title_justify="left")
+        body = list(_filled(rows, space))
+        if not body:
+            continue
+        title_text = f"{space.capitalize()} memory {title}"
+        table = Table(title=title_text, title_justify="left", box=box.SIMPLE_HEAD)
         for label in labels:
-            table.add_column(label, justify="right" if label == "line" else "left")
-        for head in ("", *heads):
-            table.add_column(head, justify="right" if head else "left")
-        body = [
-            (row, op) for row in rows for op in _DIRECTIONS if row.value(f"{space}_{op}_requests")
-        ]
+            table.add_column(label, justify="right" if label == "line" else "left", no_wrap=True)
+        table.add_column("")
+        for head in _HEADS[space]:
+            table.add_column(head, justify="right")
         for row, op in body:
             table.add_row(*row.label, _DIRECTIONS[op], *make(row, op))
         if total is not None and len(body) > 1:
             table.add_section()
-            for op in _DIRECTIONS:
-                if total.value(f"{space}_{op}_requests"):
-                    table.add_row(*total.label, _DIRECTIONS[op], *make(total, op))
-        if body:
-            yield table
+            for row, op in _filled([total], space):
+                table.add_row(*row.label, _DIRECTIONS[op], *make(row, op))
+        yield table
+
+
+def _filled(rows: list[_Row], space: str) -> Iterator[tuple[_Row, str]]:
+    """The rows and directions that made a request in this memory space."""
+    return ((row, op) for row in rows for op in _DIRECTIONS if row.value(f"{space}_{op}_requests"))
 
 
 _HEADS = {
-    "global": ("requests", "sectors", "ideal", "sectors/request", "excessive"),
+    "global": ("requests", "sectors", "ideal", "per request", "excess"),
     "shared": ("requests", "wavefronts", "ideal", "conflicts"),
 }
 

@@ -121,7 +121,7 @@ def test_file(source, tmp_path):
         ("N", "N=3000000000", "outside -2147483648 to 2147483647"),
         ("flags", "flags=256", "outside 0 to 255"),
         ("dt", "dt=fast", "no value of it"),
-        ("N", "M=4", "has no parameter M: .*it has A, C, N, dt and flags"),
+        ("N", "M=4", "has no parameter M: .*has A, C, N, dt and flags"),
         ("flags", "flag=4", "did you mean flags"),
         ("N", "n=4", "did you mean N"),
     ],

@@ -1,0 +1,223 @@
+"""`tilescope trace`, called as a user calls it: standard output, standard error, exit status."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from core.cli.app import main
+from core.cli.report import COUNTERS
+
+SCALE = """extern "C" __global__ void scale(const float* A, float* B, int N)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N)
+        B[i] = 2 * A[i * STRIDE];
+}
+"""
+SCALE_ARGS = ["--grid", "2", "--block", "32", "-D", "STRIDE=1"]
+SCALE_BUFFERS = ["--arg", "A=float32[64]", "--arg", "B=zeros:float32[64]", "--arg", "N=50"]
+
+
+@pytest.fixture
+def scale(tmp_path):
+    path = tmp_path / "scale.cu"
+    path.write_text(SCALE)
+    return str(path)
+
+
+@pytest.fixture
+def traced(capsys):
+    """Run `tilescope trace … --json` and return the object that it printed."""
+
+    def run(*arguments):
+        status = main(["trace", *arguments, "--json"])
+        captured = capsys.readouterr()
+        assert status == 0, captured.err
+        return json.loads(captured.out)
+
+    return run
+
+
+@pytest.fixture
+def refused(capsys):
+    """Run a command that must fail as a user's mistake; return what it wrote to standard error."""
+
+    def run(*arguments):
+        assert main(list(arguments)) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "Traceback" not in captured.err
+        return " ".join(captured.err.split())
+
+    return run
+
+
+def test_json_of_a_rung(traced):
+    result = traced("tiled", "--n", "16", "--tile", "8")
+    assert (result["kernel"], result["rung"], result["build"]) == ("tiled", "tiled", "as_written")
+    assert (result["grid"], result["block"]) == ([2, 2, 1], [8, 8, 1])
+    assert set(COUNTERS) <= set(result["counters"])
+    assert set(result["counters"]) == set(result["ideal"])
+    # 4 blocks x 2 phases x 2 loads x 2 warps, and 4 blocks x 2 warps of stores
+    assert result["counters"]["global_ld_requests"] == 32
+    assert result["counters"]["global_st_requests"] == 8
+    assert result["hazards"] == []
+    assert result["outputs"]["C"]["shape"] == [16, 16]
+    assert result["outputs"]["C"]["dtype"] == "float32"
+    assert list(result["outputs"]) == ["C"]
+    assert result["error"]["C"] < 1e-5
+
+
+def test_parts_add_up_to_the_totals(traced):
+    result = traced("aat_shared", "--n", "32", "--tile", "16")
+    for name in COUNTERS:
+        for part in ("by_array", "by_line"):
+            rows = result[part].values()
+            assert sum(row[name]["value"] for row in rows) == result["counters"][name]
+            assert sum(row[name]["ideal"] for row in rows) == result["ideal"][name]
+    assert result["counters"]["shared_st_conflicts"] > 0
+    assert set(result["by_array"]) == {"A", "C", "tile_a", "tile_b"}
+
+
+def test_seed_decides_the_bytes(traced):
+    digests = [
+        traced("coalesced", "--n", "5", "--seed", seed)["outputs"]["C"]["sha256"]
+        for seed in ("1", "1", "2")
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_saved_outputs_are_those_of_the_digest(traced, tmp_path):
+    folder = tmp_path / "a" / "b"
+    result = traced("tiled_rect", "--m", "3", "--k", "5", "--n", "7", "--save-outputs", str(folder))
+    saved = np.load(folder / "C.npy")
+    assert saved.shape == (3, 7)
+    assert hashlib.sha256(saved.tobytes()).hexdigest() == result["outputs"]["C"]["sha256"]
+
+
+def test_tile_and_set_and_blocks(traced):
+    by_option = traced("coalesced", "--n", "8", "--tile", "4", "--blocks", "0")
+    by_name = traced("coalesced", "--set", "n=8", "--set", "block_x=4", "--set", "block_y=4")
+    assert by_option == by_name
+    assert by_option["block"] == [4, 4, 1]
+
+
+def test_own_kernel(traced, scale, tmp_path):
+    data = np.linspace(-3, 3, 64, dtype=np.float32)
+    np.save(tmp_path / "a.npy", data)
+    buffers = ["--arg", f"A=@{tmp_path / 'a.npy'}", *SCALE_BUFFERS[2:]]
+    out = tmp_path / "out"
+    result = traced(scale, "--kernel", "scale", *SCALE_ARGS, *buffers, "--save-outputs", str(out))
+    assert (result["rung"], result["source"]) == (None, "scale.cu")
+    assert result["counters"]["global_ld_requests"] == 2
+    assert result["error"] == {}
+    expected = np.where(np.arange(64) < 50, 2 * data, 0).astype(np.float32)
+    assert np.array_equal(np.load(out / "B.npy"), expected)
+
+
+def test_out_of_bounds_is_a_finding_and_no_failure(traced, scale):
+    arguments = [a.replace("STRIDE=1", "STRIDE=2") for a in SCALE_ARGS]
+    (hazard,) = traced(scale, *arguments, *SCALE_BUFFERS)["hazards"]
+    assert (hazard["kind"], hazard["line"], hazard["array"]) == ("out_of_bounds", 5, "A")
+
+
+def test_table_for_people(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(["trace", "uncoalesced", "--n", "32", "--tile", "32"]) == 0
+    text = capsys.readouterr().out
+    assert "Global memory by array" in text
+    assert "Global memory by source line" in text
+    assert "Shared memory" not in text
+    assert "value += A[row * N + k] * B[k * N + col];" in text
+    assert "No races" in text
+    assert "C differs from NumPy in float64 by at most" in text
+
+
+def test_as_compiled_build(traced):
+    result = traced("coalesced", "--n", "8", "--build", "as_compiled")
+    assert result["build"] == "as_compiled"
+    assert result["error"]["C"] < 1e-5
+
+
+def test_compile_error_shows_line_and_caret(capsys, tmp_path):
+    path = tmp_path / "bad.cu"
+    path.write_text("__global__ void k(float* a)\n{\n\ta[0] = missing;\n}\n")
+    command = ["trace", str(path), "--grid", "1", "--block", "1", "--arg", "a=float32[1]"]
+    assert main(command) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == 'error: bad.cu:3: identifier "missing" is undefined.'
+    assert lines[1].endswith("|     a[0] = missing;")
+    assert lines[2].index("^") == lines[1].index("missing")
+    assert 'error: identifier "missing" is undefined' in lines[3]
+
+
+def test_endless_kernel_says_how_to_raise_the_budget(refused, tmp_path):
+    path = tmp_path / "endless.cu"
+    path.write_text("__global__ void k(volatile int* a)\n{\n    while (a[0] == a[0]) { }\n}\n")
+    launch = ["--grid", "1", "--block", "32", "--arg", "a=zeros:int32[1]", "--budget", "20000"]
+    assert "budget" in refused("trace", str(path), *launch)
+
+
+def test_unsupported_instruction_is_named(refused, tmp_path):
+    path = tmp_path / "odd.cu"
+    path.write_text(
+        "__global__ void k(unsigned* a)\n"
+        '{\n    asm volatile("mov.u32 %0, %%pm0;" : "=r"(a[0]));\n}\n'
+    )
+    launch = ["--grid", "1", "--block", "1", "--arg", "a=zeros:uint32[1]"]
+    message = refused("trace", str(path), *launch)
+    assert "PTX line" in message
+    assert "pm0" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["tild"], "no kernel called tild: did you mean tiled? The ladder has vector_add"),
+        (["tiled", "--n", "0"], "n = 0 is too small: use 1 to 32768"),
+        (["tiled", "--n", "10"], "use n = 8 or 12"),
+        (["tiled", "--n", "1000000"], "n = 1000000 is too large"),
+        (["coalesced", "--tile", "64"], "4096 threads and CUDA allows 1024"),
+        (["tiled", "--m", "3"], "tiled has no parameter m: it has n and tile"),
+        (["tiled", "--set", "n"], "`--set n` is not NAME=NUMBER"),
+        (["tiled", "--grid", "8"], "--grid is for a source file; the rung tiled is set with --n"),
+        (["tiled", "--blocks", "9"], "block numbers from 0 to 3"),
+        (["tiled", "--n", "x"], "Invalid value for '--n'"),
+        (["tiled", "--colour"], "No such option"),
+        (["gone.cu", "--grid", "1", "--block", "1"], "There is no file gone.cu"),
+        (["gone.cu", "--block", "1"], "gone.cu needs --grid"),
+        (["gone.cu", "--n", "4"], "--n is for a rung"),
+        (["SCALE", "--grid", "1,a", "--block", "1"], "`1,a` is not a grid"),
+        (["SCALE", "--grid", "1", "--block", "2048"], "block's x is 2048: use 1 to 1024"),
+        (["SCALE", "--grid", "1", "--block", "1", "--shared", "999999"], "dynamic shared memory"),
+        (["SCALE", "--grid", "1", "--block", "1", "--kernel", "k"], "no kernel called k"),
+        (["SCALE", "--grid", "1", "--block", "1", "--arg", "A"], "is not NAME=VALUE"),
+        (
+            ["SCALE", "--grid", "1", "--block", "1", "--arg", "A=int32[4]", *SCALE_BUFFERS[2:]],
+            "agree",
+        ),
+        (["SCALE", "--grid", "1", "--block", "1", "-D", "1=2"], "is not NAME=VALUE"),
+    ],
+)
+def test_mistakes_get_one_sentence(refused, scale, arguments, sentence):
+    arguments = [scale if a == "SCALE" else a for a in arguments]
+    assert sentence in refused("trace", *arguments)
+
+
+def test_outputs_that_cannot_be_saved(refused, tmp_path):
+    (tmp_path / "file").write_text("")
+    message = refused("trace", "tiled", "--save-outputs", str(tmp_path / "file"))
+    assert "cannot be saved" in message
+
+
+def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
+    from core import compiler
+    from core.errors import TilescopeError
+
+    def refuse():
+        raise TilescopeError("NVRTC is missing: pip install nvidia-cuda-nvrtc.")
+
+    monkeypatch.setattr(compiler, "_load_nvrtc", refuse)
+    assert "pip install nvidia-cuda-nvrtc" in refused("trace", "tiled_rect", "--tile", "3")
