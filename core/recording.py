@@ -63,8 +63,8 @@ def record(
 
     `blocks` are recorded for stepping (None: as many as fit in `record_bytes`, in order); the rest
     run and are counted, or, with `only_recorded`, do not run at all. `checks` finds shared-memory
-    hazards. `progress` is called with a fraction from 0 to 1. Raises `CompileError`, `UnsupportedPtx`,
-    `LaunchError`, `KernelFault` (a deadlock), `BudgetExceeded` and `Cancelled`.
+    hazards. `progress` is called with a fraction from 0 to 1. Raises `CompileError`,
+    `UnsupportedPtx`, `LaunchError`, `KernelFault` (a deadlock), `BudgetExceeded` and `Cancelled`.
     """
     if build is None:
         build = compile_ptx(

@@ -35,22 +35,31 @@ def wavefronts(offset: Rows, active: Active, width: int) -> NDArray[np.int64]:
     return total
 
 
-def ideal_wavefronts(offset: Rows, active: Active, width: int) -> NDArray[np.int64]:
+def conflict_free_wavefronts(offset: Rows, active: Active, width: int) -> NDArray[np.int64]:
     """Wavefronts of the same access if no two lanes of a group met in a bank."""
-    any_active = np.ones(len(offset), bool) if active is None else active.any(axis=1)
-    if width <= WORD:
-        return any_active.astype(np.int64)
-    total = np.zeros(len(offset), np.int64)
     mask = np.ones(offset.shape, bool) if active is None else active
+    if width <= WORD:
+        return mask.any(axis=1).astype(np.int64)
+    total = np.zeros(len(offset), np.int64)
     for group, merged in _groups(offset, mask, width):
         total += merged & mask[:, group].any(axis=1)
     return total
 
 
+def ideal_wavefronts(
+    actual: NDArray[np.int64], active_lanes: NDArray[np.int64], width: int
+) -> NDArray[np.int64]:
+    """Wavefronts if every active lane's bytes lay side by side, and never more than the actual.
+
+    As `memory_l1_wavefronts_shared_ideal` of Nsight Compute (measured, see `docs/counting.md`).
+    """
+    return np.minimum(actual, -(-active_lanes * width // (BANKS * WORD)))
+
+
 def words_per_bank(offset: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """How many different words of each bank the lanes ask for; int64 (32,)."""
     words = _words(offset[None, :], width)[0]
-    return np.bincount(np.unique(words) % BANKS, minlength=BANKS)
+    return np.bincount(np.unique(words) % BANKS, minlength=BANKS).astype(np.int64)
 
 
 def _words(offset: Rows, width: int) -> Rows:
@@ -59,13 +68,14 @@ def _words(offset: Rows, width: int) -> Rows:
     count = -(-width // WORD)
     if count == 1:
         return first
-    return (first[:, :, None] + np.arange(count)).reshape(len(offset), -1)
+    every: Rows = first[:, :, None] + np.arange(count)
+    return every.reshape(len(offset), -1)
 
 
 def _narrow(offset: Rows, active: Active) -> NDArray[np.int64]:
     words = offset >> 2
     if active is None:
-        spread = words.max(axis=1) - words.min(axis=1)
+        spread: NDArray[np.int64] = words.max(axis=1) - words.min(axis=1)
         result = np.ones(len(words), np.int64)
         rows = np.flatnonzero(spread >= BANKS)  # 32 neighbouring words lie in 32 banks
         if len(rows):
@@ -84,7 +94,9 @@ def _passes(offset: Rows, active: NDArray[np.bool_], width: int) -> NDArray[np.i
     new &= ordered != _NONE
     row = np.broadcast_to(np.arange(len(words))[:, None], ordered.shape)
     keys = row[new] * BANKS + ordered[new] % BANKS
-    return np.bincount(keys, minlength=len(words) * BANKS).reshape(-1, BANKS).max(axis=1)
+    counts = np.bincount(keys, minlength=len(words) * BANKS).reshape(-1, BANKS)
+    passes: NDArray[np.int64] = counts.max(axis=1)
+    return passes
 
 
 def _groups(

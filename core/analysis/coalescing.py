@@ -27,19 +27,22 @@ def distinct(keys: Rows, active: Active) -> NDArray[np.int64]:
     if active is None:
         steps = np.diff(keys, axis=1)
         if (steps >= 0).all():  # in order already, as coalesced accesses are
-            return 1 + np.count_nonzero(steps, axis=1)
-        ordered = np.sort(keys, axis=1)
-        return 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
+            return _row_counts(steps != 0) + 1
+        return _row_counts(np.diff(np.sort(keys, axis=1), axis=1) != 0) + 1
     ordered = np.sort(np.where(active, keys, _FAR), axis=1)
-    changes = np.count_nonzero(np.diff(ordered, axis=1), axis=1)
+    changes = _row_counts(np.diff(ordered, axis=1) != 0)
     # The idle lanes' key counts as one more change, unless nobody is idle or nobody active.
     idle = ~active.all(axis=1)
     return np.where(active.any(axis=1), changes + 1 - idle, 0)
 
 
-def sectors(address: Rows, active: Active, width: int) -> NDArray[np.int64]:
-    """Sectors that each warp's access touches. `width` bytes a lane, aligned, at most 32."""
-    del width  # an aligned access of up to 32 bytes lies in one sector
+def _row_counts(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    counts: NDArray[np.int64] = np.count_nonzero(flags, axis=1)
+    return counts
+
+
+def sectors(address: Rows, active: Active) -> NDArray[np.int64]:
+    """Sectors that each warp's access touches: an aligned access of a lane lies in one sector."""
     return distinct(address >> 5, active)
 
 
@@ -48,13 +51,15 @@ def lines(address: Rows, active: Active) -> NDArray[np.int64]:
     return distinct(address >> 7, active)
 
 
-def ideal_sectors(address: Rows, active: Active, width: int) -> NDArray[np.int64]:
-    """The fewest sectors that could hold the bytes each warp asks for.
+def ideal_sectors(
+    actual: NDArray[np.int64], active_lanes: NDArray[np.int64], width: int
+) -> NDArray[np.int64]:
+    """Sectors if every active lane's bytes lay side by side, and never more than the actual.
 
-    Bytes that several lanes ask for count once: a broadcast needs one sector.
+    As `memory_l2_theoretical_sectors_global_ideal` of Nsight Compute (measured, see
+    `docs/counting.md`): a broadcast touches one sector, and one is its ideal.
     """
-    count = distinct(address, active)
-    return -(-count * width // SECTOR)
+    return np.minimum(actual, -(-active_lanes * width // SECTOR))
 
 
 def used_bytes(address: NDArray[np.int64], width: int) -> dict[int, int]:

@@ -59,7 +59,7 @@ class Counters:
 
 @dataclass
 class Tally:
-    """Running sums for each instruction and array: (requests, units, ideal units).
+    """Running sums for each instruction and array: (requests, units, ideal units, conflicts).
 
     Units are sectors in global memory and wavefronts in shared memory.
     """
@@ -89,7 +89,7 @@ class Tally:
         )
 
 
-def _counts(name: str, requests: int, units: int, ideal: int) -> Counts:
+def _counts(name: str, requests: int, units: int, ideal: int, conflicts: int) -> Counts:
     if name.startswith("global"):
         return {
             f"{name}_requests": Count(requests, requests),
@@ -98,7 +98,7 @@ def _counts(name: str, requests: int, units: int, ideal: int) -> Counts:
     return {
         f"{name}_requests": Count(requests, requests),
         f"{name}_wavefronts": Count(units, ideal),
-        f"{name}_conflicts": Count(units - ideal, 0),
+        f"{name}_conflicts": Count(conflicts, 0),
     }
 
 
@@ -128,25 +128,28 @@ class CountingObserver:
         address = np.broadcast_to(event.address, self.geometry.lanes)
         rows = warp_rows(address, self.geometry, 0)
         active = self._active(event)
+        lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
+        conflicts = 0
         if event.region.space == "global":
-            units = coalescing.sectors(rows, active, event.width)
-            ideal = coalescing.ideal_sectors(rows, active, event.width)
+            units = coalescing.sectors(rows, active)
+            ideal = coalescing.ideal_sectors(units, lanes, event.width)
             array = event.region.name
         else:
             rows = rows - event.region.base
             units = banks.wavefronts(rows, active, event.width)
-            ideal = banks.ideal_wavefronts(rows, active, event.width)
-            first = int(rows[0, 0]) if active is None else int(rows[active][0])
-            array = self._shared_name(first)
-        requests = len(rows) if active is None else int(active.any(axis=1).sum())
-        sums = np.array([requests, units.sum(), ideal.sum()], np.int64)
+            ideal = banks.ideal_wavefronts(units, lanes, event.width)
+            free = banks.conflict_free_wavefronts(rows, active, event.width)
+            conflicts = int(units.sum() - free.sum())
+            array = self._shared_name(int(rows[0, 0]) if active is None else int(rows[active][0]))
+        requests = np.count_nonzero(lanes)
+        sums = np.array([requests, units.sum(), ideal.sum(), conflicts], np.int64)
         self.tally.add(event.pc, array, f"{event.region.space}_{kind}", sums)
 
     def _active(self, event: AccessEvent) -> NDArray[np.bool_] | None:
         if event.mask is None and self.geometry.threads % 32 == 0:
             return None
         mask = np.ones(self.geometry.lanes, bool) if event.mask is None else event.mask
-        return warp_rows(mask, self.geometry, False)
+        return warp_rows(mask, self.geometry, 0)
 
     def on_barrier(self, event: BarrierEvent) -> None:
         """Barriers count nothing here."""

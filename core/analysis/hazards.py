@@ -2,8 +2,8 @@
 
 Lock-step execution would give the right answer all the same, so every granule of shared memory
 keeps who wrote and who read it last, and in which *interval* (between two barriers of its block).
-Two threads that touch a granule in one interval, one of them writing, race (CUDA C++ Programming Guide,
-"Memory Fence Functions" and "Synchronization Functions": only a barrier orders them).
+Two threads that touch a granule in one interval, one of them writing, race (CUDA C++ Programming
+Guide, "Synchronization Functions": only a barrier orders them).
 """
 
 from __future__ import annotations

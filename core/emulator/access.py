@@ -223,7 +223,7 @@ def _decrement(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
 
 
 # PTX ISA, "Parallel Synchronization and Communication Instructions: atom".
-_ATOMICS: dict[str, Callable[..., NDArray[Any]]] = {
+_ATOMICS: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "min": np.minimum,
     "max": np.maximum,

@@ -50,11 +50,14 @@ def _shuffle(instruction: Instruction) -> Operation:
         lowest = _LANES & segment
         highest = lowest | (limit & ~segment)
         if mode == "up":
-            source, inside = _LANES - move, _LANES - move >= highest
+            source = _LANES - move
+            inside = source >= highest
         elif mode == "down":
-            source, inside = _LANES + move, _LANES + move <= highest
+            source = _LANES + move
+            inside = source <= highest
         elif mode == "bfly":
-            source, inside = _LANES ^ move, (_LANES ^ move) <= highest
+            source = _LANES ^ move
+            inside = source <= highest
         else:
             source = lowest | (move & ~segment)
             inside = source <= highest
@@ -71,16 +74,14 @@ def _vote(instruction: Instruction) -> Operation:
     mode = next((m for m in instruction.modifiers if m in ("all", "any", "uni", "ballot")), "")
 
     def function(active: Rows, predicate: Array) -> Array:
-        true, false = predicate & active, ~predicate & active
+        true: Rows = predicate & active
+        false: Rows = ~predicate & active
         if mode == "ballot":
             return mask_bits(true)
-        if mode == "all":
-            truth = ~false.any(axis=1)
-        elif mode == "any":
-            truth = true.any(axis=1)
-        else:
-            truth = ~true.any(axis=1) | ~false.any(axis=1)
-        return np.repeat(truth[:, None], 32, axis=1)
+        some_true = true.any(axis=1, keepdims=True)
+        some_false = false.any(axis=1, keepdims=True)
+        truths = {"all": ~some_false, "any": some_true, "uni": ~some_true | ~some_false}
+        return np.repeat(truths[mode], 32, axis=1)
 
     result = _B32 if mode == "ballot" else PRED
     return Operation(function, ((instruction.operands[1], PRED),), (result,))

@@ -220,8 +220,8 @@ class Decoder:
         name = next((m for m in instruction.modifiers if m in names), "")
         if not name:
             raise unsupported(instruction)
-        destination, *rest = instruction.operands if has_result else (None, *instruction.operands)
-        address, values = rest[0], rest[1:]
+        destination = instruction.operands[0] if has_result else None
+        address, *values = instruction.operands[1 if has_result else 0 :]
         assert isinstance(address, Address)
         slots: tuple[int, ...] = ()
         writers: tuple[Writer | None, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,16 +97,16 @@ class Geometry:
         return values[register].astype(np.uint32).view(np.int32)
 
 
-def warp_rows(values: NDArray[np.generic], geometry: Geometry, fill: object) -> NDArray[np.generic]:
+def warp_rows(values: NDArray[Any], geometry: Geometry, fill: int) -> NDArray[Any]:
     """One value a lane to rows of a warp: shape (blocks * warps, 32), the rest filled."""
     per_block = values.reshape(len(geometry.blocks), geometry.threads)
     missing = geometry.warps * WARP - geometry.threads
     if missing:
-        per_block = np.pad(per_block, ((0, 0), (0, missing)), constant_values=fill)  # type: ignore[call-overload]
+        per_block = np.pad(per_block, ((0, 0), (0, missing)), constant_values=fill)
     return per_block.reshape(-1, WARP)
 
 
-def lanes_of_rows(rows: NDArray[np.generic], geometry: Geometry) -> NDArray[np.generic]:
+def lanes_of_rows(rows: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
     """The inverse of `warp_rows`."""
     per_block = rows.reshape(len(geometry.blocks), geometry.warps * WARP)
     return np.ascontiguousarray(per_block[:, : geometry.threads]).reshape(-1)

@@ -348,7 +348,7 @@ class Machine:
     def _cross_lane(self, frame: Frame, op: Op, mask: Mask | None) -> None:
         function, sources, writers = op.payload
         active = np.ones(self.count, bool) if mask is None else mask
-        rows = [warp_rows(active, self.geometry, False)]
+        rows = [warp_rows(active, self.geometry, 0)]
         for read in sources:
             value = read(frame.registers)
             if value.size == 1:

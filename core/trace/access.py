@@ -61,8 +61,8 @@ class WarpAccess:
 
     @property
     def ideal_sectors(self) -> int:
-        """The fewest sectors that could hold what the lanes ask for."""
-        return int(self._rows(coalescing.ideal_sectors))
+        """Sectors if the active lanes' bytes lay side by side, at most the actual."""
+        return min(self.n_sectors, -(-self._bytes_asked // coalescing.SECTOR))
 
     @property
     def lane_sector(self) -> NDArray[np.int64]:
@@ -87,13 +87,17 @@ class WarpAccess:
 
     @property
     def ideal_wavefronts(self) -> int:
-        """Wavefronts it would need without conflicts."""
-        return int(self._rows(banks.ideal_wavefronts))
+        """Wavefronts if the active lanes' bytes lay side by side, at most the actual."""
+        return min(self.wavefronts, -(-self._bytes_asked // (banks.BANKS * banks.WORD)))
 
     @property
     def conflicts(self) -> int:
-        """Wavefronts beyond the ideal."""
-        return self.wavefronts - self.ideal_wavefronts
+        """Wavefronts beyond those of an access in which no two lanes meet in a bank."""
+        return self.wavefronts - int(self._rows(banks.conflict_free_wavefronts))
+
+    @property
+    def _bytes_asked(self) -> int:
+        return int(np.count_nonzero(self.active)) * self.width
 
     def _rows(self, count: Any) -> Any:
         return count(self.addresses[None, :], self.active[None, :], self.width)[0]

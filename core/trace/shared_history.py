@@ -42,7 +42,7 @@ class SharedHistory:
 
     def _bytes_after(self, count: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         start = min(count // _KEYFRAME, len(self._frames) - 1)
-        data, writer = (a.copy() for a in self._frames[start])
+        data, writer = self._frames[start][0].copy(), self._frames[start][1].copy()
         for i in range(start * _KEYFRAME, count):
             if i and i % _KEYFRAME == 0 and i // _KEYFRAME == len(self._frames):
                 self._frames.append((data.copy(), writer.copy()))
