@@ -29,6 +29,8 @@ _SIZES = {"char": 1, "bool": 1, "short": 2, "int": 4, "unsigned": 4, "unsigned i
 _CONSTANT_WORDS = {"const", "constexpr"}
 _INTEGER_TYPES = {"int", "unsigned", "long", "short", "size_t", "auto", "signed",
                   "int32_t", "uint32_t", "int64_t", "uint64_t"}  # fmt: skip
+# Each piece ends where it must, so that there is one way only to match a text.
+_EXPRESSION = re.compile(r"(?:\s|0[xXoObB][\da-fA-F]+\b|\d+\b|[A-Za-z_]\w*\b|[-()+*%/]|<<|>>)+")
 _LONGEST_EXPANSION = 4000
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -56,6 +58,8 @@ def evaluate(text: str, constants: Mapping[str, int]) -> int | None:
     """
     plain = _SIZEOF.sub(lambda m: str(_SIZES.get(m[1], m[0])), text)
     plain = _NUMBER.sub(lambda m: _literal(m[1].replace("'", "")), plain)
+    if not _EXPRESSION.fullmatch(plain):
+        return None
     try:
         return _value(ast.parse(plain.strip(), mode="eval").body, constants)
     except (SyntaxError, ValueError, KeyError, ZeroDivisionError, RecursionError, MemoryError):

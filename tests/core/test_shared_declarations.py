@@ -215,6 +215,10 @@ def test_a_dynamic_array_of_rows_takes_what_the_launch_gives() -> None:
         ("", None),
         ("1 << 99999999", None),
         ("M", None),
+        ("8if", None),
+        ("a" * 5000 + "!", None),
+        (" " * 5000 + "!", None),
+        ("7" * 3000 + "!", None),
         ("(" * 500 + "1" + ")" * 500, None),
     ],
 )

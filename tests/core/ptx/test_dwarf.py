@@ -321,6 +321,7 @@ def test_functions_are_keyed_by_symbol_and_inlined_calls_are_listed() -> None:
     assert "inlined(d)" in MANY.splitlines()[call.call_line - 1]
     inner = [v for v in functions["many"].variables if v.scope.function == "inlined"]
     assert [(v.name, v.is_parameter) for v in inner] == [("x", True), ("y", False)]
+    assert all(v.locations for v in inner)
     assert all(call.first_pc <= p.first_pc for v in inner for p in v.locations)
 
 
