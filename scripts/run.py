@@ -19,9 +19,14 @@ def main() -> int:
     if platform is not None and qt_libraries.ready([platform]):
         return subprocess.run([sys.executable, "-m", "gui"], cwd=ROOT, check=False).returncode
     if platform is None:
-        print("There is no display here, so the default configuration is run headless.\n")
+        print(
+            "There is no display here, so the default configuration is run headless.\n", flush=True
+        )
     else:
-        print("The window cannot open without them; until then, here is the headless run.\n")
+        print(
+            "The window cannot open without them; until then, here is the headless run.\n",
+            flush=True,
+        )
     return _headless()
 
 
@@ -35,15 +40,13 @@ def _display() -> str | None:
 
 
 def _headless() -> int:
-    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    trace = [sys.executable, "-c", "from core.cli.app import main; raise SystemExit(main())"]
-    status = subprocess.run([*trace, "trace", "tiled"], cwd=ROOT, check=False).returncode
-    sys.stdout.flush()
     if not qt_libraries.ready(["offscreen"]):
+        print("Without them there are no pictures; here is the transaction table.\n", flush=True)
+        command = "from core.cli.app import main; main(['trace', 'tiled'])"
+        subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=False)
         return 1
     pictures = [sys.executable, "-m", "gui.headless", str(OUT)]
-    drawn = subprocess.run(pictures, cwd=ROOT, env=environment, check=False).returncode
-    return status or drawn
+    return subprocess.run(pictures, cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

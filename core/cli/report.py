@@ -188,10 +188,10 @@ def _pair(
         title_text = f"{space.capitalize()} memory {title}"
         table = Table(title=title_text, title_justify="left", box=box.SIMPLE_HEAD)
         for label in labels:
-            table.add_column(label, justify="right" if label == "line" else "left", no_wrap=True)
-        table.add_column("")
+            table.add_column(label, justify="right" if label == "line" else "left")
+        table.add_column("", no_wrap=True)
         for head in _HEADS[space]:
-            table.add_column(head, justify="right")
+            table.add_column(head, justify="right", no_wrap=True)
         for row, op in body:
             table.add_row(*row.label, _DIRECTIONS[op], *make(row, op))
         if total is not None and len(body) > 1:

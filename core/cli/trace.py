@@ -103,8 +103,14 @@ def trace(
     sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
     given = {name: value for name, value in sizes.items() if value is not None}
     given |= _settings(settings or ())
-    launch = {"kernel": kernel_name, "grid": grid, "block": block, "shared": shared}
-    launch |= {"define": define or None, "arg": arg or None}
+    launch = {
+        "kernel": kernel_name,
+        "grid": grid,
+        "block": block,
+        "shared": shared,
+        "define": define or None,
+        "arg": arg or None,
+    }
     workload = (
         _file_workload(Path(kernel), given, launch, seed)
         if is_file(kernel)
