@@ -8,6 +8,7 @@ A point that fails is reported and left out; the sweep goes on with the next.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from core.errors import GpuUnavailable, TilescopeError
@@ -45,16 +46,21 @@ def sweep(sizes: list[int], budget: float) -> list[BenchmarkResult]:
                 except GpuUnavailable:
                     raise
                 except TilescopeError as error:
-                    print(f"{rung} {n} {shape}: {error}", flush=True)
+                    say(f"{rung} {n} {shape}: {error}")
                     continue
                 results.append(result)
                 rate = "wrong result" if result.gflops is None else f"{result.gflops:10,.1f} GFLOPS"
-                print(
+                say(
                     f"{rung:13} n={n:<5} {shape!s:32} {rate}  {len(result.samples_ms)} samples, "
-                    f"{result.ended}, SM {result.readings.sm_mhz} MHz",
-                    flush=True,
+                    f"{result.ended}, SM {result.readings.sm_mhz} MHz"
                 )
     return results
+
+
+def say(text: str) -> None:
+    """A line of progress, at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def main() -> None:

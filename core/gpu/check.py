@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from core.launch import MatrixLayout, Workload
 
 _CONFIDENCE = 8.0
-# Up to this many operations every element is compared (2 * 2048^3: a second or less of float64 BLAS).
+# Up to this many operations every element is compared: a second or less of float64 BLAS.
 _WHOLE_FLOPS = 2 * 2048**3
 # Beyond, this many rows of C are, the first and the last among them.
 _SAMPLED_ROWS = 256

@@ -6,14 +6,15 @@ with a time-out, and a process that does not end is killed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from core.gpu.protocol import ConnectionLost, read_frame, write_frame
 
@@ -57,7 +58,6 @@ class Child:
 
     def send(self, kind: bytes, payload: bytes = b"") -> None:
         """Sends a frame without waiting; a worker that is gone shows in `receive`."""
-        self._stderr = b""  # what an earlier job said explains nothing about this one
         self._start(lambda: self._write(kind, payload))
 
     def receive(self, timeout: float) -> tuple[bytes, bytes] | None:
@@ -84,6 +84,10 @@ class Child:
         except subprocess.TimeoutExpired:
             return None
 
+    def forget_stderr(self) -> None:
+        """Begins a new job: what an earlier one said explains nothing about it."""
+        self._stderr = b""
+
     def stderr_tail(self) -> str:
         """The end of what it wrote to its standard error."""
         self._threads[1].join(0.5)
@@ -104,52 +108,48 @@ class Child:
         self._release()
 
     def _release(self) -> None:
+        """Lets go of the pipes; never waits for a thread that a foreign process keeps blocked.
+
+        A process that the worker started may hold the other ends. The reading threads close what
+        they read when they end, since closing a stream waits for whoever reads it.
+        """
         for thread in self._threads:
             thread.join(1.0)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            self._close_quietly(stream)
+        if self._sending.acquire(timeout=1.0):
+            self._sending.release()
+            self._close_stdin()
 
     def _close_stdin(self) -> None:
         with self._sending:
-            self._close_quietly(self._process.stdin)
-
-    @staticmethod
-    def _close_quietly(stream: IO[bytes] | None) -> None:
-        if stream is not None:
-            try:
-                stream.close()
-            except OSError:
-                pass  # a broken pipe while flushing: the process is gone, which is what we want
+            _close(cast(BinaryIO, self._process.stdin))
 
     def _write(self, kind: bytes, payload: bytes) -> None:
-        with self._sending:
-            try:
-                write_frame(cast(BinaryIO, self._process.stdin), kind, payload)
-            except ConnectionLost:
-                pass  # `receive` reports it, with the exit status
+        # `receive` reports a lost connection, with the exit status.
+        with self._sending, contextlib.suppress(ConnectionLost):
+            write_frame(cast(BinaryIO, self._process.stdin), kind, payload)
 
     def _read_frames(self) -> None:
-        stream = cast(BinaryIO, self._process.stdout)
-        while True:
-            try:
-                self._frames.put(read_frame(stream))
-            except ConnectionLost:
-                self._frames.put(_END)
-                return
+        with contextlib.closing(cast(BinaryIO, self._process.stdout)) as stream:
+            while True:
+                try:
+                    self._frames.put(read_frame(stream))
+                except ConnectionLost:
+                    self._frames.put(_END)
+                    return
 
     def _read_stderr(self) -> None:
-        stream = cast(BinaryIO, self._process.stderr)
-        while True:
-            try:
-                data = os.read(stream.fileno(), 4096)
-            except (OSError, ValueError):
-                return
-            if not data:
-                return
-            self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
+        with contextlib.closing(cast(BinaryIO, self._process.stderr)) as stream:
+            while data := os.read(stream.fileno(), 4096):
+                self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
 
     @staticmethod
-    def _start(target: object) -> threading.Thread:
-        thread = threading.Thread(target=target, daemon=True)  # type: ignore[arg-type]
+    def _start(target: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=target, daemon=True)
         thread.start()
         return thread
+
+
+def _close(stream: BinaryIO) -> None:
+    # A broken pipe while flushing: the process is gone, which is what we want.
+    with contextlib.suppress(OSError):
+        stream.close()

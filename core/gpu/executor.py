@@ -119,8 +119,8 @@ class GpuWorker(Executor):
                 task = self._tasks.get_nowait()
             except queue.Empty:
                 return
-            if task is not None:
-                task.future.cancel()
+            if task is not None and task.future.cancel():
+                task.future.set_running_or_notify_cancel()  # wakes `concurrent.futures.wait`
 
     def _serve(self) -> None:
         while (task := self._tasks.get()) is not None:
@@ -143,6 +143,8 @@ class GpuWorker(Executor):
                 child = self._child = Child(self._command)
             except OSError as error:
                 raise WorkerFailure(f"The GPU worker could not be started: {error}.") from error
+        else:
+            child.forget_stderr()
         child.send(protocol.CALL, payload)
         return self._converse(child, task)
 
@@ -179,7 +181,7 @@ class GpuWorker(Executor):
         if task.on_event is not None:
             try:
                 task.on_event(event)
-            except Exception:  # a fault in a plot must not lose the measurement
+            except Exception:  # noqa: BLE001 - a fault in a plot must not lose the measurement
                 _log.exception("the receiver of GPU events failed")
 
     def _discard(self, *, kill: bool) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong on the GPU or with the process that drives it, each as a kind and a sentence."""
+"""What can go wrong on the GPU or in the process that drives it: a kind and a sentence each."""
 
 from __future__ import annotations
 

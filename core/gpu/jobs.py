@@ -15,7 +15,7 @@ from core.launch import Launch, MatrixLayout, Workload
 
 @dataclass(frozen=True)
 class RungSubject:
-    """A rung of the ladder by its name: the worker builds the arrays itself, nothing large travels."""
+    """A rung of the ladder by its name: the worker builds the arrays, so nothing large travels."""
 
     rung: str
     parameters: Mapping[str, int]
@@ -41,7 +41,7 @@ class _Truth:
 
 @dataclass(frozen=True)
 class WorkloadSubject:
-    """Any workload, arrays and all: a user's own kernel. `truth` is `expected` evaluated, or None."""
+    """Any workload, arrays and all: a user's own kernel. `truth` is `expected()`, or None."""
 
     title: str
     source: str
@@ -90,8 +90,8 @@ class WorkloadSubject:
 class Timing:
     """How long and how well to time.
 
-    budget_s: stop after this many seconds of timing. stable: stop when the median is known to within
-    this fraction. launch_limit_s: a launch that takes longer counts as endless.
+    budget_s: stop after this many seconds of timing. stable: stop when the median is known to
+    within this fraction. launch_limit_s: a launch that takes longer counts as endless.
     """
 
     budget_s: float = 5.0

@@ -15,6 +15,7 @@ EVENT = b"E"  # from the worker: an event of the running job
 DONE = b"D"  # from the worker: the job's result
 FAILED = b"F"  # from the worker: the job's exception
 
+_KINDS = frozenset((CALL, STOP, EVENT, DONE, FAILED))
 _HEADER = struct.Struct("!cQ")
 
 
@@ -35,6 +36,8 @@ def write_frame(stream: BinaryIO, kind: bytes, payload: bytes = b"") -> None:
 def read_frame(stream: BinaryIO) -> tuple[bytes, bytes]:
     """Reads one whole frame: (kind, payload); raises ConnectionLost at its end or inside one."""
     kind, length = _HEADER.unpack(_read_exactly(stream, _HEADER.size))
+    if kind not in _KINDS:
+        raise ConnectionLost("this is no frame")
     return kind, _read_exactly(stream, length)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.errors import TilescopeError
 from core.gpu.check import Check
+from core.models.devices import bandwidth_gbs, cores_per_sm
 
 FORMAT = 1
 
@@ -36,8 +37,19 @@ class DeviceReport:
 
     @property
     def bandwidth_gbs(self) -> float:
-        """2 x memory clock x bus width / 8, in GB/s: peak DRAM bandwidth (deviceQuery's rule)."""
-        return 2 * self.memory_clock_mhz * 1e6 * self.memory_bus_bits / 8 / 1e9
+        """Peak DRAM bandwidth, in GB/s, from the memory's clock and bus width."""
+        return bandwidth_gbs(self.memory_clock_mhz, self.memory_bus_bits)
+
+    @property
+    def cores(self) -> int | None:
+        """FP32 cores of the whole GPU; None for a compute capability that is not known."""
+        each = cores_per_sm(self.compute_capability)
+        return None if each is None else each * self.sms
+
+    @property
+    def peak_gflops(self) -> float | None:
+        """Peak FP32 rate at the maximum clock, 2 x cores x clock, in GFLOPS."""
+        return None if self.cores is None else 2 * self.cores * self.clock_mhz / 1e3
 
 
 @dataclass(frozen=True)
@@ -54,9 +66,9 @@ class Readings:
 class BenchmarkResult:
     """One kernel, one launch, one device: checked, timed. Times in milliseconds.
 
-    `samples_ms` is empty, and what is computed from it None, when the check failed. `gflops`
-    (10^9 operations a second, at the median; `gflops_p5` is from the *slow* end, the 95th percentile
-    of time) is None where the kernel's work is unknown.
+    `samples_ms` is empty, and what is computed from it None, when the check failed. `gflops` is
+    10^9 operations a second at the median time, None where the kernel's work is unknown;
+    `gflops_p5` is its slow end, from the 95th percentile of time.
     """
 
     device: DeviceReport
@@ -131,14 +143,16 @@ def load_results(path: Path) -> tuple[BenchmarkResult, ...]:
         raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise TilescopeError(f"{path} is not JSON: {error}.") from error
-    rows = data["results"] if isinstance(data, dict) and "results" in data else [data]
+    rows = data.get("results", [data]) if isinstance(data, dict) else [data]
+    if not isinstance(rows, list):
+        raise TilescopeError(f"{path} holds no list of results.")
     return tuple(BenchmarkResult.from_json(row) for row in rows)
 
 
 def save_results(path: Path, results: tuple[BenchmarkResult, ...]) -> None:
-    """Writes results to a JSON file that `load_results` reads."""
-    data = {"results": [r.to_json() for r in results]}
-    path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    """Writes results to a JSON file that `load_results` reads, a result a line."""
+    rows = ",\n".join(json.dumps(r.to_json(), allow_nan=False) for r in results)
+    path.write_text(f'{{"results": [\n{rows}\n]}}\n', encoding="utf-8")
 
 
 def recorded_folder() -> Path:

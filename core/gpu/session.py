@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import importlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,10 +24,10 @@ from core.gpu.sensors import Sensors
 from core.launch import ArrayArgument, Launch, ScalarArgument
 
 _NO_PYCUDA = (
-    "PyCUDA is not installed: run `make setup` on the machine that has the NVIDIA GPU "
-    "(it builds PyCUDA where it finds the driver)."
+    "This machine has an NVIDIA driver, but PyCUDA is not installed: run `make setup`, which "
+    "builds it where it finds a driver."
 )
-_NO_DRIVER = "This machine has no NVIDIA driver (libcuda was not found)."
+_NO_DRIVER = "This machine has no NVIDIA driver (its CUDA library was not found)."
 _NO_GPU = "The NVIDIA driver finds no GPU on this machine."
 
 # CUDA allocates at least this much for the flush, so that writing it lasts longer than queueing a
@@ -33,17 +35,25 @@ _NO_GPU = "The NVIDIA driver finds no GPU on this machine."
 _LEAST_FLUSH = 256 << 20
 
 
+def _driver_is_installed() -> bool:
+    """Whether the driver's library loads; without it PyCUDA cannot even be imported."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
 def load_driver() -> Any:
     """`pycuda.driver`, initialised; raises GpuUnavailable with the reason in a sentence."""
+    if not _driver_is_installed():
+        raise GpuUnavailable(_NO_DRIVER)
     try:
         cuda = importlib.import_module("pycuda.driver")
     except ModuleNotFoundError as error:
         raise GpuUnavailable(_NO_PYCUDA) from error
     except ImportError as error:
-        reason = str(error).strip()
-        raise GpuUnavailable(
-            _NO_DRIVER if "libcuda" in reason else f"PyCUDA cannot be loaded: {reason}."
-        ) from error
+        raise GpuUnavailable(f"PyCUDA cannot be loaded: {str(error).strip()}.") from error
     try:
         cuda.init()
         count = cuda.Device.count()

@@ -64,7 +64,7 @@ def _portable(error: BaseException) -> BaseException:
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):
             return error
-    except Exception:  # noqa: S110 - any failure to pickle means: send the text
+    except Exception:  # noqa: BLE001 - any failure to pickle means: send the text
         pass
     return WorkerFailure(f"{type(error).__name__}: {error}")
 

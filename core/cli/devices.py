@@ -1,0 +1,135 @@
+"""`tilescope devices`: the GPUs of this machine, and the table of known ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from core.errors import GpuFailure, GpuUnavailable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from core.gpu.result import DeviceReport
+
+_COLUMNS = (
+    "device",
+    "CC",
+    "SMs",
+    "cores",
+    "MHz",
+    "GB/s",
+    "GFLOPS",
+    "L2 MiB",
+    "shared",
+)
+
+
+def devices(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Say where each known figure comes from.")
+    ] = False,
+) -> None:
+    """List the NVIDIA GPUs found here, and the table of known ones."""
+    from rich.console import Console
+
+    found, trouble = _find()
+    if as_json:
+        typer.echo(json.dumps(_as_json(found, trouble), indent=1, allow_nan=False))
+        return
+    console = Console()
+    if trouble:
+        console.print(f"No GPU found: {trouble}", soft_wrap=True, highlight=False)
+    else:
+        console.print(_table("GPUs of this machine", [_found_row(d) for d in found]))
+    from core.models.devices import load_devices
+
+    console.print(_table("Known GPUs", [_known_row(d) for d in load_devices()]))
+    console.print(
+        "CC: compute capability. GB/s: peak DRAM bandwidth, 2 x memory clock x bus width / 8 or as "
+        "published. GFLOPS: peak FP32, 2 x cores x clock. Shared memory: KiB an SM.",
+        soft_wrap=True,
+    )
+    if sources:
+        for device in load_devices():
+            console.print(f"{device.name}: {device.source}.", soft_wrap=True, highlight=False)
+
+
+def _find() -> tuple[tuple[DeviceReport, ...], str]:
+    """The GPUs that the driver finds, or why there are none."""
+    from core.gpu.executor import GpuWorker
+    from core.gpu.session import describe_devices
+
+    with GpuWorker() as worker:
+        try:
+            return worker.submit(describe_devices).result(), ""
+        except (GpuUnavailable, GpuFailure) as error:
+            return (), str(error)
+
+
+def _as_json(found: tuple[DeviceReport, ...], trouble: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from core.models.devices import load_devices
+
+    known = [
+        {**asdict(d), "cores": d.cores, "peak_gflops": d.peak_gflops, "ridge": d.ridge}
+        for d in load_devices()
+    ]
+    here = [
+        {**asdict(d), "bandwidth_gbs": d.bandwidth_gbs, "peak_gflops": d.peak_gflops} for d in found
+    ]
+    return {"found": here, "trouble": trouble or None, "known": known}
+
+
+def _table(title: str, rows: Iterable[tuple[str, ...]]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    )
+    for heading in _COLUMNS:
+        table.add_column(heading, justify="left" if heading == "device" else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _known_row(device: Any) -> tuple[str, ...]:
+    return (
+        device.name,
+        "{}.{}".format(*device.compute_capability),
+        str(device.sms),
+        f"{device.cores:,}",
+        f"{device.boost_mhz:,.0f}",
+        f"{device.bandwidth_gbs:,.1f}",
+        _four_digits(device.peak_gflops),
+        f"{device.l2_kib / 1024:.4g}",
+        str(device.shared_per_sm_kib),
+    )
+
+
+def _found_row(device: DeviceReport) -> tuple[str, ...]:
+    cores = device.cores
+    return (
+        f"{device.name} (number {device.ordinal}, driver {device.driver}, "
+        f"{device.memory_bytes / 2**30:.0f} GiB)",
+        "{}.{}".format(*device.compute_capability),
+        str(device.sms),
+        "?" if cores is None else f"{cores:,}",
+        f"{device.clock_mhz:,.0f}",
+        f"{device.bandwidth_gbs:,.1f}",
+        "?" if device.peak_gflops is None else _four_digits(device.peak_gflops),
+        f"{device.l2_bytes / 2**20:.4g}",
+        f"{device.shared_per_sm_bytes / 1024:.4g}",
+    )
+
+
+def _four_digits(value: float) -> str:
+    """Four significant digits, as makers publish peaks: 35,580."""
+    return f"{float(f'{value:.4g}'):,.4g}" if value < 1000 else f"{float(f'{value:.4g}'):,.0f}"

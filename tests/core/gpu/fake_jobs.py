@@ -1,0 +1,75 @@
+"""Jobs that the executor's tests run in the worker process, in place of a benchmark."""
+
+import os
+import time
+
+from core.errors import CompileError, GpuUnavailable, UnsupportedPtx
+from core.gpu.failures import WorkerFailure
+from core.gpu.reporting import Sample, Stage, report, stop_requested
+
+
+def samples(count, pause=0.0):
+    report(Stage("timing"))
+    for index in range(count):
+        report(Sample(index, 1.5 + index, None))
+        time.sleep(pause)
+    return count
+
+
+def until_stopped():
+    index = 0
+    while not stop_requested():
+        report(Sample(index, 1.0, 2.0))
+        index += 1
+        time.sleep(0.005)
+    return index
+
+
+def hang(limit):
+    report(Stage("running the kernel once", limit))
+    time.sleep(600)
+
+
+def die(code):
+    report(Stage("checking the result"))
+    os.write(2, b"something terrible\n")
+    os._exit(code)
+
+
+def raise_sticky():
+    raise WorkerFailure("The kernel read what it must not.", "illegal_access", fatal=True)
+
+
+def raise_compile_error():
+    raise CompileError("k.cu:3: no.", ("a diagnostic",))
+
+
+def raise_unpicklable():
+    raise UnsupportedPtx(7, "bogus.instruction;")
+
+
+def raise_unavailable():
+    raise GpuUnavailable("There is no GPU here.")
+
+
+def speak():
+    """Writes to the file descriptor that a kernel's printf uses."""
+    os.write(1, b"noise on standard output\n" * 100)
+    return "heard"
+
+
+def close_streams():
+    os.closerange(0, 64)
+    time.sleep(600)
+
+
+def fork_and_die():
+    """Dies while a process it started still holds its pipes."""
+    if os.fork() == 0:
+        time.sleep(20)
+        os._exit(0)
+    os._exit(9)
+
+
+def not_a_result():
+    return lambda: None
