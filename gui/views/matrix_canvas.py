@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPointF, QRectF, QSize, QTimer
 from PySide6.QtGui import (
-    QKeyEvent,
-    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPixmap,
-    QResizeEvent,
-    QWheelEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from gui.scenes.matrices import (
-    Grid,
-    MatrixScene,
-    Owned,
-    close_up,
-    grids_of,
-    matrix_scene,
-    owned_by,
-)
+from gui.scenes.grids import Grid, Owned, close_up, grids_of, owned_by
+from gui.scenes.matrices import MatrixScene, matrix_scene
 from gui.scenes.session import Element, Hover, Session
-from gui.theme import current_theme
-from gui.views.base import Caption, SessionView
-from gui.views.matrix_layout import Margins, MatrixLayout, Transform
-from gui.views.matrix_painter import MatrixPainter
+from gui.theme import Theme, current_theme
+from gui.views.base import Caption
+from gui.views.matrix_ground import MatrixGround
+from gui.views.matrix_layout import Margins, MatrixLayout
+from gui.views.matrix_marks import MatrixMarks
 from gui.views.painting import nothing
+from gui.views.pan_zoom import PanZoomView
 from gui.views.segmented import Segmented
 
 OTHER_BLOCKS_A_TICK = 16
-DRAG_START = 4  # pixels
 
 
-class MatrixCanvas(SessionView):
+class MatrixCanvas(PanZoomView):
     """Draws `MatrixScene`; the wheel zooms about the pointer, dragging pans, 0 shows everything.
 
     Hovering names an element to the session; a click selects it and, in C, the thread that owns it.
@@ -53,7 +43,7 @@ class MatrixCanvas(SessionView):
                 "loads": "How often the block has loaded each element from global memory so far",
             },
         )
-        self.mode.chosen.connect(lambda _: self._repaint_ground())
+        self.mode.chosen.connect(lambda _: self.view_changed())
         self.extent = Segmented(
             {"whole": "Whole", "block": "Block"},
             {
@@ -69,27 +59,22 @@ class MatrixCanvas(SessionView):
         self.controls: tuple[QWidget, ...] = (self.mode, self.extent, self.fit_button)
         self._whole: tuple[Grid, ...] = ()
         self._grids: tuple[Grid, ...] = ()
-        self._layout: MatrixLayout | None = None
-        self._view = Transform(1.0, 0.0, 0.0)
-        self._fitted = True
         self._scene: MatrixScene | None = None
         self._own: Owned | None = None
         self._others: dict[int, Owned | None] = {}
         self._ground: QPixmap | None = None
-        self._press: QPointF | None = None
-        self._grab: Transform | None = None
         self._idle = QTimer(self)
         self._idle.setInterval(0)
         self._idle.timeout.connect(self._collect_other_blocks)
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Matrices")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def sizeHint(self) -> QSize:
+        """Room for two matrices of a teaching size."""
         return QSize(640, 520)
 
     def minimumSizeHint(self) -> QSize:
+        """Below this nothing could be told apart."""
         return QSize(280, 240)
 
     # ---- what is drawn
@@ -105,6 +90,7 @@ class MatrixCanvas(SessionView):
         return self._grids
 
     def refresh(self, names: frozenset[str]) -> None:
+        """Work out the marks of the step; hover and selection only repaint."""
         trace, block = self.session.trace, self.session.block_trace
         if "trace" in names:
             self._open_trace()
@@ -121,14 +107,9 @@ class MatrixCanvas(SessionView):
         self.update()
 
     def restyle(self) -> None:
+        """Lay out anew for the theme's type."""
         self._relayout()
         super().restyle()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._ground = None
-        if self._fitted:
-            self.fit()
 
     def _open_trace(self) -> None:
         trace = self.session.trace
@@ -158,7 +139,8 @@ class MatrixCanvas(SessionView):
                 self._layout = MatrixLayout(grids, self._layout.margins)
                 self._ground = None
 
-    def _repaint_ground(self) -> None:
+    def view_changed(self) -> None:
+        """The ground is to be drawn anew."""
         self._ground = None
         self.update()
 
@@ -199,41 +181,10 @@ class MatrixCanvas(SessionView):
             self._ground = None
             self.update()
 
-    # ---- the view
-
-    def fit(self) -> None:
-        """Show the whole of every matrix."""
-        self._fitted = True
-        self._ground = None
-        if self._layout is not None:
-            self._view = self._layout.fit(self.width(), self.height())
-        self.update()
-
-    def zoom(self, factor: float, about: QPointF | None = None) -> None:
-        """Enlarge by `factor` about a pixel (the middle when None)."""
-        if self._layout is None:
-            return
-        middle = QPointF(self.width() / 2, self.height() / 2)
-        least = self._layout.fit(self.width(), self.height()).scale
-        view = self._layout.zoomed(self._view, factor, about or middle, least)
-        if view.scale <= least:
-            self.fit()
-            return
-        self._show(view)
-
-    def pan(self, dx: float, dy: float) -> None:
-        """Move the picture by pixels."""
-        self._show(Transform(self._view.scale, self._view.x + dx, self._view.y + dy))
-
-    def _show(self, view: Transform) -> None:
-        self._fitted = False
-        self._view = view
-        self._ground = None
-        self.update()
-
     # ---- drawing
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """The ground from its pixmap, then the marks of the step."""
         theme = current_theme()
         painter = QPainter(self)
         if self._layout is None or self._scene is None or self.session.trace is None:
@@ -241,24 +192,25 @@ class MatrixCanvas(SessionView):
             words = "" if self.session.trace is None else "This block has no steps."
             nothing(painter, QRectF(self.rect()), words, theme)
             return
-        drawing = MatrixPainter(
-            painter, theme, self._layout, self._view, QRectF(self.rect()), self.session
-        )
         if self._ground is None:
-            self._ground = self._draw_ground(drawing)
+            self._ground = self._draw_ground(self._layout, theme)
         painter.drawPixmap(0, 0, self._ground)
-        drawing.draw_step(self._scene, loads=self.mode.value == "loads")
-        drawing.draw_pointed(self._scene, self._own)
+        box = QRectF(self.rect())
+        marks = MatrixMarks(painter, theme, self._layout, self._view, box, self.session)
+        marks.draw(self._scene, loads=self.mode.value == "loads")
+        marks.draw_pointed(self._scene, self._own)
 
-    def _draw_ground(self, drawing: MatrixPainter) -> QPixmap:
+    def _draw_ground(self, layout: MatrixLayout, theme: Theme) -> QPixmap:
         """What stays the same from step to step, as a pixmap."""
         ratio = self.devicePixelRatioF()
         pixmap = QPixmap(self.size() * ratio)
         pixmap.setDevicePixelRatio(ratio)
-        pixmap.fill(current_theme().color("panel"))
+        pixmap.fill(theme.color("panel"))
         painter = QPainter(pixmap)
         others = [o for b, o in self._others.items() if o is not None and b != self.session.block]
-        drawing.on(painter).draw_ground(self._own, others, loads=self.mode.value == "loads")
+        box = QRectF(self.rect())
+        ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
+        ground.draw(self._own, others, loads=self.mode.value == "loads")
         painter.end()
         return pixmap
 
@@ -287,17 +239,8 @@ class MatrixCanvas(SessionView):
     def _name(self, grid: Grid, flat: int) -> Element:
         return grid.array.name, grid.array.index(flat)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        point = event.position()
-        if self._press is not None and event.buttons() & Qt.MouseButton.LeftButton:
-            moved = point - self._press
-            if self._grab is None and moved.manhattanLength() > DRAG_START:
-                self._grab = self._view
-                self.setCursor(Qt.CursorShape.ClosedHandCursor)
-            if self._grab is not None:
-                grab = self._grab
-                self._show(Transform(grab.scale, grab.x + moved.x(), grab.y + moved.y()))
-            return
+    def point_at(self, point: QPointF) -> None:
+        """Tell the session which element lies under a pixel."""
         found = self.element_at(point)
         if found is None:
             self.session.hover = None
@@ -305,17 +248,9 @@ class MatrixCanvas(SessionView):
         grid, flat = found
         self.session.hover = Hover(thread=self.owner_of(grid, flat), element=self._name(grid, flat))
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton:
-            self._press = event.position()
-            self._grab = None
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() != Qt.MouseButton.LeftButton:
-            return
-        dragged, self._press, self._grab = self._grab is not None, None, None
-        self.unsetCursor()
-        found = None if dragged else self.element_at(event.position())
+    def click_at(self, point: QPointF) -> None:
+        """Select the element under a pixel and, in the result, the thread that stores it."""
+        found = self.element_at(point)
         if found is not None:
             self._select(*found)
 
@@ -330,30 +265,3 @@ class MatrixCanvas(SessionView):
                     at = int(owned.flats.searchsorted(flat))
                     values.update(block=block, thread=int(owned.threads[at]))
         self.session.update(**values)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self.session.hover = None
-        super().leaveEvent(event)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        self.zoom(1.0015 ** event.angleDelta().y(), event.position())
-        event.accept()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        step = 60.0
-        moves = {
-            Qt.Key.Key_Left: (step, 0.0),
-            Qt.Key.Key_Right: (-step, 0.0),
-            Qt.Key.Key_Up: (0.0, step),
-            Qt.Key.Key_Down: (0.0, -step),
-        }
-        if event.key() in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
-            self.zoom(1.25)
-        elif event.key() == Qt.Key.Key_Minus:
-            self.zoom(0.8)
-        elif event.key() == Qt.Key.Key_0:
-            self.fit()
-        elif event.key() in moves and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            self.pan(*moves[Qt.Key(event.key())])
-        else:
-            super().keyPressEvent(event)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
 
-from gui.scenes.matrices import Grid, Rect
+from gui.scenes.grids import Grid, Rect
 
 MAX_CELL = 72.0
 MIN_CELL = 0.02

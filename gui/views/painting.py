@@ -88,7 +88,7 @@ def link(start: QPointF, end: QPointF) -> QPainterPath:
     return path
 
 
-def text_on(background: QColor, theme: Theme) -> QColor:
+def text_on(background: QColor) -> QColor:
     """Near-black or white, whichever is read better on the background."""
     light = 0.2126 * background.redF() + 0.7152 * background.greenF() + 0.0722 * background.blueF()
     dark_ink = QColor("#10151d")

@@ -1,0 +1,130 @@
+"""What the two drawings of the matrix canvas share: cells in pixels, values, outlines."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
+
+from gui.scenes.grids import Grid, Rect, bounding_box, rectangles
+from gui.scenes.history import Ints
+from gui.scenes.naming import value_text
+from gui.scenes.session import Session
+from gui.theme import Theme
+from gui.views.matrix_layout import MatrixLayout, Transform
+from gui.views.painting import fill, frame, inset, pen
+
+GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
+VALUE_FROM = 24.0  # pixels a cell from which values are written
+OUTLINE_FROM = 3.0  # pixels a cell from which single elements are outlined
+IMAGE_LIMIT = 4_000_000  # cells: a larger bounding box is drawn as rectangles
+TICK_ROOM = 34.0  # pixels between index labels
+
+
+class MatrixDrawing:
+    """Draws cells of the grids of one layout at one view."""
+
+    def __init__(
+        self,
+        painter: QPainter,
+        theme: Theme,
+        layout: MatrixLayout,
+        view: Transform,
+        window: QRectF,
+        session: Session,
+    ) -> None:
+        self.p, self.theme, self.layout, self.view = painter, theme, layout, view
+        self.window, self.session = window, session
+        self.scale = view.scale
+
+    def _draw_cells_colored(self, grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> None:
+        """Fill each element's cell with its colour (uint8[n, 4])."""
+        box = bounding_box(grid, flats)
+        if box[2] * box[3] > IMAGE_LIMIT:
+            rows, columns = grid.cells(flats)
+            self._fill_cells(grid, rows, columns, QColor.fromRgb(*(int(c) for c in colors[0][:3])))
+            return
+        rows, columns = grid.cells(flats)
+        pixels = np.zeros((box[2], box[3], 4), np.uint8)
+        pixels[rows - box[0], columns - box[1]] = colors
+        image = QImage(pixels.data, box[3], box[2], box[3] * 4, QImage.Format.Format_RGBA8888)
+        smooth = self.scale < 1
+        self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
+        self.p.drawImage(self.layout.rect(grid, self.view, box, 1), image)
+
+    def _fill_cells(
+        self, grid: Grid, rows: Ints, columns: Ints, color: QColor, least: float = 0.0
+    ) -> None:
+        rects = [self.layout.rect(grid, self.view, r, least) for r in rectangles(rows, columns)]
+        fill(self.p, rects, color)
+
+    def _draw_hairlines(self, grid: Grid) -> None:
+        if self.scale < GRID_FROM:
+            return
+        first_row, first_column, rows, columns = self._visible(grid)
+        box = self.layout.rect(grid, self.view, (first_row, first_column, rows, columns))
+        origin = self.layout.origin(grid, self.view)
+        self.p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        self.p.setPen(pen(self.theme.color("grid"), 1))
+        for r in range(first_row, first_row + rows + 1):
+            y = round(origin.y() + r * self.scale)
+            self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+        for c in range(first_column, first_column + columns + 1):
+            x = round(origin.x() + c * self.scale)
+            self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+        self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+
+    def _visible(self, grid: Grid) -> Rect:
+        """The rectangle of cells that is in the window."""
+        origin = self.layout.origin(grid, self.view)
+        left = max(grid.left, int(-origin.x() // self.scale))
+        top = max(grid.top, int(-origin.y() // self.scale))
+        right = int((self.window.width() - origin.x()) // self.scale) + 1
+        bottom = int((self.window.height() - origin.y()) // self.scale) + 1
+        right = min(grid.left + grid.columns, right)
+        bottom = min(grid.top + grid.rows, bottom)
+        return top, left, max(0, bottom - top), max(0, right - left)
+
+    def _initial(self, grid: Grid) -> NDArray[np.generic] | None:
+        trace = self.session.trace
+        if trace is None:
+            return None
+        for argument in trace.workload.launch.arrays:
+            if argument.name == grid.array.name:
+                return np.asarray(argument.data).ravel()
+        return None
+
+    def _write_values(
+        self, grid: Grid, flats: Ints, data: NDArray[np.generic], color: QColor
+    ) -> None:
+        """Write `data[flat]` into each element's cell."""
+        font = self.theme.mono()
+        room = 0.8 * self.scale
+        sample = QFontMetricsF(font).horizontalAdvance("−0.00")
+        font.setPointSizeF(min(self.theme.sizes.body, font.pointSizeF() * room / sample))
+        self.p.setFont(font)
+        self.p.setPen(color)
+        rows, columns = grid.cells(flats)
+        for flat, r, c in zip(flats.tolist(), rows.tolist(), columns.tolist(), strict=True):
+            cell = self.layout.rect(grid, self.view, (r, c, 1, 1))
+            self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, value_text(data[flat].item()))
+
+    def _outline(self, grid: Grid, flat: int, name: str, width: float) -> None:
+        row, column = (int(v[0]) for v in grid.cells(np.array([flat])))
+        rect = self.layout.rect(grid, self.view, (row, column, 1, 1), 5)
+        frame(self.p, [inset(rect, -0.5)], pen(self.theme.color("panel"), width + 2))
+        frame(self.p, [inset(rect, -0.5)], pen(self.theme.color(name), width))
+
+
+def flat_of(grid: Grid, index: tuple[int, ...]) -> int:
+    """The flat element at an index of the grid's array."""
+    return int(np.ravel_multi_index(index, grid.array.shape))
+
+
+def tick_step(room: float, scale: float) -> int:
+    """The smallest power of two whose labels have `room` pixels each."""
+    step = 1
+    while step * scale < room:
+        step *= 2
+    return step

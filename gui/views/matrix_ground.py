@@ -1,0 +1,151 @@
+"""What stays the same from step to step: grids, owners, inputs, names, indices and the legend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QFontMetricsF
+
+from gui.scenes.grids import Grid, Owned
+from gui.scenes.text import grouped, plural
+from gui.theme import FEW_THREADS
+from gui.views.matrix_drawing import TICK_ROOM, VALUE_FROM, MatrixDrawing, tick_step
+from gui.views.painting import LEFT, RIGHT, Key, draw_legend, fill, frame, pen, text
+
+
+class MatrixGround(MatrixDrawing):
+    """The picture under the marks, drawn once for a view, a block and a theme."""
+
+    def draw(self, own: Owned | None, others: Sequence[Owned], *, loads: bool) -> None:
+        """Grids, owners, values of what was there before the launch, indices and names."""
+        for grid in self.layout.grids:
+            box = self.layout.box(grid, self.view)
+            self.p.fillRect(box, self.theme.color("field"))
+            self.p.setClipRect(box)
+            if grid.result:
+                self._draw_other_blocks(grid, others)
+                if own is not None:
+                    self._draw_owners(grid, own)
+            self._draw_hairlines(grid)
+            self.p.setClipping(False)
+            frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
+            if not grid.result:
+                self._draw_inputs(grid)
+        self._draw_names()
+        self._draw_indices()
+        draw_legend(self.p, self._corner(), self.theme, self._key(loads=loads))
+
+    def _corner(self) -> QRectF:
+        """The space left of B and above A; empty where the arrays are not drawn so."""
+        grids = self.layout.grids
+        if len(grids) != 3 or grids[2].place != (1, 1):
+            return QRectF()
+        left, above = (self.layout.box(g, self.view) for g in grids[:2])
+        label = 2.5 * QFontMetricsF(self.theme.font("caption")).height()
+        corner = QRectF(12, above.top(), above.left() - 12 - 2.2 * label, left.top() - above.top())
+        return corner.adjusted(0, 0, 0, -1.2 * label)
+
+    def _key(self, *, loads: bool) -> list[Key]:
+        """What the marks mean, for the legend."""
+        trace, block = self.session.trace, self.session.block_trace
+        if trace is None or block is None:
+            return []
+        theme = self.theme
+        few = block.n_threads <= FEW_THREADS
+        owners = [
+            theme.owner_color("thread", i, block.n_threads)
+            for i in range(0, block.n_threads, 1 if few else 32)
+        ]
+        keys = [Key("Loaded at this step", (theme.color("load"),))]
+        if trace.shared_arrays:
+            keys.append(Key("Its copy in shared memory loaded", (theme.tint("load", 0.55),)))
+        keys.append(Key("Stored at this step", (theme.color("store"),)))
+        if not loads:
+            keys.append(Key("Read so far by the selected thread", (theme.tint("load", 0.24),)))
+        if len(block.phases):
+            keys.append(Key("Loaded in this phase", (), theme.color("load")))
+        keys.append(Key("The selected thread's", (), theme.color("selected")))
+        words = "Owner in C: a thread a colour" if few else "Owner in C: a warp a colour"
+        keys.append(Key(words, tuple(owners[:4])))
+        if loads:
+            steps = tuple(theme.heat(i / 7) for i in range(8))
+            keys.insert(0, Key("Times loaded so far, 0 to the most", steps))
+        return keys
+
+    def _draw_owners(self, grid: Grid, own: Owned) -> None:
+        block = self.session.block_trace
+        lut = self.theme.owner_lut("thread", block.n_threads if block else 1)
+        self._draw_cells_colored(grid, own.flats, lut[own.threads])
+        edge = self.layout.rect(grid, self.view, own.box, 3)
+        frame(self.p, [edge], pen(self.theme.color("text_dim"), 1.2))
+
+    def _draw_other_blocks(self, grid: Grid, others: Sequence[Owned]) -> None:
+        groups: dict[int, list[QRectF]] = {}
+        for owned in others:
+            rect = self.layout.rect(grid, self.view, owned.box)
+            groups.setdefault(owned.block % 2, []).append(rect)
+        for kind, rects in groups.items():
+            fill(self.p, rects, self.theme.tint("border", 0.24 + 0.12 * kind))
+            frame(self.p, rects, pen(self.theme.color("panel"), 1))
+
+    def _draw_inputs(self, grid: Grid) -> None:
+        if self.scale < VALUE_FROM:
+            return
+        data = self._initial(grid)
+        if data is None:
+            return
+        top, left, rows, columns = self._visible(grid)
+        flats = [
+            flat
+            for r in range(top, top + rows)
+            for c in range(left, left + columns)
+            if (flat := grid.flat(r, c)) >= 0
+        ]
+        self._write_values(grid, np.array(flats, np.int64), data, self.theme.color("text_dim"))
+
+    def _draw_names(self) -> None:
+        """Each grid's name and size: A and C above their corner, B left of it."""
+        font, small = self.theme.font("caption", bold=True), self.theme.font("small")
+        ink, dim = self.theme.color("text"), self.theme.color("text_dim")
+        line, index = QFontMetricsF(font).height(), QFontMetricsF(small).height()
+        for grid in self.layout.grids:
+            box = self.layout.box(grid, self.view)
+            size = " × ".join(grouped(n) for n in grid.extent)
+            if len(grid.array.shape) == 1:
+                size = plural(grid.size, "element")
+            name = QFontMetricsF(font).horizontalAdvance(grid.label)
+            wide = name + 8 + QFontMetricsF(small).horizontalAdvance(size)
+            left, top = box.left(), box.top() - line - 3
+            if grid.place == (0, 1):
+                left, top = box.left() - wide - 14, box.top() - index - 4
+            elif grid.place[1] == 0:
+                top -= index + 2
+            left, top = max(left, 8.0), max(top, 2.0)
+            text(
+                self.p, QRectF(left, top, name + 2, line), grid.label, ink, font, LEFT, elide=False
+            )
+            rest = QRectF(left + name + 8, top, wide, line)
+            text(self.p, rest, size, dim, small, LEFT, elide=False)
+
+    def _draw_indices(self) -> None:
+        """Row numbers left of A and B, column numbers above them; C shares those."""
+        small, color = self.theme.font("small"), self.theme.color("text_faint")
+        line = QFontMetricsF(small).height()
+        across, down = tick_step(TICK_ROOM, self.scale), tick_step(line * 1.15, self.scale)
+        for grid in self.layout.grids:
+            if grid.place == (1, 1):
+                continue
+            box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
+            top, left, rows, columns = self._visible(grid)
+            y = max(box.top() - line - 2, 2.0)
+            for c in range(-(-left // across) * across, left + columns, across):
+                x = origin.x() + (c + 0.5) * self.scale
+                area = QRectF(x - 30, y, 60, line)
+                text(self.p, area, str(c), color, small, elide=False)
+            x = max(box.left() - 6, 30.0)
+            for r in range(-(-top // down) * down, top + rows, down):
+                y_row = origin.y() + (r + 0.5) * self.scale
+                area = QRectF(x - 60, y_row - line / 2, 60, line)
+                text(self.p, area, str(r), color, small, RIGHT, elide=False)

@@ -1,0 +1,175 @@
+"""What one step does to the matrices, and what is pointed at."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+
+from gui.scenes.grids import Grid, Owned
+from gui.scenes.history import Ints, history_of
+from gui.scenes.matrices import GridMarks, MatrixScene
+from gui.scenes.naming import element_name, thread_name, value_text
+from gui.views.matrix_drawing import GRID_FROM, OUTLINE_FROM, VALUE_FROM, MatrixDrawing, flat_of
+from gui.views.painting import LEFT, frame, inset, pen, text, text_on
+
+
+class MatrixMarks(MatrixDrawing):
+    """The picture over the ground, drawn at every step."""
+
+    def draw(self, scene: MatrixScene, *, loads: bool) -> None:
+        """The marks of one step, over the ground."""
+        for grid, marks in zip(self.layout.grids, scene.marks, strict=True):
+            box = self.layout.box(grid, self.view)
+            self.p.setClipRect(box.adjusted(-3, -3, 3, 3))
+            if loads:
+                self._draw_heat(grid)
+            else:
+                self._draw_trail(grid, marks)
+            self._draw_band(grid, marks)
+            self._draw_lit(grid, marks)
+            self._draw_tiles(grid, marks)
+            own = scene.own if grid.result else marks.thread
+            if self.scale >= OUTLINE_FROM:
+                for flat in own[:64].tolist():
+                    self._outline(grid, flat, "selected", 2.4)
+        self.p.setClipping(False)
+        self._draw_crosshair(scene)
+
+    def _draw_crosshair(self, scene: MatrixScene) -> None:
+        """From the selected thread's row of A and column of B on to its element of C."""
+        result = self.layout.grids[-1]
+        if result.place != (1, 1) or len(scene.own) != 1:
+            return
+        row, column = (int(v[0]) for v in result.cells(scene.own))
+        cell = self.layout.rect(result, self.view, (row, column, 1, 1))
+        left = self.layout.box(self.layout.grids[0], self.view)
+        above = self.layout.box(self.layout.grids[1], self.view)
+        self.p.setPen(pen(self.theme.color("selected", 0.4), 1, Qt.PenStyle.DotLine))
+        y, x = cell.center().y(), cell.center().x()
+        self.p.drawLine(QPointF(left.right() + 2, y), QPointF(cell.left() - 1, y))
+        self.p.drawLine(QPointF(x, above.bottom() + 2), QPointF(x, cell.top() - 1))
+
+    def _draw_heat(self, grid: Grid) -> None:
+        block = self.session.block_trace
+        if block is None:
+            return
+        counts = history_of(block).times_loaded(grid.array.name, grid.size, self.session.step)
+        flats = np.flatnonzero(counts)
+        if not len(flats):
+            return
+        levels = counts[flats] * 255 // max(1, int(counts.max()))
+        self._draw_cells_colored(grid, flats, self.theme.heat_lut[levels])
+        self._draw_hairlines(grid)
+
+    def _draw_band(self, grid: Grid, marks: GridMarks) -> None:
+        if marks.band is None:
+            return
+        rect = self.layout.rect(grid, self.view, marks.band, 1)
+        self.p.fillRect(rect, self.theme.color("selected", 0.06 if rect.height() > 3 else 0.4))
+        if min(rect.width(), rect.height()) > 4:
+            frame(self.p, [rect], pen(self.theme.color("selected", 0.4), 1))
+
+    def _draw_trail(self, grid: Grid, marks: GridMarks) -> None:
+        rows, columns = grid.cells(marks.trail)
+        self._fill_cells(grid, rows, columns, self.theme.color("load", 0.24), 1.0)
+
+    def _draw_tiles(self, grid: Grid, marks: GridMarks) -> None:
+        for tile in marks.tiles:
+            rect = inset(self.layout.rect(grid, self.view, tile, 4), -1)
+            frame(self.p, [rect], pen(self.theme.color("panel"), 4))
+            frame(self.p, [rect], pen(self.theme.color("load"), 2))
+
+    def _draw_lit(self, grid: Grid, marks: GridMarks) -> None:
+        if grid.result:
+            self._draw_written(grid, marks)
+        for flats, strength in ((marks.through, 0.55), (marks.lit, 1.0)):
+            if not len(flats):
+                continue
+            color = self.theme.tint(marks.verb, strength)
+            rows, columns = grid.cells(flats)
+            self._fill_cells(grid, rows, columns, color, 2.0)
+            if self.scale >= GRID_FROM:
+                self._draw_gaps(grid, rows, columns)
+            self._rewrite(grid, marks, flats, text_on(color))
+
+    def _draw_gaps(self, grid: Grid, rows: Ints, columns: Ints) -> None:
+        """Hairlines between lit cells, so that they can be counted."""
+        if len(rows) > 2048:
+            return
+        cells = [
+            self.layout.rect(grid, self.view, (r, c, 1, 1))
+            for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
+        ]
+        self.p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        frame(self.p, cells, pen(self.theme.color("panel", 0.8), 1))
+        self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+
+    def _draw_written(self, grid: Grid, marks: GridMarks) -> None:
+        """Values of the result as the block has stored them so far."""
+        if self.scale < VALUE_FROM or not len(marks.written):
+            return
+        data = np.zeros(grid.size, marks.values.dtype)
+        data[marks.written] = marks.values
+        self._write_values(grid, np.unique(marks.written), data, self.theme.color("text"))
+
+    def _rewrite(self, grid: Grid, marks: GridMarks, flats: Ints, ink: QColor) -> None:
+        """Values again over lit cells, in a colour that is read on them."""
+        if self.scale < VALUE_FROM:
+            return
+        data = self._initial(grid)
+        if grid.result and len(marks.written):
+            data = np.zeros(grid.size, marks.values.dtype)
+            data[marks.written] = marks.values
+        if data is not None:
+            self._write_values(grid, flats, data, ink)
+
+    def draw_pointed(self, scene: MatrixScene, own: Owned | None) -> None:
+        """The selected and the hovered element, and a line of text about the latter."""
+        chosen, hover = self.session.element, self.session.hover
+        for grid in self.layout.grids:
+            if chosen is not None and chosen[0] == grid.array.name:
+                self._outline(grid, flat_of(grid, chosen[1]), "accent", 2.0)
+            if hover is not None and hover.element and hover.element[0] == grid.array.name:
+                self._outline(grid, flat_of(grid, hover.element[1]), "hover", 2.0)
+            elif hover is not None and hover.thread is not None and grid.result and own:
+                for flat in own.flats[own.threads == hover.thread][:64].tolist():
+                    self._outline(grid, flat, "hover", 2.0)
+        words = self._about(own)
+        small = self.theme.font("small")
+        line = QFontMetricsF(small).height()
+        area = QRectF(12, self.window.bottom() - line - 6, self.window.width() - 24, line)
+        text(self.p, area, words, self.theme.color("text"), small, LEFT)
+
+    def _about(self, own: Owned | None) -> str:
+        hover, block = self.session.hover, self.session.block_trace
+        if block is None:
+            return ""
+        element = hover.element if hover is not None else None
+        for grid in self.layout.grids:
+            if element is not None and element[0] == grid.array.name:
+                return self._about_element(grid, flat_of(grid, element[1]), own)
+        thread = self.session.thread
+        words = (
+            f"Thread {thread_name(block.threads[thread])}, warp {thread // 32}, lane {thread % 32}"
+        )
+        for grid in self.layout.grids:
+            if grid.result and own is not None:
+                mine = own.flats[own.threads == thread]
+                if len(mine) == 1:
+                    words += f", computes {element_name(grid.array, int(mine[0]))}"
+        return words
+
+    def _about_element(self, grid: Grid, flat: int, own: Owned | None) -> str:
+        words = element_name(grid.array, flat)
+        block = self.session.block_trace
+        data = self._initial(grid)
+        if data is not None and not grid.result:
+            words += f" = {value_text(data[flat].item(), 4)}"
+        if grid.result and own is not None and block is not None:
+            at = int(np.searchsorted(own.flats, flat))
+            if at < len(own.flats) and own.flats[at] == flat:
+                thread = int(own.threads[at])
+                who = thread_name(block.threads[thread])
+                words += f" is stored by thread {who}, warp {thread // 32}, lane {thread % 32}"
+        return words

@@ -1,0 +1,273 @@
+"""Draws one scene of the warp view."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath
+
+from gui.scenes.naming import percent, thread_name, value_text
+from gui.scenes.session import Session
+from gui.scenes.text import grouped
+from gui.scenes.warp import LANES, SECTOR, WarpScene
+from gui.theme import Theme
+from gui.views.painting import (
+    CENTRE,
+    LEFT,
+    RIGHT,
+    Figure,
+    draw_figures,
+    fill,
+    frame,
+    hatch,
+    inset,
+    link,
+    pen,
+    text,
+    text_on,
+    upright_text,
+)
+from gui.views.warp_geometry import WarpGeometry
+
+STALE = 0.5  # opacity of an access that is not of this step
+
+
+class WarpPainter:
+    """Figures, lanes, the strip of memory and the links between them, the block's warps."""
+
+    def __init__(
+        self,
+        painter: QPainter,
+        theme: Theme,
+        scene: WarpScene,
+        geometry: WarpGeometry,
+        session: Session,
+    ) -> None:
+        self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
+        self.session = session
+
+    def draw(self) -> None:
+        """Everything, paler where the access is not of this step."""
+        self.p.setOpacity(1.0 if self.scene.live else STALE)
+        lit = self._lit_lanes()
+        self._draw_figures()
+        self._draw_lanes(lit)
+        self._draw_strip()
+        self._draw_links(lit)
+        self._draw_readout()
+        self._draw_overview()
+
+    def _draw_figures(self) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        wasteful = scene.sectors > scene.ideal
+        fetched, used = scene.bytes_fetched, scene.bytes_used
+        figures = (
+            Figure("Requests", "1" if scene.sectors else "0"),
+            Figure(
+                "Sectors",
+                str(scene.sectors),
+                f"ideal {scene.ideal}",
+                "conflict" if wasteful else "ideal",
+            ),
+            Figure("Lines", str(len(scene.lines))),
+            Figure("Bytes used", grouped(used), f"of {grouped(fetched)} fetched"),
+            Figure(
+                "Efficiency",
+                percent(scene.ideal, scene.sectors),
+                "",
+                "conflict" if wasteful else "ideal",
+            ),
+        )
+        draw_figures(p, g.figures, figures, theme)
+        share = used / fetched if fetched else 0.0
+        done = QRectF(g.bar.left(), g.bar.top(), g.bar.width() * share, g.bar.height())
+        rest = QRectF(done.right(), g.bar.top(), g.bar.right() - done.right(), g.bar.height())
+        fill(p, [rest], theme.tint("waste", 0.35))
+        fill(p, [rest], hatch(theme.color("waste")))
+        fill(p, [done], theme.color("used"))
+
+    def _draw_lanes(self, lit: set[int]) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        small = theme.font("small")
+        threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
+        colors = theme.owner_lut("thread", threads)
+        for first, last, words in scene.one_row_per_y:
+            span = QRectF(g.lanes[first].topLeft(), g.lanes[last].topRight())
+            span.setTop(g.groups.top())
+            span.setBottom(g.groups.bottom() - 2)
+            x0, x1 = scene.threads[first][0], scene.threads[last][0]
+            xs = f"x = {x0}..{x1}" if last > first else f"x = {x0}"
+            self._draw_group(span, (words, xs))
+        for lane, rect in enumerate(g.lanes):
+            thread = scene.warp * LANES + lane
+            if lane < len(scene.threads) and scene.active[lane]:
+                owner = colors[thread]
+                background = theme.color("panel")
+                background.setRgb(int(owner[0]), int(owner[1]), int(owner[2]))
+                fill(p, [rect], background)
+                ink = text_on(background)
+            else:
+                fill(p, [rect], theme.color("inactive", 0.55))
+                ink = theme.color("text_faint")
+            text(p, rect, str(lane), ink, small, elide=False)
+        if g.names:
+            for lane, rect in enumerate(g.names):
+                if scene.names[lane]:
+                    strong = lane in lit or lane == self.session.lane
+                    color = theme.color("text" if strong else "text_dim")
+                    words = scene.names[lane].replace(", ", ",")
+                    upright_text(p, rect, words, color, small, RIGHT)
+        frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
+        frame(p, [inset(g.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
+
+    def _draw_group(self, span: QRectF, words: tuple[str, str]) -> None:
+        p, theme = self.p, self.theme
+        y, x = words
+        full = f"threadIdx {x}" if not y else f"{y},  {x}"
+        metrics = p.fontMetrics()
+        room = span.width() - 6
+        for choice in (full, f"{y}, {x}" if y else x, y or x, (y or x).replace(" ", "")):
+            if metrics.horizontalAdvance(choice) <= room:
+                text(p, span, choice, theme.color("text_dim"), theme.font("small"), elide=False)
+                break
+        p.setPen(pen(theme.color("text_faint"), 1))
+        base = span.bottom() + 0.5
+        p.drawLine(QPointF(span.left() + 2, base), QPointF(span.right() - 2, base))
+
+    def _draw_strip(self) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        strong = theme.color("load" if scene.verb == "loads" else "store")
+        used, waste, idle, frames, boxes = [], [], [], [], []
+        for line, placed in zip(scene.lines, g.strip, strict=True):
+            for number, rect in enumerate(placed.sectors):
+                (frames if line.fetched[number] else idle).append(rect)
+            boxes.append(inset(placed.box, -1.5))
+            for cell, rect in placed.cells.items():
+                (used if line.lanes[cell] else waste).append(rect)
+        fill(p, idle, theme.color("raised"))
+        fill(p, waste, theme.tint("waste", 0.28))
+        fill(p, waste, hatch(theme.color("waste")))
+        fill(p, [r.adjusted(0.5, 0.5, -0.5, -0.5) for r in used], strong)
+        frame(p, frames, pen(strong, 1.4))
+        frame(p, boxes, pen(theme.color("border"), 1))
+        self._draw_strip_words(text_on(strong))
+
+    def _draw_strip_words(self, ink: QColor) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        small, tiny = theme.font("small"), theme.font("small")
+        size = min(theme.sizes.small, g.cell_width * 0.62)
+        tiny.setPointSizeF(max(size, 1.0))
+        room = QFontMetricsF(small).horizontalAdvance("×32")
+        for line, placed in zip(scene.lines, g.strip, strict=True):
+            label = line.label if g.rows == 1 else line.touched
+            text(p, placed.label, label, theme.color("text_dim"), small, LEFT)
+            for cell, rect in placed.cells.items():
+                lanes = line.lanes[cell]
+                if not lanes:
+                    continue
+                words = str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}"
+                if len(lanes) > 1 and rect.width() < room + 2 < rect.height() + 2:
+                    upright_text(p, rect, words, ink, small, CENTRE)
+                elif size >= 0.62 * theme.sizes.small:
+                    text(p, rect, words, ink, tiny, elide=False)
+
+    def _draw_links(self, lit: set[int]) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        strong = "load" if scene.verb == "loads" else "store"
+        ends = _cell_of_lane(scene, g)
+        starts = g.names or g.lanes
+        special = {self.session.lane, *lit}
+        if g.rows == 1:
+            p.setBrush(Qt.BrushStyle.NoBrush)
+            p.setPen(pen(theme.color(strong, 0.45), 1.1))
+            for lane, rect in ends.items():
+                if lane not in special:
+                    p.drawPath(_path(starts[lane], rect))
+        for lane in special & ends.keys():
+            path = _path(starts[lane], ends[lane])
+            p.setBrush(Qt.BrushStyle.NoBrush)
+            p.setPen(pen(theme.color("panel", 0.85), 4.5))
+            p.drawPath(path)
+            name = "hover" if lane in lit else "selected"
+            p.setPen(pen(theme.color(name), 1.8))
+            p.drawPath(path)
+            frame(p, [inset(ends[lane], -0.5)], pen(theme.color(name), 1.8))
+
+    def _draw_readout(self) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        hover = self.session.hover
+        lane = self.session.lane
+        if hover is not None and hover.thread is not None:
+            warp, other = divmod(hover.thread, LANES)
+            lane = other if warp == scene.warp else lane
+        if lane >= len(scene.threads):
+            return
+        who = f"Lane {lane}, thread {thread_name(scene.threads[lane])}"
+        if scene.active[lane]:
+            where = f"{scene.verb} {scene.names[lane]} = {value_text(scene.values[lane].item())}"
+            address = int(scene.addresses[lane])
+            at = f"at byte {address % 128} of the line at 0x{address // 128 * 128:x}"
+            words = f"{who} {where}, {at}"
+        else:
+            words = f"{who} takes no part in this access"
+        text(p, g.readout, words, theme.color("text"), theme.font("small"), LEFT)
+
+    def _draw_overview(self) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        if not g.overview:
+            return
+        small = theme.font("small")
+        total = sum(w.sectors for w in scene.warps)
+        words = f"Sectors of each warp of the block, {grouped(total)} in all"
+        text(p, g.overview_title, words, theme.color("text_dim"), small, LEFT)
+        most = max(4, *(w.sectors for w in scene.warps))
+        for summary, rect in zip(scene.warps, g.overview, strict=True):
+            fill(p, [rect], theme.color("raised"))
+            for count, name in (
+                (summary.sectors, "waste"),
+                (min(summary.ideal, summary.sectors), "used"),
+            ):
+                level = QRectF(rect)
+                level.setTop(rect.bottom() - rect.height() * count / most)
+                strength = 0.75 if name == "waste" else 0.55
+                fill(p, [level], theme.tint(name, strength))
+            text(p, rect, str(summary.sectors), theme.color("text"), small, elide=False)
+            below = QRectF(rect.left(), rect.bottom() + 1, rect.width(), g.overview_label)
+            chosen = summary.warp == scene.warp
+            color = theme.color("text" if chosen else "text_faint")
+            text(p, below, str(summary.warp), color, small, elide=False)
+            if chosen:
+                frame(p, [inset(rect, 0)], pen(theme.color("selected"), 2))
+
+    def _lit_lanes(self) -> set[int]:
+        """Lanes that what is hovered, here or in another view, leads to."""
+        scene = self.scene
+        hover = self.session.hover
+        if hover is None:
+            return set()
+        if hover.thread is not None:
+            return {hover.thread % LANES} if hover.thread // LANES == scene.warp else set()
+        lanes = range(len(scene.threads))
+        if hover.element is not None:
+            name, index = hover.element
+            wanted = f"{name}[{', '.join(str(i) for i in index)}]"
+            return {i for i in lanes if scene.names[i] == wanted}
+        if hover.sector is not None:
+            start = hover.sector
+            inside = (scene.addresses >= start) & (scene.addresses < start + SECTOR)
+            return {i for i in lanes if inside[i] and scene.active[i]}
+        return set()
+
+
+def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
+    """The first cell that each active lane touches."""
+    found: dict[int, QRectF] = {}
+    for line, placed in zip(scene.lines, g.strip, strict=True):
+        for cell, rect in placed.cells.items():
+            for lane in line.lanes[cell]:
+                found.setdefault(lane, rect)
+    return found
+
+
+def _path(start: QRectF, end: QRectF) -> QPainterPath:
+    top = QPointF(start.center().x(), start.bottom() + 2)
+    return link(top, QPointF(end.center().x(), end.top() - 1))
