@@ -1,0 +1,79 @@
+"""Every rung, run in the emulator, computes what the registry says that it must."""
+
+import numpy as np
+import pytest
+
+from core.ladder import load_ladder
+from core.recording import record
+
+LADDER = load_ladder()
+SIZES = {
+    "vector_add": [{"n": 1}, {"n": 33, "block_x": 32}, {"n": 100}],
+    "uncoalesced": [{"n": 1}, {"n": 7, "block_x": 3, "block_y": 5}, {"n": 33}],
+    "coalesced": [{"n": 1}, {"n": 7, "block_x": 3, "block_y": 5}, {"n": 33}],
+    "tiled": [{"n": 1, "tile": 1}, {"n": 8}, {"n": 21, "tile": 7}, {"n": 32, "tile": 32}],
+    "tiled_bounds": [{"n": 1}, {"n": 10}, {"n": 33, "tile": 16}, {"n": 3, "tile": 32}],
+    "tiled_rect": [
+        {"m": 1, "k": 1, "n": 1},
+        {"m": 6, "k": 10, "n": 14},
+        {"m": 17, "k": 3, "n": 40, "tile": 8},
+        {"m": 5, "k": 37, "n": 2, "tile": 16},
+    ],
+    "aat_strided": [{"n": 1}, {"n": 7, "block_x": 3, "block_y": 5}, {"n": 33}],
+    "aat_shared": [{"n": 1, "tile": 1}, {"n": 12, "tile": 4}, {"n": 64}],
+    "aat_padded": [{"n": 1, "tile": 1}, {"n": 12, "tile": 4, "pad": 3}, {"n": 64, "pad": 0}],
+}
+CASES = [(name, sizes) for name, several in SIZES.items() for sizes in several]
+
+
+def test_every_rung_is_tried():
+    assert set(SIZES) == set(LADDER)
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(("name", "sizes"), CASES, ids=lambda v: str(v).replace(" ", ""))
+def test_result_is_right_within_rounding(name, sizes, kind):
+    workload = LADDER[name].workload(seed=11, **sizes)
+    trace = record(workload, kind=kind)
+    assert trace.findings == ()
+    inputs = {a.name: a.data.astype(np.float64) for a in workload.launch.arrays}
+    for output, truth in workload.expected().items():
+        length = max(inputs["A"].shape[-1], 1)
+        # Rounding of a sum of products, Higham: gamma_n |A| |B|; inputs are below 1.
+        bound = (length + 2) * np.finfo(np.float32).eps * length
+        error = np.max(np.abs(trace.outputs[output].astype(np.float64) - truth))
+        assert error <= bound
+        assert not np.isnan(error)
+
+
+def test_idle_threads_of_the_last_block_touch_nothing():
+    totals = record(LADDER["vector_add"].workload(n=33, block_x=32)).counters.totals
+    assert totals["global_ld_requests"].value == 4
+    assert totals["global_ld_sectors"].value == 2 * (4 + 1)
+    assert totals["global_st_sectors"].value == 4 + 1
+
+
+def test_tiling_saves_a_tile_width_of_loads():
+    plain, tiled = (
+        record(LADDER[name].workload(n=32, tile=16)).counters.totals["global_ld_requests"].value
+        for name in ("coalesced", "tiled")
+    )
+    assert plain == 16 * tiled
+
+
+@pytest.mark.parametrize(("pad", "ways"), [(0, 32), (1, 1), (2, 2), (4, 4), (8, 8), (32, 32)])
+def test_padding_decides_the_ways_of_the_conflict(pad, ways):
+    trace = record(LADDER["aat_padded"].workload(n=32, tile=32, pad=pad))
+    stores = trace.counters.by_array["tile_b"]
+    assert stores["shared_st_wavefronts"].value == ways * stores["shared_st_requests"].value
+
+
+def test_coalescing_is_one_exchange_of_x_and_y():
+    counts = {
+        name: record(LADDER[name].workload(n=32)).counters.by_array
+        for name in ("uncoalesced", "coalesced")
+    }
+    for array, before, after in (("A", 32, 1), ("B", 1, 4)):
+        for name, sectors in (("uncoalesced", before), ("coalesced", after)):
+            row = counts[name][array]
+            assert row["global_ld_sectors"].value == sectors * row["global_ld_requests"].value
