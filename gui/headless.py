@@ -119,8 +119,7 @@ def moments(window: MainWindow) -> Iterator[tuple[str, int]]:
     accesses = [(s, a) for s in range(trace.n_steps) if (a := trace.access(s)) is not None]
     found: dict[str, int] = {}
     for step, access in accesses:
-        kind = access.kind.name.lower()
-        found.setdefault(f"{access.space}-{kind}", step)
+        found.setdefault(f"{access.space}-{access.kind}", step)
     if len(trace.phases) > 1:
         second = trace.phases[1].first
         found["second-phase"] = next((s for s, _ in accesses if s >= second), second)

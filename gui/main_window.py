@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from core.errors import CompileError, ParameterError, TilescopeError
 from gui.actions import FocusKeys, build_menus
-from gui.recording import Recorder, runs_whole
+from gui.recording import Recorder
 from gui.scenes.session import Configuration, Session
 from gui.scenes.text import grouped, plural
 from gui.style import set_icon, stylesheet
@@ -204,6 +204,9 @@ class MainWindow(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give shared memory a place of its own where the window is wide enough."""
         super().resizeEvent(event)
+        self._place_shared()
+
+    def _place_shared(self) -> None:
         wide = self.width() > WIDE * self.fontMetrics().horizontalAdvance("0")
         if wide and self.shared_panel in self.memory.panels.values():
             self.shared_panel.heading.show()
@@ -214,6 +217,9 @@ class MainWindow(QMainWindow):
         elif not wide and self.lower.indexOf(self.shared_panel) >= 0:
             self.memory.take(self.shared_panel)
             self._share(self.lower, 64, 36)
+        if wide:
+            trace = self.session.trace
+            self.shared_panel.setVisible(trace is None or bool(trace.shared_arrays))
 
     @staticmethod
     def _share(splitter: QSplitter, *parts: int) -> None:
@@ -334,6 +340,7 @@ class MainWindow(QMainWindow):
 
     def _on_trace(self, trace: object) -> None:
         self._show_launch()
+        self._place_shared()
         self.form.show_progress(None)
 
     def _offer_memory(self, step: int) -> None:
@@ -367,7 +374,8 @@ class MainWindow(QMainWindow):
         values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
         self.setWindowTitle(f"{trace.workload.title} ({values}) – Tilescope")
         blocks = plural(launch.grid.count, "block")
-        scope = "all run and counted" if runs_whole(trace.workload) else "one run and counted"
+        run = len(trace.recorded_blocks)
+        scope = "all run and counted" if trace.complete else f"{run} run and counted"
         self.form.show_facts(
             f"{blocks} of {plural(launch.block.count, 'thread')}, "
             f"{grouped(threads)} threads in all; {scope}."

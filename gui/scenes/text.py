@@ -43,9 +43,11 @@ def index_text(name: str, index: Sequence[int]) -> str:
 
 
 def value_text(value: float | int | bool | None, type_name: str = "") -> str:
-    """A variable's value: integers in full, floats with seven significant digits at most."""
+    """A variable's value: integers in full, floats with seven digits at most, pointers in hex."""
     if value is None:
         return "–"
+    if type_name.endswith("*"):
+        return f"0x{int(value):x}"
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):

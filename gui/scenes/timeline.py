@@ -107,8 +107,7 @@ def event_caption(session: Session) -> str:
 
 
 def _access_sentence(session: Session, access: Access, who: str, several: bool) -> str:
-    name = access.kind.name.lower()
-    verb = {"load": "load", "store": "store"}.get(name, "update")
+    verb = {"load": "load", "store": "store"}.get(access.kind, "update")
     if several:
         target = access.array.name if access.array is not None else f"{access.space} memory"
         sentence = f"{who} {verb} {target} at line {access.line}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,10 @@ class VariableRow:
 
 
 def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableRow, ...]:
-    """Variables at the current step, in the order of the source; lanes only for the warp table."""
+    """Variables at the current step, in the order of the source, pointers last.
+
+    The warp's lanes are filled in only for `warp_table`.
+    """
     trace = session.block_trace
     if trace is None or not trace.n_steps:
         return ()
@@ -51,7 +55,7 @@ def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableR
                 variable.name, variable.type, text, variable.changed, across, len(live) == 1
             )
         )
-    return tuple(rows)
+    return tuple(sorted(rows, key=lambda row: row.type.endswith("*")))
 
 
 def builtin_rows(session: Session) -> tuple[tuple[str, str], ...]:
@@ -83,11 +87,13 @@ def thread_name(session: Session) -> str:
     return f"thread ({x}, {y})" if z == 0 else f"thread ({x}, {y}, {z})"
 
 
-def variables_caption(session: Session, warp_table: bool = False) -> str:
-    """One sentence: whose variables these are and which have just changed."""
+def variables_caption(
+    session: Session, rows: Sequence[VariableRow], warp_table: bool = False
+) -> str:
+    """One sentence: whose variables the rows are and which have just changed."""
     if session.block_trace is None:
         return "No thread is selected yet."
-    names = [row.name for row in variable_rows(session) if row.changed]
+    names = [row.name for row in rows if row.changed]
     if warp_table:
         who = f"Warp {session.warp}, lane by lane"
     else:

@@ -71,6 +71,8 @@ class Caption(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._lines = 1
+        self._wrapped: list[str] = []
+        self._wrapped_for: object = None
 
     def setText(self, text: str) -> None:
         """Show a sentence; screen readers get it whole."""
@@ -102,19 +104,24 @@ class Caption(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the sentence, wrapped at words, the last line cut where it must be."""
+        key = (self.text(), self._lines, self.width(), self.font().key())
+        if key != self._wrapped_for:
+            self._wrapped, self._wrapped_for = self._wrap(), key
         painter = QPainter(self)
         painter.setPen(self.palette().windowText().color())
-        metrics, box = self.fontMetrics(), self.contentsRect()
+        spacing, box = self.fontMetrics().lineSpacing(), self.contentsRect()
+        top = box.top() if self._lines == 2 else box.top() + (box.height() - spacing) // 2
+        flags = int(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        for i, line in enumerate(self._wrapped):
+            painter.drawText(box.left(), top + i * spacing, box.width(), spacing, flags, line)
+
+    def _wrap(self) -> list[str]:
+        metrics, width = self.fontMetrics(), self.contentsRect().width()
         first, rest = self.text(), ""
         if self._lines == 2:
-            first, rest = self._split(first, box.width())
+            first, rest = self._split(first, width)
         lines = [first, rest] if rest else [first]
-        if self._lines == 1:
-            box.setTop(box.top() + (box.height() - metrics.lineSpacing()) // 2)
-        for i, line in enumerate(lines):
-            text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, box.width())
-            place = box.adjusted(0, i * metrics.lineSpacing(), 0, 0)
-            painter.drawText(place, int(Qt.AlignmentFlag.AlignTop), text)
+        return [metrics.elidedText(t, Qt.TextElideMode.ElideRight, width) for t in lines]
 
     def _split(self, text: str, width: int) -> tuple[str, str]:
         metrics = self.fontMetrics()

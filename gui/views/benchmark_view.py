@@ -117,11 +117,11 @@ class BenchmarkView(SessionView):
         self.samples = []
         self._plot()
         job = BenchmarkJob(RungSubject(configuration.rung, self.parameters()))
-        self._running = self._worker.stream(self.event_came.emit, run_benchmark, job)
-        self._running.add_done_callback(self.job_done.emit)
         self.caption.setText("Starting …")
         self._redraw.start()
+        self._running = self._worker.stream(self.event_came.emit, run_benchmark, job)
         self._enable()
+        self._running.add_done_callback(self.job_done.emit)
 
     def stop(self) -> None:
         """Ask the run to finish with what it has."""

@@ -150,6 +150,7 @@ class Gutter(QWidget):
         self.current: int | None = None
         self.selected: int | None = None
         self.brief = False
+        self._widths = (0, 0)
         self.setMouseTracking(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
@@ -164,6 +165,10 @@ class Gutter(QWidget):
 
     def column_widths(self) -> tuple[int, int]:
         """Pixels of the sectors and wavefronts columns; a column with no numbers takes none."""
+        return self._widths
+
+    def measure(self) -> None:
+        """Find the columns' widths; after a change of numbers, font or room."""
         metrics = self._small_metrics()
         widths = []
         for name in GUTTER_COLUMNS:
@@ -171,7 +176,7 @@ class Gutter(QWidget):
             longest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
             label = metrics.horizontalAdvance(self.column_name(name))
             widths.append(max(longest, label) + 12 if longest else 0)
-        return widths[0], widths[1]
+        self._widths = (widths[0], widths[1])
 
     def column_name(self, name: str) -> str:
         """What stands over a column."""
@@ -323,6 +328,7 @@ class SourceView(SessionView):
         self._fit_gutter()
 
     def _fit_gutter(self) -> None:
+        self.edit.gutter.measure()
         width = self.edit.gutter.wanted_width()
         self.edit.setViewportMargins(width, 0, 0, 0)
         box = self.edit.contentsRect()

@@ -131,7 +131,7 @@ class VariablesView(SessionView):
             self._fit()
         elif across:
             self.table.resizeColumnsToContents()
-        self.caption.setText(variables_caption(self.session, across))
+        self.caption.setText(variables_caption(self.session, rows, across))
         facts = [
             f"{name}\u00a0{value.replace(' ', chr(0xA0))}"
             for name, value in builtin_rows(self.session)

@@ -158,7 +158,7 @@ class WarpAccess:
 @dataclass(frozen=True)
 class Access:
     step: int
-    kind: EventKind
+    kind: str
     space: str
     width: int
     line: int
@@ -293,7 +293,7 @@ class _Recorder:
         step = self.event(kind, line, phase)
         space = "shared" if base is None else "global"
         record = Access(
-            step, kind, space, 4, line, array,
+            step, kind.name.lower(), space, 4, line, array,
             padded(start + elements * 4, 0, np.int64),
             np.arange(width) < count,
             padded(elements, -1, np.int64),
@@ -400,7 +400,7 @@ class Trace:
         return self._blocks[self.recorded_blocks.index(linear)]
 
     def count(self, access: Access, n_warps: int) -> None:
-        way = "ld" if access.kind == EventKind.LOAD else "st"
+        way = "ld" if access.kind == "load" else "st"
         for w in range(n_warps):
             part = access.warp(w)
             found = {f"{access.space}_{way}_requests": (1, 1)}

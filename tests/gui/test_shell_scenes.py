@@ -148,7 +148,7 @@ def test_changed_variables_are_named(session):
     while "row" not in {r.name for r in variable_rows(session)}:
         session.seek("line")
     assert [r.name for r in variable_rows(session) if r.changed] == ["row"]
-    assert variables_caption(session).endswith("row just changed.")
+    assert variables_caption(session, variable_rows(session)).endswith("row just changed.")
 
 
 def test_builtins_are_cudas(session):

@@ -1,0 +1,320 @@
+"""Transport, scrub bar, source, variables, counters, ladder, form, message bar: on a fixed trace."""
+
+from concurrent.futures import Future
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication
+
+from core.errors import GpuUnavailable
+from gui.scenes.session import Configuration
+from gui.theme import apply_theme
+from gui.views.configuration_form import ConfigurationForm, SelectionForm
+from gui.views.counters_view import RatioBar
+from gui.views.ladder_panel import LadderPanel
+from gui.views.message_bar import MessageBar
+from gui.views.source_view import SourceView
+from gui.views.transport_bar import TransportBar
+from gui.views.variables_view import VariablesView
+
+
+@pytest.fixture(autouse=True)
+def theme(qapp):
+    return apply_theme(qapp, "light")
+
+
+def shown(qtbot, view, width=900, height=300):
+    qtbot.addWidget(view)
+    view.resize(width, height)
+    view.show()
+    qtbot.waitExposed(view)
+    return view
+
+
+def click(qtbot, widget, x, y):
+    qtbot.mouseClick(widget, Qt.MouseButton.LeftButton, pos=QPoint(round(x), round(y)))
+
+
+def is_painted(widget):
+    image = widget.grab().toImage()
+    colors = {
+        image.pixelColor(x, y).rgb()
+        for x in range(0, image.width(), 3)
+        for y in range(0, image.height(), 3)
+    }
+    return len(colors) > 3
+
+
+def test_transport_buttons_move_the_clock(session, qtbot):
+    bar = shown(qtbot, TransportBar(session), 1200, 90)
+    session.first()
+    bar.buttons["forward"].click()
+    assert session.block_trace.access(session.step) is not None
+    at = session.step
+    bar.buttons["forward"].click()
+    bar.buttons["back"].click()
+    assert session.step == at
+    bar.buttons["last"].click()
+    assert session.step == session.n_steps - 1
+    assert not bar.buttons["forward"].isEnabled()
+    bar.buttons["first"].click()
+    assert session.step == 0
+    assert not bar.buttons["back"].isEnabled()
+    assert is_painted(bar)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_playing_runs_to_the_end_and_stops(session, qtbot, direction):
+    bar = shown(qtbot, TransportBar(session), 1200, 90)
+    session.update(speed=60.0, unit="phase")
+    session.first() if direction > 0 else session.last()
+    visited = []
+    session.step_changed.connect(visited.append)
+    bar.buttons["play" if direction > 0 else "play_back"].click()
+    assert session.playing == direction
+    qtbot.waitUntil(lambda: session.playing == 0)
+    assert visited == sorted(visited, reverse=direction < 0)
+    assert session.step == (session.n_steps - 1 if direction > 0 else 0)
+    assert not bar._timer.isActive()
+
+
+def test_units_and_speed_are_those_of_the_session(session, qtbot):
+    bar = shown(qtbot, TransportBar(session), 1200, 90)
+    click(qtbot, bar.units.button("barrier"), 5, 5)
+    assert session.unit == "barrier"
+    session.unit = "line"
+    assert bar.units.value == "line"
+    session.speed = 12.0
+    assert bar.speed_label.text() == "12 a second"
+    bar.speed.setValue(0)
+    assert session.speed == 0.5
+
+
+def test_scrub_bar_goes_where_it_is_clicked_and_dragged(session, qtbot):
+    scrub = shown(qtbot, TransportBar(session), 1200, 90).scrub
+    for step in (0, 40, session.n_steps - 1):
+        click(qtbot, scrub, scrub.x_of(step), 10)
+        assert session.step == step
+    qtbot.mousePress(scrub, Qt.MouseButton.LeftButton, pos=QPoint(300, 10))
+    seen = []
+    session.step_changed.connect(seen.append)
+    for x in range(300, 700, 20):
+        qtbot.mouseMove(scrub, QPoint(x, 10))
+        QApplication.processEvents()
+    qtbot.mouseRelease(scrub, Qt.MouseButton.LeftButton, pos=QPoint(700, 10))
+    assert seen == sorted(seen)
+    assert session.step >= scrub.step_at(680)
+
+
+def test_scrub_bar_keeps_its_picture_while_stepping(session, qtbot):
+    scrub = shown(qtbot, TransportBar(session), 1200, 90).scrub
+    scrub.grab()
+    picture = scrub._picture
+    session.step = 50
+    scrub.grab()
+    assert scrub._picture is picture
+    session.line = 17
+    scrub.grab()
+    assert scrub._picture is not picture
+
+
+def test_source_follows_the_step_and_selects_lines(session, qtbot):
+    view = shown(qtbot, SourceView(session), 800, 200)
+    session.last()
+    current = session.current_line
+    assert view.edit.gutter.current == current
+    rect = view.edit.block_rect(view.edit.document().findBlockByNumber(current - 1))
+    assert 0 <= rect.top()
+    assert rect.bottom() <= view.edit.viewport().height()
+    click(qtbot, view.edit.viewport(), 60, rect.center().y())
+    assert session.line == current
+    click(qtbot, view.edit.gutter, 5, rect.center().y())
+    assert session.line is None
+    view.go_to_next(17)
+    assert session.current_line == 17
+    assert view.edit.isReadOnly()
+    assert is_painted(view)
+
+
+def test_source_is_coloured(session, qtbot):
+    view = shown(qtbot, SourceView(session))
+    block = view.edit.document().findBlockByNumber(0)
+    assert block.layout().formats()
+
+
+def test_variables_mark_what_changed_and_show_the_warp(session, qtbot):
+    view = shown(qtbot, VariablesView(session), 500, 260)
+    session.update(step=40, thread=37)
+    values = {row.name: row.value for row in view.model.rows}
+    assert values["row"] == "4"
+    view.scope.button("warp").click()
+    assert view.model.columnCount() == 34
+    index = view.model.index(0, 2 + 9)
+    view.table.clicked.emit(index)
+    assert session.thread == 32 + 9
+    assert is_painted(view)
+
+
+def test_counters_by_line_select_the_line(session, qtbot):
+    from gui.views.counters_view import CountersView
+
+    view = shown(qtbot, CountersView(session), 640, 300)
+    places = [r if isinstance(r, str) else r.place for r in view.model.rows]
+    assert places[:4] == ["Global memory, 32-byte sectors", "A", "B", "C"]
+    assert not view.table.isColumnHidden(2)
+    view.grouping.button("line").click()
+    row = next(i for i, r in enumerate(view.model.rows) if getattr(r, "line", None) == 13)
+    view.table.clicked.emit(view.model.index(row, 0))
+    assert session.line == 13
+    session.line = 20
+    assert view.table.selectionModel().selectedRows()[0].row() == next(
+        i for i, r in enumerate(view.model.rows) if getattr(r, "line", None) == 20
+    )
+    assert isinstance(view.table.itemDelegateForColumn(5), RatioBar)
+    view.resize(300, 300)
+    qtbot.waitUntil(lambda: view.table.isColumnHidden(2))
+
+
+def test_ladder_tells_which_rung_the_user_picks(ladder, qtbot):
+    panel = shown(qtbot, LadderPanel(ladder[name] for name in ladder.names), 240, 400)
+    picked = []
+    panel.chosen.connect(picked.append)
+    panel.select("tiled")
+    assert picked == []
+    assert panel.summary.text() == ladder["tiled"].summary
+    panel.choose_next(1)
+    assert picked == [ladder.names[ladder.names.index("tiled") + 1]]
+    assert is_painted(panel)
+
+
+def test_form_waits_for_the_last_edit(ladder, qtbot):
+    form = shown(qtbot, ConfigurationForm(), 260, 200)
+    form.show_rung(ladder["tiled"])
+    heard = []
+    form.changed.connect(heard.append)
+    for n in (16, 24, 32):
+        form._fields["n"].setValue(n)
+    assert heard == []
+    qtbot.waitUntil(lambda: bool(heard))
+    assert [h["n"] for h in heard] == [32]
+    form.restore_defaults()
+    qtbot.waitUntil(lambda: len(heard) == 2)
+    assert heard[1] == {p.name: p.default for p in ladder["tiled"].parameters}
+
+
+def test_form_shows_what_is_wrong_and_keeps_the_values(ladder, qtbot):
+    form = shown(qtbot, ConfigurationForm(), 260, 200)
+    form.show_rung(ladder["tiled"], {"n": 16, "tile": 8})
+    form.show_error("tile = 64 is too large: use 1 to 32.")
+    assert form.error.isVisible()
+    assert form._fields["tile"].property("wrong")
+    assert not form._fields["n"].property("wrong")
+    assert form.values() == {"n": 16, "tile": 8}
+    form.show_error("")
+    assert not form.error.isVisible()
+
+
+def test_selection_form_and_session_follow_each_other(session, qtbot):
+    form = shown(qtbot, SelectionForm(session), 240, 60)
+    session.update(block=3, thread=41)
+    assert [form._boxes[n].value() for n in ("block", "warp", "lane")] == [3, 1, 9]
+    form._boxes["lane"].setValue(2)
+    assert session.thread == 34
+
+
+def test_message_bar_goes_to_the_line(qtbot):
+    bar = shown(qtbot, MessageBar(), 600, 50)
+    bar.show_message('identifier "x" is undefined', line=7)
+    assert bar.sentence == 'identifier "x" is undefined'
+    with qtbot.waitSignal(bar.line_asked) as caught:
+        bar.go.click()
+    assert caught.args == [7]
+    bar.close_button.click()
+    assert bar.sentence == ""
+
+
+class NoGpu:
+    """Stands in for the GPU's process on a machine that has none."""
+
+    closed = False
+
+    def submit(self, function, *args):
+        future = Future()
+        future.set_exception(GpuUnavailable("This machine has no NVIDIA driver."))
+        return future
+
+    def stop(self): ...
+
+    def kill(self): ...
+
+    def shutdown(self, **options):
+        self.closed = True
+
+
+def test_benchmark_without_a_gpu_says_so(session, ladder, qtbot):
+    from gui.views.benchmark_view import BenchmarkView
+
+    worker = NoGpu()
+    session.configuration = Configuration("tiled", {"n": 16, "tile": 16})
+    view = shown(qtbot, BenchmarkView(session, ladder, lambda: worker), 900, 700)
+    qtbot.waitUntil(lambda: "no NVIDIA driver" in view.caption.text())
+    assert not view.run_button.isEnabled()
+    assert view.parameters() == {"n": 4096, "tile": 16}
+    view.shut_down()
+    assert worker.closed
+
+
+class FakeGpu(NoGpu):
+    """Reports samples as a real worker does, then the result."""
+
+    def __init__(self, result):
+        self._result = result
+
+    def submit(self, function, *args):
+        future = Future()
+        future.set_result((self._result.device,))
+        return future
+
+    def stream(self, on_event, function, job):
+        from core.gpu.reporting import Sample, Stage
+
+        self.job = job
+        on_event(Stage("compiling"))
+        for i in range(40):
+            on_event(Sample(i, 1.0 + i / 100, 8000.0 - i))
+        future = Future()
+        future.set_result(self._result)
+        return future
+
+
+def a_result():
+    from core.gpu.result import BenchmarkResult, DeviceReport, Readings
+
+    device = DeviceReport(
+        0, "NVIDIA H200", (9, 0), 132, 1980.0, 3201.0, 6144, 150 << 30, 60 << 20, 228 << 10,
+        227 << 10, 65536, 2048, "580.1", "13.0",
+    )  # fmt: skip
+    samples = tuple(1.0 + i / 100 for i in range(40))
+    return BenchmarkResult(
+        device, "2026-11-21T10:00:00+00:00", "Tiled", "tiled", "tiled", {"n": 4096, "tile": 16}, 7,
+        (256, 256, 1), (16, 16, 1), 0, 2 * 4096**3, samples, 1.195, 1.02, 1.38, 7980.0, 7962.0,
+        7998.0, "stable", 3, True, 240 << 20, (), 32, 2048, 0, "sm_90", "13.5", Readings(),
+    )  # fmt: skip
+
+
+def test_benchmark_plots_samples_as_they_arrive(session, ladder, qtbot):
+    from gui.views.benchmark_view import BenchmarkView
+
+    worker = FakeGpu(a_result())
+    session.configuration = Configuration("tiled", {"n": 16, "tile": 16})
+    view = shown(qtbot, BenchmarkView(session, ladder, lambda: worker), 900, 700)
+    qtbot.waitUntil(view.run_button.isEnabled)
+    view.run_button.click()
+    qtbot.waitUntil(lambda: len(view.samples) == 40)
+    assert worker.job.subject.parameters == {"n": 4096, "tile": 16}
+    qtbot.waitUntil(lambda: "7\u202f980 GFLOPS on the NVIDIA H200" in view.caption.text())
+    assert view._median_text.isVisible()
+    assert len(view._dots.data) == 40
+    assert view.table.rows.rows[0].title == "Tiled"
+    assert is_painted(view.plot)
+    view.shut_down()
