@@ -1,5 +1,8 @@
 """Every rung, run in the emulator, computes what the registry says that it must."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -23,6 +26,9 @@ SIZES = {
     "aat_shared": [{"n": 1, "tile": 1}, {"n": 12, "tile": 4}, {"n": 64}],
     "aat_padded": [{"n": 1, "tile": 1}, {"n": 12, "tile": 4, "pad": 3}, {"n": 64, "pad": 0}],
 }
+HARDWARE = json.loads((Path(__file__).parents[1] / "data" / "nsight_h200.json").read_text())
+ROWS = [r for r in HARDWARE["counters"] if r["build"] == "as_written" and r["N"] == 128]
+RUNG_OF = {"naive": "coalesced", "aat_shared": "aat_padded"}  # names of the reference's kernels
 CASES = [(name, sizes) for name, several in SIZES.items() for sizes in several]
 
 
@@ -77,3 +83,19 @@ def test_coalescing_is_one_exchange_of_x_and_y():
         for name, sectors in (("uncoalesced", before), ("coalesced", after)):
             row = counts[name][array]
             assert row["global_ld_sectors"].value == sectors * row["global_ld_requests"].value
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r['kernel']}-{r['tile_width']}-{r['pad']}")
+def test_counts_equal_the_hardware(row):
+    """Nsight Compute's counters on an H200, for kernels with the same accesses as the rungs."""
+    name = RUNG_OF.get(row["kernel"], row["kernel"])
+    sizes = {"n": row["N"], "tile": row["tile_width"]}
+    if "pad" in LADDER[name].defaults:
+        sizes["pad"] = row["pad"]
+    totals = record(LADDER[name].workload(**sizes), blocks=[0]).counters.totals
+    measured = {counter: row[counter] for counter in HARDWARE["metrics"]}
+    assert {counter: totals[counter].value for counter in measured} == measured
+
+
+def test_hardware_rows_are_all_there():
+    assert len(ROWS) == 12
