@@ -13,13 +13,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from core.trace import EventKind
+
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace
 
-LOAD, STORE, ATOMIC = 1, 2, 3  # core.trace.EventKind
 Ints = NDArray[np.int64]
 
 
+_LOAD, _STORE, _ATOMIC = EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC
 RECENT = 8  # loads from global memory that a value stored to shared memory may have come from
 
 
@@ -58,8 +60,8 @@ class History:
     def __init__(self, block_trace: BlockTrace) -> None:
         self._trace = block_trace
         kind = np.asarray(block_trace.kind)
-        self._accesses = np.flatnonzero((kind == LOAD) | (kind == STORE) | (kind == ATOMIC))
-        self._writes = np.flatnonzero((kind == STORE) | (kind == ATOMIC))
+        self._accesses = np.flatnonzero(np.isin(kind, (_LOAD, _STORE, _ATOMIC)))
+        self._writes = np.flatnonzero(np.isin(kind, (_STORE, _ATOMIC)))
         self._loads: dict[str, _Loads] = {}
         self._through_shared: dict[str, _Loads] = {}
         self._origins = _Origins()
@@ -146,7 +148,7 @@ class History:
             found: dict[tuple[str, int], list[Ints]] = {}
             for step in self._steps_of(phase):
                 access: Any = self._trace.access(int(step))
-                if is_global(access) and access.kind == LOAD:
+                if is_global(access) and access.kind == "load":
                     key = (access.array.name, int(self._trace.pc[step]))
                     found.setdefault(key, []).append(access.elements[access.active])
             result: dict[str, list[Ints]] = {}
@@ -175,11 +177,11 @@ class History:
             if access is None:
                 continue
             self._spaces[int(at)] = access.space
-            if is_global(access) and access.kind == LOAD:
+            if is_global(access) and access.kind == "load":
                 self._loads.setdefault(access.array.name, _Loads()).add(int(at), access.elements)
                 self._origins.loaded(access)
             elif access.space == "shared" and access.array is not None:
-                if access.kind == STORE:
+                if access.kind == "store":
                     self._origins.stored(access)
                 else:
                     for name, elements in self._origins.read(access):

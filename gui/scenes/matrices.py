@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
-from gui.scenes.history import LOAD, STORE, History, Ints, history_of, is_global
+from gui.scenes.history import History, Ints, history_of, is_global
 from gui.scenes.naming import elements_name
 from gui.scenes.text import capital, plural
 
@@ -133,7 +133,7 @@ def _own(grids: tuple[Grid, ...], history: History, thread: int) -> Ints:
 def _touched(access: Access, thread: int) -> tuple[Ints, Ints, str]:
     live = access.elements[access.active]
     own = access.elements[thread] if access.active[thread] else -1
-    verb = "load" if access.kind == LOAD else "store"
+    verb = "load" if access.kind == "load" else "store"
     width = max(1, access.width // access.array.dtype.itemsize) if access.array else 1
     if width > 1:
         live = (live[:, None] + np.arange(width)).ravel()
@@ -158,7 +158,7 @@ def _caption(block_trace: BlockTrace, access: Access | None, step: int) -> str:
     if access is None or access.array is None:
         return f"{where}{when}: {_event(block_trace, step)}."
     lanes = int(np.count_nonzero(access.active))
-    verb = {LOAD: "load", STORE: "store"}.get(int(access.kind), "update")
+    verb = {"load": "load", "store": "store"}.get(access.kind, "update")
     verb += "s" if lanes == 1 else ""
     what = elements_name(access.array, access.elements)
     place = " in shared memory" if access.space == "shared" else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.scenes.history import LOAD, STORE, history_of
+from gui.scenes.history import history_of
 from gui.scenes.naming import element_name, elements_name, numbers_name, span_name
 from gui.scenes.text import plural
 
@@ -126,7 +126,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
 
 def verb_of(access: Access) -> str:
     """What the lanes do: loads, stores or updates."""
-    return {LOAD: "loads", STORE: "stores"}.get(int(access.kind), "updates")
+    return {"load": "loads", "store": "stores"}.get(access.kind, "updates")
 
 
 def _caption(access: Access, warp: int, live: bool) -> str:
@@ -146,7 +146,7 @@ def _caption(access: Access, warp: int, live: bool) -> str:
         return f"{before}{subject}: one element serves all {lanes} lanes, a broadcast."
     sectors = plural(part.n_sectors, "sector")
     if part.n_sectors <= part.ideal_sectors:
-        return f"{before}{subject}: {sectors}, the fewest possible."
+        return f"{before}{subject}: {sectors}, none in excess."
     return f"{before}{subject}: {sectors} where {part.ideal_sectors} would do."
 
 

@@ -1,7 +1,7 @@
-"""More traces made by hand: other mappings, guards, rectangles, conflicts and a kernel of one's own.
+"""More traces made by hand: other mappings, guards, rectangles, conflicts, a kernel of one's own.
 
 Each function writes down, in order, what every thread of one block does; `Builder` turns that into
-the interface of `core.trace` with the look-alikes of `fake_trace`.
+the interface of `core.trace`, with its own accesses and arrays and `fake_trace`'s block.
 """
 
 from __future__ import annotations
@@ -13,16 +13,8 @@ from types import MappingProxyType, SimpleNamespace
 import numpy as np
 
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, Workload
-
-from tests.gui.fake_trace import (
-    Access,
-    Array,
-    BlockTrace,
-    Counters,
-    EventKind,
-    SharedArray,
-    SharedState,
-)
+from core.trace import Access, Array, EventKind, SharedArray, SharedState
+from tests.gui.fake_trace import BlockTrace, Counters
 
 F32 = np.dtype(np.float32)
 
@@ -79,7 +71,7 @@ class Builder:
         space = "shared" if shared else "global"
         addresses = np.where(active, start + whole * 4, 0)
         self.out.accesses[step] = Access(
-            step, kind, space, 4, line, array, addresses, active, whole, amount
+            step, kind.name.lower(), space, 4, line, array, addresses, active, amount
         )
 
     def finish(self) -> BlockTrace:
@@ -178,8 +170,9 @@ def tiled(m, k, n, tile=16, recorded: Iterable[int] | None = None):
         for phase in range(-(-k // tile)):
             b.phase = phase
             for name, r, c, height, width, line in (
-                ("A", row, phase * tile + b.tx, m, k, 12), ("B", phase * tile + b.ty, column, k, n, 15),
-            ):  # fmt: skip
+                ("A", row, phase * tile + b.tx, m, k, 12),
+                ("B", phase * tile + b.ty, column, k, n, 15),
+            ):
                 inside = (r < height) & (c < width)
                 data = getattr(v, name)
                 value = np.where(
@@ -258,7 +251,8 @@ def vector_add(n=1000, block=256, stride: int = 1):
     rng = np.random.default_rng(3)
     inputs = {x: rng.uniform(-1, 1, n).astype(np.float32) for x in "xy"}
     return KernelTrace(
-        "vector_add", inputs, ("z", (n,)), Dim3(-(-n // block)), Dim3(block), None, {}, program, None
+        "vector_add", inputs, ("z", (n,)), Dim3(-(-n // block)), Dim3(block), None, {}, program,
+        None,
     )  # fmt: skip
 
 

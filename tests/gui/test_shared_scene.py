@@ -1,0 +1,94 @@
+"""The shared memory view's scene: what is written, which lanes meet in which bank."""
+
+import numpy as np
+
+from gui.scenes.shared import lane_label, shared_scene
+from tests.gui.fake_kernels import aat, simple, tiled
+
+
+def accesses(block, name, kind):
+    return [
+        s
+        for s in range(block.n_steps)
+        if (a := block.access(s)) is not None and a.array.name == name and a.kind == kind
+    ]
+
+
+def test_a_tile_fills_up():
+    trace = tiled(8, 8, 8, 4)
+    block = trace.block(0)
+    store = accesses(block, "tile_a", "store")[0]
+    before = shared_scene(trace, block, store - 1, 0)
+    assert before.caption == "Shared memory holds nothing yet."
+    assert before.banks is None
+    assert not before.grids[0].written.any()
+    scene = shared_scene(trace, block, store, 0)
+    a, b = scene.grids
+    assert a.written.all()
+    assert not b.written.any()
+    assert np.array_equal(a.values, trace.inputs["A"][:4, :4])
+    assert a.writers.ravel().tolist() == list(range(16))
+    assert a.warp_lit.tolist() == a.warp_lanes.tolist() == list(range(16))
+    assert a.verb == "stores"
+
+
+def test_column_store_without_padding_meets_in_one_bank():
+    trace = aat(64, 32, recorded=[0])
+    block = trace.block(0)
+    scene = shared_scene(trace, block, accesses(block, "t", "store")[0], 5)
+    banks = scene.banks
+    assert (banks.ways, banks.wavefronts, banks.ideal) == (32, 32, 1)
+    offset = trace.shared_arrays[1].offset // 4
+    busy = [bank for bank, words in enumerate(banks.words) if words]
+    assert busy == [(offset + 5) % 32]
+    assert [word.lanes for word in banks.words[busy[0]]] == [(lane,) for lane in range(32)]
+    assert banks.words[busy[0]][7].name == "t[7, 5]"
+    assert scene.caption == (
+        f"Warp 5 stores t[0..31, 5]: 32-way conflict in bank {busy[0]}, "
+        "32 wavefronts where 1 would do."
+    )
+
+
+def test_padding_removes_the_conflict():
+    trace = aat(64, 32, pad=1, recorded=[0])
+    block = trace.block(0)
+    scene = shared_scene(trace, block, accesses(block, "t", "store")[0], 5)
+    assert scene.banks.ways == scene.banks.wavefronts == 1
+    assert all(len(words) == 1 for words in scene.banks.words)
+    t = scene.grids[1]
+    assert t.columns == 33
+    assert not t.written[:, 32].any()
+    assert t.bank_of(33) == (t.bank_of(0) + 1) % 32
+
+
+def test_a_broadcast_is_no_conflict():
+    trace = tiled(32, 32, 32, 16, recorded=[0])
+    block = trace.block(0)
+    scene = shared_scene(trace, block, accesses(block, "tile_a", "load")[3], 1)
+    assert scene.caption == (
+        "Warp 1 loads tile_a[2..3, 3]: 2 words, each broadcast to up to 16 lanes, no conflict."
+    )
+    words = [w for words in scene.banks.words for w in words]
+    assert [w.lanes for w in words] == [tuple(range(16)), tuple(range(16, 32))]
+
+
+def test_a_step_elsewhere_keeps_the_last_access():
+    trace = tiled(8, 8, 8, 4)
+    block = trace.block(0)
+    scene = shared_scene(trace, block, block.n_steps - 1, 0)
+    assert not scene.banks.live
+    assert scene.caption.startswith("Last access to shared memory: warp 0 loads tile_b")
+    assert not len(scene.grids[0].block_lit)
+
+
+def test_a_kernel_without_shared_memory_says_so():
+    trace = simple(8, 8, 8, (4, 4))
+    scene = shared_scene(trace, trace.block(0), 3, 0)
+    assert scene.caption == "This kernel uses no shared memory."
+    assert scene.grids == ()
+
+
+def test_labels_of_lanes():
+    assert lane_label((5,)) == "5"
+    assert lane_label(tuple(range(16))) == "0–15"
+    assert lane_label((0, 2, 4, 6, 9)) == "5 lanes"
