@@ -60,7 +60,7 @@ def window_figures() -> int:
     for figure in bench_window.figures():
         missed += not figure.seconds < figure.most
         table.add_row(figure.what, f"{figure.seconds * 1e3:.1f}", f"< {figure.most * 1e3:.0f}")
-    Console().print(table)
+    Console(width=100).print(table)
     return missed
 
 
