@@ -2,10 +2,12 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import CancelledError, Executor, wait
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -207,3 +209,35 @@ def test_shutdown_ends_the_process_and_cancels():
 def test_nobody_here_imported_pycuda(worker):
     worker.submit(pow, 1, 1).result(LIMIT)
     assert not any(name.split(".")[0] == "pycuda" for name in sys.modules)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_the_worker_does_not_outlive_a_killed_application():
+    program = (
+        "import os, sys, time\n"
+        "from core.gpu.executor import GpuWorker\n"
+        "worker = GpuWorker()\n"
+        "print(worker.submit(os.getpid).result(20), flush=True)\n"
+        "worker.submit(time.sleep, 600)\n"
+        "time.sleep(600)\n"
+    )
+    root = Path(__file__).resolve().parents[3]
+    command = [sys.executable, "-P", "-c", program]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as application:
+        worker = int(application.stdout.readline())
+        time.sleep(0.3)
+        application.kill()
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        if Path(f"/proc/{worker}/stat").exists():
+            state = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0]
+            if state == "Z":  # ended; nobody has collected it yet
+                return
+        time.sleep(0.1)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker process outlived the application")
