@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
+from core.cuda_headers import include_folders, stand_ins
 from core.errors import CompileError, TilescopeError
 
 BuildKind = Literal["as_written", "as_compiled"]
@@ -66,13 +67,15 @@ def compile_ptx(
     defines: Mapping[str, str] = _NO_DEFINES,
     kind: BuildKind = "as_written",
     architecture: str = DEFAULT_ARCHITECTURE,
+    extra_options: Sequence[str] = (),
 ) -> Build:
     """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_90".
 
-    Raises CompileError where the source is wrong and TilescopeError where NVRTC is missing. Equal
-    requests get the same Build from a small cache. Safe to call from any thread.
+    `extra_options` go to NVRTC as they are (`--use_fast_math`). Raises CompileError where the
+    source is wrong and TilescopeError where NVRTC is missing. Equal requests get the same Build
+    from a small cache. Safe to call from any thread.
     """
-    options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind])
+    options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
     request = _Request(source, source_name, _define_items(defines), options, "PTX")
 
     def build() -> Build:
@@ -99,6 +102,7 @@ def compile_cubin(
     source_name: str = "kernel.cu",
     defines: Mapping[str, str] = _NO_DEFINES,
     compute_capability: tuple[int, int] = (9, 0),
+    extra_options: Sequence[str] = (),
 ) -> bytes:
     """Compile CUDA C to an optimised cubin (machine code) for one compute capability.
 
@@ -106,7 +110,7 @@ def compile_cubin(
     shared memory is refused here, by the assembler.
     """
     major, minor = compute_capability
-    options = (f"--gpu-architecture=sm_{major}{minor}",)
+    options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
     request = _Request(source, source_name, _define_items(defines), options, "CUBIN")
     return _cubins.get(request, lambda: _compile(request)[0])
 
@@ -203,10 +207,18 @@ def _load_nvrtc() -> ModuleType:
 def _compile(request: _Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
     nvrtc = _load_nvrtc()
     source = request.source.encode()
-    status, program = nvrtc.nvrtcCreateProgram(source, request.source_name.encode(), 0, [], [])
+    headers = stand_ins()
+    status, program = nvrtc.nvrtcCreateProgram(
+        source,
+        request.source_name.encode(),
+        len(headers),
+        [text.encode() for text in headers.values()],
+        [name.encode() for name in headers],
+    )
     _check(nvrtc, status)
     try:
-        options = [option.encode() for option in request.all_options]
+        folders = [f"--include-path={folder}" for folder in include_folders()]
+        options = [option.encode() for option in (*request.all_options, *folders)]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         log = _read(nvrtc, program, "ProgramLog").decode(errors="replace").rstrip("\0")
         diagnostics = parse_log(log, request.source_name)
