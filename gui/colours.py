@@ -5,6 +5,8 @@ Source of the matrices: https://bottosson.github.io/posts/oklab/ (public domain)
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,10 +47,13 @@ def from_oklab(lab: NDArray[np.float64]) -> NDArray[np.uint8]:
     return np.asarray(np.rint(rgb * 255), dtype=np.uint8)
 
 
+@cache
 def mix(first: str, second: str, amount: float) -> NDArray[np.uint8]:
     """The colour `amount` (0..1) of the way from first to second, in OKLab, as uint8[3]."""
     a, b = to_oklab(first), to_oklab(second)
-    return from_oklab(a + (b - a) * amount)
+    mixed = from_oklab(a + (b - a) * amount)
+    mixed.flags.writeable = False
+    return mixed
 
 
 def contrast(first: str, second: str) -> float:

@@ -6,9 +6,9 @@ as a question needs; each answer after that is a look-up.
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,22 @@ class _Loads:
         return np.unique(read[read >= 0])
 
 
+@dataclass
+class _Tally:
+    """How often each element was loaded by the first `done` accesses."""
+
+    counts: Ints
+    done: int = 0
+
+    def move(self, rows: list[NDArray[np.int32]], upto: int) -> None:
+        """Count accesses in or out until the first `upto` are counted."""
+        for row in rows[self.done : upto]:
+            np.add.at(self.counts, row[row >= 0], 1)
+        for row in rows[upto : self.done]:
+            np.subtract.at(self.counts, row[row >= 0], 1)
+        self.done = upto
+
+
 @dataclass(frozen=True)
 class _Write:
     """One store or atomic to a global array: its lanes' elements, threads and values."""
@@ -58,18 +74,25 @@ class History:
     """Answers about one block. Get it with `history_of`, which keeps one for each record."""
 
     def __init__(self, block_trace: BlockTrace) -> None:
-        self._trace = block_trace
+        self._record = weakref.ref(block_trace)  # the record must not be kept alive from here
         kind = np.asarray(block_trace.kind)
         self._accesses = np.flatnonzero(np.isin(kind, (_LOAD, _STORE, _ATOMIC)))
         self._writes = np.flatnonzero(np.isin(kind, (_STORE, _ATOMIC)))
         self._loads: dict[str, _Loads] = {}
         self._through_shared: dict[str, _Loads] = {}
+        self._tallies: dict[str, _Tally] = {}
         self._origins = _Origins()
         self._scanned = 0
         self._global_writes: dict[str, list[_Write]] | None = None
         self._stored: dict[str, tuple[Ints, Ints, Ints]] = {}
         self._phase_loads: dict[int, dict[str, list[Ints]]] = {}
         self._spaces: dict[int, str] = {}
+
+    @property
+    def _trace(self) -> BlockTrace:
+        trace = self._record()
+        assert trace is not None, "a History is asked while its record is held"
+        return trace
 
     def last_access(self, step: int, space: str) -> Access | None:
         """The latest access to `space` at or before `step`, None if there was none."""
@@ -109,15 +132,16 @@ class History:
         return np.empty(0, np.int64)
 
     def times_loaded(self, name: str, size: int, step: int) -> Ints:
-        """How many lanes have loaded each of the `size` elements of global `name` up to `step`."""
+        """How many lanes have loaded each of the `size` elements of global `name` up to `step`.
+
+        The array is kept and moved along with the clock: use it before asking again.
+        """
         self._scan(step)
-        counts = np.zeros(size, np.int64)
         loads = self._loads.get(name)
+        tally = self._tallies.setdefault(name, _Tally(np.zeros(size, np.int64)))
         if loads is not None:
-            upto = int(np.searchsorted(loads.steps, step, side="right"))
-            for row in loads.elements[:upto]:
-                counts += np.bincount(row[row >= 0], minlength=size)
-        return counts
+            tally.move(loads.elements, int(np.searchsorted(loads.steps, step, side="right")))
+        return tally.counts
 
     def stored(self, name: str) -> tuple[Ints, Ints, Ints]:
         """What the block stores to global array `name`, over its whole record.
@@ -264,15 +288,13 @@ def is_global(access: Any) -> bool:
     return access is not None and access.space == "global" and access.array is not None
 
 
-_histories: WeakKeyDictionary[BlockTrace, History] = WeakKeyDictionary()
+_histories: dict[int, tuple[weakref.ref[Any], History]] = {}
 
 
 def history_of(block_trace: BlockTrace) -> History:
     """The one History of a record, made when first asked for and dropped with the record."""
-    try:
-        found = _histories.get(block_trace)
-    except TypeError:  # a record that cannot be hashed or weakly referenced
-        return History(block_trace)
-    if found is None:
-        found = _histories[block_trace] = History(block_trace)
-    return found
+    key = id(block_trace)
+    if key not in _histories:
+        forget = weakref.ref(block_trace, lambda _: _histories.pop(key, None))
+        _histories[key] = forget, History(block_trace)
+    return _histories[key][1]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis import coalescing
 from gui.scenes.history import history_of
 from gui.scenes.naming import element_name, elements_name, numbers_name, span_name
 from gui.scenes.text import plural
@@ -195,8 +196,13 @@ def _touched(array: Array, elements: list[int], lanes: list[tuple[int, ...]]) ->
 
 
 def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
-    parts = [access.warp(w) for w in range(n_warps)]
+    active = access.active.reshape(n_warps, LANES)
+    lanes = np.count_nonzero(active, axis=1)
+    sectors = coalescing.sectors(access.addresses.reshape(n_warps, LANES), active)
+    ideal = coalescing.ideal_sectors(sectors, lanes, access.width)
     return tuple(
-        WarpSummary(w, int(np.count_nonzero(p.active)), p.n_sectors, p.ideal_sectors)
-        for w, p in enumerate(parts)
+        WarpSummary(warp, *figures)
+        for warp, figures in enumerate(
+            zip(lanes.tolist(), sectors.tolist(), ideal.tolist(), strict=True)
+        )
     )

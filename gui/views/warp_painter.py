@@ -178,7 +178,7 @@ class WarpPainter:
         special = {self.session.lane, *lit}
         if g.rows == 1:
             p.setBrush(Qt.BrushStyle.NoBrush)
-            p.setPen(pen(theme.color(strong, 0.45), 1.1))
+            p.setPen(pen(theme.color(strong, 0.55), 1.0))  # wider is drawn eight times slower
             for lane, rect in ends.items():
                 if lane not in special:
                     p.drawPath(_path(starts[lane], rect))
@@ -220,23 +220,21 @@ class WarpPainter:
         words = f"Sectors of each warp of the block, {grouped(total)} in all"
         text(p, g.overview_title, words, theme.color("text_dim"), small, LEFT)
         most = max(4, *(w.sectors for w in scene.warps))
+        fill(p, g.overview, theme.color("raised"))
+        for name, strength in (("waste", 0.75), ("used", 0.55)):
+            levels = []
+            for summary, rect in zip(scene.warps, g.overview, strict=True):
+                count = summary.sectors if name == "waste" else min(summary.ideal, summary.sectors)
+                levels.append(rect.adjusted(0, rect.height() * (1 - count / most), 0, 0))
+            fill(p, levels, theme.tint(name, strength))
+        ink, faint = theme.color("text"), theme.color("text_faint")
         for summary, rect in zip(scene.warps, g.overview, strict=True):
-            fill(p, [rect], theme.color("raised"))
-            for count, name in (
-                (summary.sectors, "waste"),
-                (min(summary.ideal, summary.sectors), "used"),
-            ):
-                level = QRectF(rect)
-                level.setTop(rect.bottom() - rect.height() * count / most)
-                strength = 0.75 if name == "waste" else 0.55
-                fill(p, [level], theme.tint(name, strength))
-            text(p, rect, str(summary.sectors), theme.color("text"), small, elide=False)
-            below = QRectF(rect.left(), rect.bottom() + 1, rect.width(), g.overview_label)
             chosen = summary.warp == scene.warp
-            color = theme.color("text" if chosen else "text_faint")
-            text(p, below, str(summary.warp), color, small, elide=False)
+            text(p, rect, str(summary.sectors), ink, small, elide=False)
+            below = QRectF(rect.left(), rect.bottom() + 1, rect.width(), g.overview_label)
+            text(p, below, str(summary.warp), ink if chosen else faint, small, elide=False)
             if chosen:
-                frame(p, [inset(rect, 0)], pen(theme.color("selected"), 2))
+                frame(p, [rect], pen(theme.color("selected"), 2))
 
     def _lit_lanes(self) -> set[int]:
         """Lanes that what is hovered, here or in another view, leads to."""
