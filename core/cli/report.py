@@ -234,6 +234,8 @@ def _waste(amount: int) -> Text:
 
 
 def _verdict(trace: Trace) -> Iterator[Text]:
+    if not trace.complete:
+        yield Text(trace.note, "yellow")
     for diagnostic in trace.build.diagnostics:
         if diagnostic.severity == "warning":
             yield Text(f"warning, line {diagnostic.line}: {diagnostic.message}", "yellow")
