@@ -14,6 +14,8 @@ from gui.theme import FEW_THREADS
 from gui.views.matrix_drawing import TICK_ROOM, VALUE_FROM, MatrixDrawing, tick_step
 from gui.views.painting import LEFT, RIGHT, Key, draw_legend, fill, frame, pen, text
 
+BESIDE_FROM = 190.0  # pixels left of A from which the legend has the whole height there
+
 
 class MatrixGround(MatrixDrawing):
     """The picture under the marks, drawn once for a view, a block and a theme."""
@@ -43,9 +45,12 @@ class MatrixGround(MatrixDrawing):
         if len(grids) != 3 or grids[2].place != (1, 1):
             return QRectF()
         left, above = (self.layout.box(g, self.view) for g in grids[:2])
-        label = 2.5 * QFontMetricsF(self.theme.font("caption")).height()
-        corner = QRectF(12, above.top(), above.left() - 12 - 2.2 * label, left.top() - above.top())
-        return corner.adjusted(0, 0, 0, -1.2 * label)
+        name = 3.2 * QFontMetricsF(self.theme.font("caption")).height()
+        beside = QRectF(12, above.top(), left.left() - 12 - name, left.bottom() - above.top())
+        if beside.width() >= BESIDE_FROM:
+            return beside
+        width = above.left() - 12 - 1.7 * name
+        return QRectF(12, above.top(), width, left.top() - above.top() - name)
 
     def _key(self, *, loads: bool) -> list[Key]:
         """What the marks mean, for the legend."""

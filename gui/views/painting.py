@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
@@ -68,6 +68,12 @@ def text(
     painter.drawText(rect, int(align) | Qt.TextFlag.TextDontClip, words)
 
 
+def shortest_fit(choices: Sequence[str], font: QFont, width: float) -> str:
+    """The first of the choices that is no wider than `width`, else none."""
+    metrics = QFontMetricsF(font)
+    return next((c for c in choices if metrics.horizontalAdvance(c) <= width), "")
+
+
 def upright_text(
     painter: QPainter, rect: QRectF, words: str, color: QColor, font: QFont, align: Qt.AlignmentFlag
 ) -> None:
@@ -78,6 +84,15 @@ def upright_text(
     box = QRectF(0, 0, rect.height(), rect.width())
     text(painter, box, words, color, font, align, elide=False)
     painter.restore()
+
+
+def fitting(font: QFont, sample: str, width: float) -> QFont:
+    """The font, smaller if need be, so that `sample` is no wider than `width`."""
+    needs = QFontMetricsF(font).horizontalAdvance(sample)
+    if needs > width:
+        font = QFont(font)
+        font.setPointSizeF(max(font.pointSizeF() * width / needs, 1.0))
+    return font
 
 
 def link(start: QPointF, end: QPointF) -> QPainterPath:
@@ -103,26 +118,32 @@ class Figure:
     value: str
     note: str = ""
     meaning: str = "text"
+    short: str = ""
+    """The note where there is little room."""
 
 
 def draw_figures(painter: QPainter, box: QRectF, figures: Iterable[Figure], theme: Theme) -> None:
-    """Figures side by side, each as wide as it needs and the rest shared out between them."""
+    """Figures side by side, the spare width between them; notes go where there is none."""
     small, large = theme.font("small"), theme.font("body", bold=True)
     large.setPointSizeF(theme.sizes.body * 1.45)
     narrow, wide = QFontMetricsF(small), QFontMetricsF(large)
     figures = list(figures)
-    needs = [
-        max(
-            narrow.horizontalAdvance(f.label),
-            wide.horizontalAdvance(f.value) + narrow.horizontalAdvance(f.note) + 6,
+
+    def need(figure: Figure) -> float:
+        note = narrow.horizontalAdvance(figure.note) + 6 if figure.note else 0.0
+        return max(
+            narrow.horizontalAdvance(figure.label), wide.horizontalAdvance(figure.value) + note
         )
-        for f in figures
-    ]
+
+    for shortest in (False, True):
+        if sum(map(need, figures)) + 8 * (len(figures) - 1) > box.width():
+            figures = [replace(f, note=f.short if not shortest else "") for f in figures]
+    needs = [need(figure) for figure in figures]
     space = max(8.0, (box.width() - sum(needs)) / max(1, len(figures)))
     space = min(space, 40.0)
     left = box.left()
-    for figure, need in zip(figures, needs, strict=True):
-        top = QRectF(left, box.top(), need, narrow.height())
+    for figure, width in zip(figures, needs, strict=True):
+        top = QRectF(left, box.top(), width, narrow.height())
         text(painter, top, figure.label, theme.color("text_dim"), small, LEFT, elide=False)
         baseline = top.bottom() + wide.ascent() + 1
         painter.setFont(large)
@@ -132,7 +153,7 @@ def draw_figures(painter: QPainter, box: QRectF, figures: Iterable[Figure], them
         painter.setPen(theme.color("text_dim"))
         after = left + wide.horizontalAdvance(figure.value) + 6
         painter.drawText(QPointF(after, baseline), figure.note)
-        left += need + space
+        left += width + space
 
 
 def figures_height(theme: Theme) -> float:
@@ -162,9 +183,11 @@ def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key
     """Rows of swatches and words from the top left of `box`; nothing where they do not fit."""
     font = theme.font("small")
     metrics = QFontMetricsF(font)
-    row, swatch = metrics.height() * 1.3, metrics.height() * 0.72
+    if not keys:
+        return
+    row, swatch = min(1.3 * metrics.height(), box.height() / len(keys)), metrics.height() * 0.72
     wide = max((metrics.horizontalAdvance(k.words) + _swatches(k, swatch) for k in keys), default=0)
-    if row * len(keys) > box.height() or wide > box.width():
+    if row < 1.02 * metrics.height() or wide > box.width():
         return
     for number, key in enumerate(keys):
         top = box.top() + number * row

@@ -48,29 +48,15 @@ class WarpGeometry:
 
 
 def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
-    """Lay the scene out in `box`, leaving out the least important parts where it is too low."""
+    """Lay the scene out in `box`, leaving out the least important parts where it is too low.
+
+    First the lanes' elements go, then the overview of the warps, then the lines' names.
+    """
     small = QFontMetricsF(theme.font("small"))
     line, gap = small.height(), float(theme.spacing.gap)
     lane = box.width() / LANES
     figures = QRectF(box.left(), box.top(), box.width(), figures_height(theme))
     bar = QRectF(box.left(), figures.bottom() + 5, box.width(), 7)
-    bottom = box.bottom()
-
-    overview: list[QRectF] = []
-    title = QRectF()
-    if len(scene.warps) > 1 and box.height() > 19 * line:
-        high = 1.6 * line
-        top = bottom - (line + 2 + high + line)
-        title = QRectF(box.left(), top, box.width(), line)
-        width = min(box.width() / len(scene.warps), 3.2 * line)
-        overview = [
-            QRectF(box.left() + i * width, title.bottom() + 2, width - 2, high)
-            for i in range(len(scene.warps))
-        ]
-        bottom = top - gap
-    readout = QRectF(box.left(), bottom - line, box.width(), line)
-    bottom = readout.top() - 6
-
     groups = QRectF(box.left(), bar.bottom() + gap, box.width(), line + 3)
     lane_height = max(1.35 * line, min(lane, 2 * line))
     lanes = [
@@ -78,6 +64,15 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
         for i in range(LANES)
     ]
     top = lanes[0].bottom()
+    overview_height = 3.6 * line + 2 + gap
+    need = _least_height(scene.lines, box.width(), line)
+    room = box.bottom() - line - 6 - top
+    title, overview, bottom = QRectF(), list[QRectF](), box.bottom()
+    if len(scene.warps) > 1 and room - overview_height >= need:
+        title, overview = _overview(len(scene.warps), box, line)
+        bottom = title.top() - gap
+    readout = QRectF(box.left(), bottom - line, box.width(), line)
+    bottom = readout.top() - 6
     longest = max((small.horizontalAdvance(n) for n in scene.names if n), default=0.0) + 6
     names_height = 0.0
     if lane >= 0.78 * line and bottom - top - longest > 6 * line and len(scene.lines) <= MANY_LINES:
@@ -88,6 +83,24 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     return WarpGeometry(
         figures, bar, groups, lanes, names, strip, rows, cell, readout, title, overview, line
     )
+
+
+def _overview(count: int, box: QRectF, line: float) -> tuple[QRectF, list[QRectF]]:
+    """The title and the boxes of the block's warps, along the bottom."""
+    top = box.bottom() - 3.6 * line - 2
+    width = min(box.width() / count, 3.2 * line)
+    boxes = [
+        QRectF(box.left() + i * width, top + line + 2, width - min(2.0, 0.1 * width), 1.6 * line)
+        for i in range(count)
+    ]
+    return QRectF(box.left(), top, box.width(), line), boxes
+
+
+def _least_height(lines: tuple[LineStrip, ...], width: float, line: float) -> float:
+    """The height below which the strip could not show its lines with their names."""
+    rows = _pack(lines, width, 0.5 * line, len(lines) == 1)
+    count = rows[-1] + 1 if rows else 1
+    return 1.6 * line + count * 2.2 * line
 
 
 MANY_LINES = 8  # with more, the lanes' elements are named at the lines instead
@@ -101,23 +114,27 @@ def _strip(
     single = _pack(lines, area.width(), lane * 0.6, whole)
     if whole or not single or single[-1] == 0:
         return _one_row(lines, area, lane, text, whole)
-    link = 1.6 * text
+    link = 1.4 * text
     room = QRectF(area.left(), area.top() + link, area.width(), area.height() - link)
-    cell, rows = lane, single
+    cell, rows, count = lane, single, 1
     while True:
         rows = _pack(lines, room.width(), cell, whole)
         count = rows[-1] + 1
         if count * (_cell_height(cell, text) + 1.5 * text) <= room.height() or cell <= 3.0:
             break
         cell = max(3.0, cell - 0.25)
-    pitch = min(room.height() / count, _cell_height(cell, text) + 2.4 * text)
+    named = room.height() / count >= 2.1 * text
+    below = 1.35 * text if named else 0.25 * text
+    pitch = min(room.height() / count, _cell_height(cell, text) + below + text)
+    high = max(min(pitch - below, 2.2 * text), 2.0)
     result: list[StripLine] = []
     left, previous = room.left(), 0
     for line, row in zip(lines, rows, strict=True):
         if row != previous:
             left, previous = room.left(), row
-        high = min(pitch - 1.4 * text, 2.2 * text)
         placed = _place(line, left, room.top() + row * pitch, cell, high, text, whole)
+        if not named:
+            placed.label = QRectF()
         result.append(placed)
         left = placed.box.right() + LINE_GAP
     return result, count, cell

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath
 
 from gui.scenes.naming import percent, thread_name, value_text
 from gui.scenes.session import Session
 from gui.scenes.text import grouped
-from gui.scenes.warp import LANES, SECTOR, WarpScene
+from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene
 from gui.theme import Theme
 from gui.views.painting import (
     CENTRE,
@@ -17,11 +17,13 @@ from gui.views.painting import (
     Figure,
     draw_figures,
     fill,
+    fitting,
     frame,
     hatch,
     inset,
     link,
     pen,
+    shortest_fit,
     text,
     text_on,
     upright_text,
@@ -29,6 +31,7 @@ from gui.views.painting import (
 from gui.views.warp_geometry import WarpGeometry
 
 STALE = 0.5  # opacity of an access that is not of this step
+LEAST = 0.7  # of the theme's small type: what is smaller is left out
 
 
 class WarpPainter:
@@ -67,9 +70,15 @@ class WarpPainter:
                 str(scene.sectors),
                 f"ideal {scene.ideal}",
                 "conflict" if wasteful else "ideal",
+                f"/ {scene.ideal}",
             ),
             Figure("Lines", str(len(scene.lines))),
-            Figure("Bytes used", grouped(used), f"of {grouped(fetched)} fetched"),
+            Figure(
+                "Bytes used",
+                grouped(used),
+                f"of {grouped(fetched)} fetched",
+                short=f"/ {grouped(fetched)}",
+            ),
             Figure(
                 "Efficiency",
                 percent(scene.ideal, scene.sectors),
@@ -88,6 +97,8 @@ class WarpPainter:
     def _draw_lanes(self, lit: set[int]) -> None:
         p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
         small = theme.font("small")
+        numbers = fitting(small, "00", g.lanes[0].width() - 1)
+        tight = numbers if numbers.pointSizeF() >= LEAST * theme.sizes.small else small
         threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
         colors = theme.owner_lut("thread", threads)
         for first, last, words in scene.one_row_per_y:
@@ -108,7 +119,8 @@ class WarpPainter:
             else:
                 fill(p, [rect], theme.color("inactive", 0.55))
                 ink = theme.color("text_faint")
-            text(p, rect, str(lane), ink, small, elide=False)
+            if numbers.pointSizeF() >= LEAST * theme.sizes.small or lane % 4 == 0:
+                text(p, rect, str(lane), ink, tight, elide=False)
         if g.names:
             for lane, rect in enumerate(g.names):
                 if scene.names[lane]:
@@ -158,8 +170,9 @@ class WarpPainter:
         tiny.setPointSizeF(max(size, 1.0))
         room = QFontMetricsF(small).horizontalAdvance("×32")
         for line, placed in zip(scene.lines, g.strip, strict=True):
-            label = line.label if g.rows == 1 else line.touched
-            text(p, placed.label, label, theme.color("text_dim"), small, LEFT)
+            label = line.label if g.rows == 1 else self._line_label(line, placed.label, small)
+            if not placed.label.isEmpty():
+                text(p, placed.label, label, theme.color("text_dim"), small, LEFT)
             for cell, rect in placed.cells.items():
                 lanes = line.lanes[cell]
                 if not lanes:
@@ -169,6 +182,13 @@ class WarpPainter:
                     upright_text(p, rect, words, ink, small, CENTRE)
                 elif size >= 0.62 * theme.sizes.small:
                     text(p, rect, words, ink, tiny, elide=False)
+
+    @staticmethod
+    def _line_label(line: LineStrip, area: QRectF, font: QFont) -> str:
+        """Who touches what of a line, as fully as there is room for."""
+        full = line.touched
+        tight = full.replace(", ", ",")
+        return shortest_fit((full, tight, tight.split(": ")[-1]), font, area.width())
 
     def _draw_links(self, lit: set[int]) -> None:
         p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
@@ -228,11 +248,16 @@ class WarpPainter:
                 levels.append(rect.adjusted(0, rect.height() * (1 - count / most), 0, 0))
             fill(p, levels, theme.tint(name, strength))
         ink, faint = theme.color("text"), theme.color("text_faint")
+        numbers = fitting(small, "00", g.overview[0].width())
+        numbered = numbers.pointSizeF() >= LEAST * theme.sizes.small
+        tight = numbers if numbered else small
         for summary, rect in zip(scene.warps, g.overview, strict=True):
             chosen = summary.warp == scene.warp
-            text(p, rect, str(summary.sectors), ink, small, elide=False)
+            if numbered or summary.warp % 4 == 0:
+                text(p, rect, str(summary.sectors), ink, tight, elide=False)
             below = QRectF(rect.left(), rect.bottom() + 1, rect.width(), g.overview_label)
-            text(p, below, str(summary.warp), ink if chosen else faint, small, elide=False)
+            if numbered or summary.warp % 4 == 0 or chosen:
+                text(p, below, str(summary.warp), ink if chosen else faint, tight, elide=False)
             if chosen:
                 frame(p, [rect], pen(theme.color("selected"), 2))
 

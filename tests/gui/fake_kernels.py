@@ -113,6 +113,7 @@ class KernelTrace:
         self.recorded_blocks = tuple(range(grid.count)) if recorded is None else tuple(recorded)
         self._program = program
         self.block = cache(self._block)
+        self.complete = recorded is None
 
     def _block(self, linear: int) -> BlockTrace:
         launch = self.workload.launch
