@@ -6,7 +6,7 @@ import numpy as np
 
 from core.ptx.ast import Instruction
 from core.ptx.semantics import floating, integer
-from core.ptx.semantics.operation import Operation, opcode, same_type, type_of, unsupported
+from core.ptx.semantics.operation import Operation, opcode, refuse, same_type, type_of, unsupported
 
 
 @opcode("add", "sub")
@@ -68,6 +68,7 @@ def absolute(instruction: Instruction) -> Operation:
 @opcode("min", "max")
 def extremum(instruction: Instruction) -> Operation:
     """The smaller or the larger of two values."""
+    refuse(instruction, "relu", "xorsign")
     smallest = instruction.opcode == "min"
     if not type_of(instruction).is_float:
         return same_type(instruction, np.minimum if smallest else np.maximum)

@@ -114,9 +114,12 @@ def slct(instruction: Instruction) -> Operation:
     """c >= 0 ? a : b."""
     kind, condition = types_of(instruction)
     a, b, c = instruction.operands[1:4]
-    return Operation(
-        lambda x, y, z: np.where(z >= 0, x, y), ((a, kind), (b, kind), (c, condition)), (kind,)
-    )
+    ftz = "ftz" in instruction.modifiers
+
+    def choose(x: Array, y: Array, z: Array) -> Array:
+        return np.where((flush(z) if ftz else z) >= 0, x, y)
+
+    return Operation(choose, ((a, kind), (b, kind), (c, condition)), (kind,))
 
 
 @opcode("mov")

@@ -62,7 +62,10 @@ def cvt(instruction: Instruction) -> Operation:
 
     elif to.is_float:
         refuse(instruction, "rz", "rm", "rp")
-        function = lambda x: x.astype(to.dtype)  # noqa: E731
+
+        def function(x: Array) -> Array:
+            return (np.clip(x, 0, 1) if saturate else x).astype(to.dtype)
+
     else:
         function = lambda x: integer_to_integer(x, to, source, saturate)  # noqa: E731
     return Operation(function, ((instruction.operands[1], source),), (to,))

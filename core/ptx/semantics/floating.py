@@ -7,7 +7,9 @@ value, which lies within every error bound the PTX ISA documents.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -53,7 +55,7 @@ def modified(instruction: Instruction, function: Callable[..., Any]) -> Callable
 
 def float_operation(instruction: Instruction, function: Callable[..., Any]) -> Operation:
     """An operation on the instruction's float type, rounding to nearest even."""
-    refuse(instruction, "rz", "rm", "rp")
+    refuse(instruction, "rz", "rm", "rp", "relu", "oob")
     return same_type(instruction, modified(instruction, function))
 
 
@@ -88,7 +90,11 @@ def _split(a: Array) -> tuple[Array, Array]:
 
 
 def fma64(a: Array, b: Array, c: Array) -> Array:
-    """float64 a*b+c with a single rounding (Boldo and Melquiond), barring overflow in between."""
+    """float64 a*b+c with a single rounding (Boldo and Melquiond).
+
+    Their algorithm needs room for the parts of the product; lanes that lack it, because a part
+    would overflow or become subnormal, are computed with exact fractions.
+    """
     product = a * b
     (ah, al), (bh, bl) = _split(a), _split(b)
     low = ((ah * bh - product) + ah * bl + al * bh) + al * bl
@@ -96,18 +102,36 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     high, high_error = two_sum(upper, product)
     tail, tail_error = two_sum(high_error, upper_error)
     exact = high + to_odd(tail, tail_error)
-    return np.where(np.isfinite(exact), exact, product + c)
+    result = np.where(np.isfinite(exact) & (exact != 0), exact, product + c)
+    largest = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.maximum(np.abs(product), np.abs(c)))
+    unsafe = (largest > 2.0**990) | ((np.abs(product) < 2.0**-960) & (a != 0) & (b != 0))
+    if unsafe.any():
+        finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+        rows = np.flatnonzero(unsafe & finite)
+        triples = (np.broadcast_to(x, result.shape)[rows] for x in (a, b, c))
+        result[rows] = [_exact_fma(*(float(v) for v in t)) for t in zip(*triples, strict=True)]
+    return result
+
+
+def _exact_fma(a: float, b: float, c: float) -> float:
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c  # the sign of a zero
+    try:
+        return exact.numerator / exact.denominator  # one rounding
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def fma16(a: Array, b: Array, c: Array) -> Array:
+    """float16 a*b+c with a single rounding: the product is exact in float64."""
+    total, error = two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
+    return to_odd(total, error).astype(np.float16)
 
 
 def fused(kind: PtxType) -> Callable[[Array, Array, Array], Array]:
     """The fused multiply-add of a float type."""
-    if kind.bits == 64:
-        return fma64
-    if kind.bits == 32:
-        return fma32
-    return lambda a, b, c: fma32(
-        a.astype(np.float32), b.astype(np.float32), c.astype(np.float32)
-    ).astype(np.float16)
+    return {64: fma64, 32: fma32, 16: fma16}[kind.bits]
 
 
 @opcode("fma")

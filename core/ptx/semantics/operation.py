@@ -35,6 +35,22 @@ class Operation:
 
 Builder = Callable[[Instruction], Operation]
 BUILDERS: dict[str, Builder] = {}
+# Operands of each opcode, the destination included (PTX ISA); those not here check for themselves.
+_OPERANDS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("neg", "abs", "not", "cnot", "mov", "popc", "clz", "brev", "bfind", "cvt",
+                     "sqrt", "rcp", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh", "testp"), (2,)),
+    **dict.fromkeys(("add", "sub", "mul", "mul24", "div", "rem", "and", "or", "xor", "shl", "shr",
+                     "copysign"), (3,)),
+    **dict.fromkeys(("mad", "mad24", "fma", "sad", "dp4a", "dp2a", "bfe", "prmt", "shf", "selp",
+                     "slct"), (4,)),
+    **dict.fromkeys(("setp", "set", "min", "max"), (3, 4)),
+    "bfi": (5,),
+}  # fmt: skip
+_INTEGER = frozenset({"and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "popc", "clz",
+                      "brev", "bfind", "bfe", "bfi", "prmt", "rem", "mul24", "mad24", "sad", "dp4a",
+                      "dp2a"})  # fmt: skip
+_FLOAT = frozenset({"fma", "sqrt", "rcp", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh", "copysign",
+                    "testp"})  # fmt: skip
 
 
 def opcode(*names: str) -> Callable[[Builder], Builder]:
@@ -55,7 +71,16 @@ def operation(instruction: Instruction) -> Operation:
     builder = BUILDERS.get(instruction.opcode)
     if builder is None:
         raise unsupported(instruction)
-    return builder(instruction)
+    given = len(instruction.operands)
+    if given not in _OPERANDS.get(instruction.opcode, (given,)):
+        raise unsupported(instruction, "has the wrong number of operands")
+    floats = any(kind.is_float for kind in types_of(instruction))
+    if instruction.opcode in (_INTEGER if floats else _FLOAT):
+        raise unsupported(instruction, "has a type that this instruction cannot have")
+    try:
+        return builder(instruction)
+    except (IndexError, KeyError, ValueError) as error:
+        raise unsupported(instruction, "lacks an operand, or has a type it cannot have") from error
 
 
 def unsupported(instruction: Instruction, reason: str = "is not supported") -> UnsupportedPtx:
