@@ -76,7 +76,17 @@ class Group:
     elements: tuple[Operand, ...]
 
 
-Operand = Register | Special | Immediate | Symbol | Address | Vector | Pair | Negated | Group
+@dataclass(frozen=True)
+class Selected:
+    """`a.b0` or `a.h1`: a byte or a half of a register (scalar video instructions)."""
+
+    operand: Operand
+    part: str
+
+
+Operand = (
+    Register | Special | Immediate | Symbol | Address | Vector | Pair | Negated | Group | Selected
+)
 
 
 @dataclass(frozen=True)
@@ -104,16 +114,31 @@ class Instruction:
 
 
 @dataclass(frozen=True)
+class Relocation:
+    """An address in a variable's initial value: `nbytes` at `position` become that of `symbol`.
+
+    The address plus `addend` is moved right by `shift` bits first.
+    """
+
+    position: int
+    nbytes: int
+    symbol: str
+    addend: int = 0
+    shift: int = 0
+
+
+@dataclass(frozen=True)
 class Variable:
     """A variable of a state space: module scope, `.shared`, `.local`, or a parameter."""
 
     name: str
-    space: str  # "global", "const", "shared", "local", "param"
+    space: str  # "global", "const", "shared", "local", "param", "reg" (a .func's parameter)
     type: PtxType
     nbytes: int  # 0 for an unsized `extern .shared` array
     align: int
     initial: bytes | None = None
     extern: bool = False
+    relocations: tuple[Relocation, ...] = ()
 
 
 @dataclass(frozen=True)

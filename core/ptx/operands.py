@@ -13,6 +13,7 @@ from core.ptx.ast import (
     Operand,
     Pair,
     Register,
+    Selected,
     Special,
     Symbol,
     Variable,
@@ -22,7 +23,7 @@ from core.ptx.cursor import Cursor, number
 from core.ptx.lexer import Token
 from core.ptx.types import PtxType
 
-# PTX ISA, "Special Registers"; the envreg and pm families are left out on purpose.
+# PTX ISA, "Special Registers"; the pm family is left out on purpose.
 SPECIALS = frozenset(
     [f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
     + [f"%{n}.{a}" for n in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
@@ -30,7 +31,10 @@ SPECIALS = frozenset(
     + ["%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%clock", "%clock64",
        "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%lanemask_eq",
        "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%dynamic_smem_size",
-       "%total_smem_size", "%is_explicit_cluster", "%cluster_ctarank", "%cluster_nctarank"]
+       "%total_smem_size", "%is_explicit_cluster", "%cluster_ctarank", "%cluster_nctarank",
+       "%aggr_smem_size", "%current_graph_exec"]
+    + [f"%reserved_smem_offset_{n}" for n in ("begin", "end", "cap", "0", "1")]
+    + [f"%envreg{n}" for n in range(32)]
 )  # fmt: skip
 
 
@@ -43,6 +47,7 @@ class Scope:
 
     def __init__(self) -> None:
         self.registers: dict[str, PtxType] = {}
+        self.vectors: dict[str, tuple[str, ...]] = {}  # a vector register's elements
         self._names: list[dict[str, str]] = [{}]
         self._used: dict[str, int] = {}
 
@@ -61,9 +66,14 @@ class Scope:
         self._names[-1][name] = unique
         return unique
 
-    def declare_register(self, name: str, kind: PtxType) -> None:
-        """Declares a register in the innermost scope."""
-        self.registers[self._unique(name)] = kind
+    def declare_register(self, name: str, kind: PtxType, vector: int = 1) -> None:
+        """Declares a register, or a vector of them (`.v2`, `.v4`), in the innermost scope."""
+        unique = self._unique(name)
+        if vector == 1:
+            self.registers[unique] = kind
+            return
+        self.vectors[unique] = tuple(f"{unique}.{part}" for part in "xyzw"[:vector])
+        self.registers.update(dict.fromkeys(self.vectors[unique], kind))
 
     def declare_variable(self, variable: Variable) -> Variable:
         """Declares a variable in the innermost scope; returns it under its unique name."""
@@ -136,11 +146,27 @@ def _named(cursor: Cursor, scope: Scope) -> Operand:
     name = scope.resolve(token.text)
     if name in scope.registers:
         return Register(name)
+    if name in scope.vectors:
+        return Vector(tuple(Register(element) for element in scope.vectors[name]))
+    part = _part(token, scope)
+    if part is not None:
+        return part
     if token.text.startswith("%"):
         raise PtxSyntaxError(token.line, f"{token.text} is not a register declared here.")
     if token.text == "_":
         return Symbol("_")
     return Symbol(name, _offset(cursor))
+
+
+def _part(token: Token, scope: Scope) -> Operand | None:
+    """An element of a vector register (`v.x`, `v.r`), or a part of a register (`a.b0`, `a.h1`)."""
+    base, _, part = token.text.rpartition(".")
+    name = scope.resolve(base)
+    if name in scope.vectors and part in (*"xyzw", *"rgba"):
+        return Register(f"{name}.{'xyzw'['xyzwrgba'.index(part) % 4]}")
+    if name in scope.registers and part in ("b0", "b1", "b2", "b3", "h0", "h1"):
+        return Selected(Register(name), part)
+    return None
 
 
 def _offset(cursor: Cursor) -> int:

@@ -7,6 +7,8 @@ from types import MappingProxyType
 from core.errors import PtxSyntaxError, UnsupportedPtx
 from core.ptx.ast import Function, Instruction, Module, SourcePosition, Variable
 from core.ptx.cursor import Cursor
+from core.ptx.initialisers import parse_initialiser
+from core.ptx.labels import Labels
 from core.ptx.lexer import tokens, without_sections
 from core.ptx.operands import Scope, parse_operand
 from core.ptx.types import TYPES, PtxType
@@ -39,8 +41,7 @@ class _Parser:
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, Variable] = {}
         self.instructions: list[Instruction] = []
-        self.labels: dict[str, int] = {}
-        self.branch_targets: dict[str, tuple[str, ...]] = {}
+        self.labels = Labels()
         self.files: dict[int, str] = {}
         self.position = SourcePosition(0, 0)
 
@@ -55,8 +56,8 @@ class _Parser:
             MappingProxyType(self.functions),
             MappingProxyType(self.variables),
             tuple(self.instructions),
-            MappingProxyType(self.labels),
-            MappingProxyType(self.branch_targets),
+            MappingProxyType(self.labels.pcs),
+            MappingProxyType(self.labels.branch_targets),
             MappingProxyType(self.files),
             self.text,
         )
@@ -137,9 +138,18 @@ class _Parser:
             elif token.text == ".attribute":
                 cursor.skip_parentheses()
             elif token.text[1:] in TYPES:
-                return align, TYPES[token.text[1:]], vector
+                kind = TYPES[token.text[1:]]
+                return self._pointer_attributes(align), kind, vector
             elif token.text not in (".ptr", ".global", ".const", ".shared", ".local"):
                 raise UnsupportedPtx(token.line, token.text)
+
+    def _pointer_attributes(self, align: int) -> int:
+        """`.ptr .space .align N` after a parameter's type: of what is pointed to, not of it."""
+        cursor = self.cursor
+        while cursor.peek().text in (".ptr", ".global", ".const", ".shared", ".local", ".align"):
+            if cursor.take().text == ".align":
+                cursor.take("number")
+        return align
 
     def _variable(
         self, space: str, align: int, kind: PtxType, vector: int, extern: bool
@@ -153,36 +163,15 @@ class _Parser:
                 continue
             count *= int(cursor.take("number").text, 0)
             cursor.expect("]")
-        initial = self._initialiser(kind, count) if cursor.accept("=") else None
+        initial, relocations = None, ()  # type: tuple[bytes | None, tuple[Relocation, ...]]
+        if cursor.accept("="):
+            initial, relocations = parse_initialiser(cursor, kind, 0 if unsized else count)
         nbytes = 0 if unsized and initial is None else count * kind.nbytes
         if initial is not None and unsized:
             nbytes = len(initial)
-        return Variable(name, space, kind, nbytes, align or kind.nbytes, initial, extern)
-
-    def _initialiser(self, kind: PtxType, count: int) -> bytes:
-        cursor = self.cursor
-        line = cursor.peek().line
-        data = bytearray()
-        depth = 0
-        while True:
-            token = cursor.peek()
-            if token.text == "{":
-                depth += 1
-            elif token.text == "}":
-                depth -= 1
-            elif token.kind == "number" or token.text == "-":
-                value = cursor.integer_or_bits()
-                data += (value & (2**kind.bits - 1)).to_bytes(kind.nbytes, "little")
-                if depth:
-                    continue
-                break
-            elif token.text != ",":
-                raise UnsupportedPtx(line, f"= {token.text}", "is an initialiser we cannot read")
-            cursor.take()
-            if not depth:
-                break
-        size = max(count * kind.nbytes, len(data))
-        return bytes(data.ljust(size, b"\0"))
+        return Variable(
+            name, space, kind, nbytes, align or kind.nbytes, initial, extern, relocations
+        )
 
     # -- functions --------------------------------------------------------------------------
 
@@ -201,7 +190,11 @@ class _Parser:
         variables: list[Variable] = []
         if not cursor.accept(";"):
             cursor.expect("{")
+            for variable in (*returns, *parameters):
+                if variable.space == "reg":
+                    scope.declare_register(variable.name, variable.type)
             self._body(scope, variables)
+            self.labels.resolve(self.instructions, first)
         elif name in self.functions:
             return  # a declaration after the definition adds nothing
         self.functions[name] = Function(
@@ -218,7 +211,7 @@ class _Parser:
             if token.text not in (".param", ".reg"):
                 raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
             align, kind, vector = self._alignment_and_type()
-            found.append(self._variable("param", align, kind, vector, extern=False))
+            found.append(self._variable(token.text[1:], align, kind, vector, extern=False))
             cursor.accept(",")
         return tuple(found)
 
@@ -226,6 +219,7 @@ class _Parser:
         """Statements up to the closing brace; braces inside open scopes of their own."""
         cursor = self.cursor
         depth = 1
+        self.labels.push()
         while depth:
             token = cursor.peek()
             if token.kind == "end":
@@ -233,10 +227,12 @@ class _Parser:
             if token.text == "{":
                 cursor.take()
                 scope.push()
+                self.labels.push()
                 depth += 1
             elif token.text == "}":
                 cursor.take()
                 scope.pop()
+                self.labels.pop()
                 depth -= 1
             elif token.text.startswith("."):
                 self._directive_in_body(scope, variables)
@@ -245,6 +241,7 @@ class _Parser:
             elif token.text == ";":
                 cursor.take()
             else:
+                self.labels.note(len(self.instructions))
                 self.instructions.append(self._instruction(scope))
 
     def _label(self) -> None:
@@ -258,12 +255,12 @@ class _Parser:
             while cursor.accept(","):
                 targets.append(cursor.take("word").text)
             cursor.expect(";")
-            self.branch_targets[name] = tuple(targets)
+            self.labels.define_targets(name, targets)
         elif cursor.peek().text in (".callprototype", ".calltargets"):
             while not cursor.accept(";"):
                 cursor.take()
         else:
-            self.labels[name] = len(self.instructions)
+            self.labels.define(name, len(self.instructions))
 
     def _directive_in_body(self, scope: Scope, variables: list[Variable]) -> None:
         cursor = self.cursor
@@ -289,15 +286,15 @@ class _Parser:
         """`.reg .f32 %f<13>, %x;`"""
         cursor = self.cursor
         cursor.take()
-        _, kind, _ = self._alignment_and_type()
+        _, kind, vector = self._alignment_and_type()
         while True:
             name = cursor.take("word").text
             if cursor.accept("<"):
                 for i in range(int(cursor.take("number").text)):
-                    scope.declare_register(f"{name}{i}", kind)
+                    scope.declare_register(f"{name}{i}", kind, vector)
                 cursor.expect(">")
             else:
-                scope.declare_register(name, kind)
+                scope.declare_register(name, kind, vector)
             if cursor.take().text == ";":
                 return
 
