@@ -38,6 +38,8 @@ class Grid:
     left: int = 0
     extent: tuple[int, int] = (0, 0)
     """Rows and columns of the whole array."""
+    overhang: tuple[int, int] = (0, 0)
+    """Rows and columns beyond the array that a bounds check keeps threads from; room is left."""
 
     @property
     def whole(self) -> bool:
@@ -95,21 +97,28 @@ def close_up(grids: tuple[Grid, ...], block_trace: BlockTrace, step: int) -> tup
     if not len(flats):
         return grids
     row, column, rows, columns = bounding_box(result, flats)
-    first, count = 0, 0
-    tiles = history.loaded_in_phase(_latest_phase(block_trace, step))
-    for grid, axis in ((left, 1), (top, 0)):
-        for flats in tiles.get(grid.array.name, []):
-            box = bounding_box(grid, flats)
-            first, count = box[axis], max(count, box[axis + 2])
     depth = left.extent[1]
-    width = min(depth, max(count, rows, columns))
-    first = min(first // width * width, depth - 1)
-    width = min(width, depth - first)
+    first, wide = 0, max(rows, columns)
+    for phase in (_latest_phase(block_trace, 0), _latest_phase(block_trace, step)):
+        tiles = history.loaded_in_phase(phase)
+        for grid, axis in ((left, 1), (top, 0)):
+            for flats in tiles.get(grid.array.name, []):
+                box = bounding_box(grid, flats)
+                first, wide = box[axis], max(wide, box[axis + 2])
+    width = min(wide, depth)
+    first = min(first // width * width, depth - width)
     return (
-        replace(left, top=row, left=first, rows=rows, columns=width),
-        replace(top, top=first, left=column, rows=width, columns=columns),
-        replace(result, top=row, left=column, rows=rows, columns=columns),
+        _window(left, row, first, rows, width, k_axis=1),
+        _window(top, first, column, width, columns, k_axis=0),
+        _window(result, row, column, rows, columns),
     )
+
+
+def _window(grid: Grid, top: int, left: int, rows: int, columns: int, k_axis: int = -1) -> Grid:
+    """The grid cut down; room for the overhang stays along k and where the array's edge shows."""
+    down = grid.overhang[0] if k_axis == 0 or top + rows == grid.extent[0] else 0
+    across = grid.overhang[1] if k_axis == 1 or left + columns == grid.extent[1] else 0
+    return replace(grid, top=top, left=left, rows=rows, columns=columns, overhang=(down, across))
 
 
 def _latest_phase(block_trace: BlockTrace, step: int) -> int:

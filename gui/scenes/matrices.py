@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from gui.scenes.text import capital, plural
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace
+    from gui.scenes.guards import Guards
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class GridMarks:
     """Bounding box of what each instruction loads for the block in the current phase."""
     band: Rect | None
     """The selected thread's row of A or column of B."""
+    outside: tuple[Ints, Ints] = (EMPTY, EMPTY)
+    """Rows and columns beyond the array of the threads that a bounds check masks off."""
     written: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     values: NDArray[np.generic] = field(default_factory=lambda: np.empty(0, np.float32))
 
@@ -50,13 +53,24 @@ class MatrixScene:
 
 
 def matrix_scene(
-    block_trace: BlockTrace, grids: tuple[Grid, ...], step: int, thread: int
+    block_trace: BlockTrace,
+    grids: tuple[Grid, ...],
+    step: int,
+    thread: int,
+    guards: Guards | None = None,
 ) -> MatrixScene:
     """Work out the marks for one step and one selected thread."""
     access = block_trace.access(step)
     history = history_of(block_trace)
     own = _own(grids, history, thread)
     marks = tuple(_marks(block_trace, grid, grids, access, step, thread, own) for grid in grids)
+    if guards is not None and access is not None and is_global(access):
+        marks = tuple(
+            replace(m, outside=guards.outside(block_trace, g, access))
+            if g.array is access.array
+            else m
+            for g, m in zip(grids, marks, strict=True)
+        )
     phase = int(block_trace.phase[step])
     return MatrixScene(_caption(block_trace, access, step), marks, phase, own)
 

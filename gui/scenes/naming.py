@@ -102,4 +102,6 @@ def _range(axis: NDArray[np.int64]) -> str:
     first, last = int(axis[0]), int(axis[-1])
     if len(axis) < 2 or axis[1] - axis[0] == 1:
         return _span(first, last)
-    return f"{first} and {last}" if len(axis) == 2 else f"{first}..{last} by {int(axis[1] - axis[0])}"
+    if len(axis) == 2:
+        return f"{first} and {last}"
+    return f"{first}..{last} by {int(axis[1] - axis[0])}"

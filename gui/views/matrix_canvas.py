@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QPointF, QRectF, QSize, QTimer
 from PySide6.QtGui import (
     QPainter,
@@ -11,6 +13,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from gui.scenes.grids import Grid, Owned, close_up, grids_of, owned_by
+from gui.scenes.guards import Guards
 from gui.scenes.matrices import MatrixScene, matrix_scene
 from gui.scenes.session import Element, Hover, Session
 from gui.theme import Theme, current_theme
@@ -58,6 +61,7 @@ class MatrixCanvas(PanZoomView):
         self.fit_button.clicked.connect(self.fit)
         self.controls: tuple[QWidget, ...] = (self.mode, self.extent, self.fit_button)
         self._whole: tuple[Grid, ...] = ()
+        self._guards: Guards | None = None
         self._grids: tuple[Grid, ...] = ()
         self._scene: MatrixScene | None = None
         self._own: Owned | None = None
@@ -101,7 +105,9 @@ class MatrixCanvas(PanZoomView):
             self.caption.setText("")
         elif names - {"hover", "element"}:
             self._follow_block()
-            self._scene = matrix_scene(block, self._grids, self.session.step, self.session.thread)
+            self._scene = matrix_scene(
+                block, self._grids, self.session.step, self.session.thread, self._guards
+            )
             self.caption.setText(self._scene.caption)
             self.setAccessibleDescription(self._scene.caption)
         self.update()
@@ -113,7 +119,11 @@ class MatrixCanvas(PanZoomView):
 
     def _open_trace(self) -> None:
         trace = self.session.trace
-        self._whole = self._grids = grids_of(trace) if trace is not None else ()
+        self._whole, self._guards = (), None
+        if trace is not None:
+            self._guards = guards = Guards(trace)
+            self._whole = tuple(replace(g, overhang=guards.overhang(g)) for g in grids_of(trace))
+        self._grids = self._whole
         self._others = {}
         product = len(self._whole) == 3 and self._whole[2].place == (1, 1)
         self.extent.setVisible(product)
@@ -131,9 +141,9 @@ class MatrixCanvas(PanZoomView):
             return
         grids = close_up(self._whole, block, self.session.step)
         if grids != self._grids:
-            shapes = [(g.rows, g.columns) for g in self._grids]
+            shapes = [(g.rows, g.columns, g.overhang) for g in self._grids]
             self._grids = grids
-            if [(g.rows, g.columns) for g in grids] != shapes or self._layout is None:
+            if [(g.rows, g.columns, g.overhang) for g in grids] != shapes or self._layout is None:
                 self._relayout()
             else:
                 self._layout = MatrixLayout(grids, self._layout.margins)

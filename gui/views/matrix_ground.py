@@ -74,6 +74,8 @@ class MatrixGround(MatrixDrawing):
         keys.append(Key("The selected thread's", (), theme.color("selected")))
         words = "Owner in C: a thread a colour" if few else "Owner in C: a warp a colour"
         keys.append(Key(words, tuple(owners[:4])))
+        if any(any(g.overhang) for g in self.layout.grids):
+            keys.append(Key("Outside: masked off by a bounds check", (theme.color("guard"),)))
         if loads:
             steps = tuple(theme.heat(i / 7) for i in range(8))
             keys.insert(0, Key("Times loaded so far, 0 to the most", steps))

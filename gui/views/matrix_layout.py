@@ -40,10 +40,12 @@ class MatrixLayout:
         rows = 1 + max((g.place[0] for g in grids), default=0)
         columns = 1 + max((g.place[1] for g in grids), default=0)
         self._heights = [
-            max((g.rows for g in grids if g.place[0] == r), default=0) for r in range(rows)
+            max((g.rows + g.overhang[0] for g in grids if g.place[0] == r), default=0)
+            for r in range(rows)
         ]
         self._widths = [
-            max((g.columns for g in grids if g.place[1] == c), default=0) for c in range(columns)
+            max((g.columns + g.overhang[1] for g in grids if g.place[1] == c), default=0)
+            for c in range(columns)
         ]
 
     def extent(self, scale: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from gui.scenes.history import Ints, history_of
 from gui.scenes.matrices import GridMarks, MatrixScene
 from gui.scenes.naming import element_name, thread_name, value_text
 from gui.views.matrix_drawing import GRID_FROM, OUTLINE_FROM, VALUE_FROM, MatrixDrawing, flat_of
-from gui.views.painting import LEFT, frame, inset, pen, text, text_on
+from gui.views.painting import LEFT, fill, frame, hatch, inset, pen, text, text_on
 
 
 class MatrixMarks(MatrixDrawing):
@@ -33,8 +33,21 @@ class MatrixMarks(MatrixDrawing):
             if self.scale >= OUTLINE_FROM:
                 for flat in own[:64].tolist():
                     self._outline(grid, flat, "selected", 2.4)
-        self.p.setClipping(False)
+            self.p.setClipping(False)
+            self._draw_outside(grid, marks)
         self._draw_crosshair(scene)
+
+    def _draw_outside(self, grid: Grid, marks: GridMarks) -> None:
+        """Where masked-off threads would have gone, beyond the matrix."""
+        rows, columns = marks.outside
+        if not len(rows) or not any(grid.overhang):
+            return
+        color = self.theme.color("guard")
+        unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        cells = [self.layout.rect(grid, self.view, (r, c, 1, 1)) for r, c in unique.tolist()]
+        fill(self.p, cells, hatch(color))
+        if self.scale >= GRID_FROM:
+            frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
 
     def _draw_crosshair(self, scene: MatrixScene) -> None:
         """From the selected thread's row of A and column of B on to its element of C."""

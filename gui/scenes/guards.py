@@ -1,0 +1,105 @@
+"""Where the lanes that a bounds check masks off would have gone: cells outside the matrix.
+
+A record says nothing of an address that was never used. But where a load or store takes row and
+column from threadIdx in a straight line (row = r0 + a x + b y + c z), the active threads show
+which line, exactly; the masked-off threads' places follow from it. No line, no places.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.trace import EventKind
+from gui.scenes.grids import EMPTY, Grid
+from gui.scenes.history import Ints, is_global
+
+if TYPE_CHECKING:
+    from core.trace import Access, BlockTrace, Trace
+
+Slopes = NDArray[np.float64]
+"""float64[3, 2]: how row and column change with threadIdx.x, y and z."""
+
+SAMPLES = 48  # accesses of a block that are looked at for its overhang, half of them the last
+
+
+class Guards:
+    """Answers for one trace; the lines are kept for each instruction and grid."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._slopes: dict[tuple[int, str, bool], Slopes | None] = {}
+
+    def outside(self, block_trace: BlockTrace, grid: Grid, access: Access) -> tuple[Ints, Ints]:
+        """Rows and columns, outside the grid's array, of the threads masked off in an access."""
+        n_threads = block_trace.n_threads
+        active = np.asarray(access.active)[:n_threads] & (access.elements[:n_threads] >= 0)
+        if active.all() or not active.any():
+            return EMPTY, EMPTY
+        slopes = self._line(block_trace, grid, access)
+        if slopes is None:
+            return EMPTY, EMPTY
+        threads = block_trace.threads.astype(np.float64)
+        cells = np.stack(grid.cells(access.elements[:n_threads]), axis=1)
+        first = int(active.argmax())
+        places = np.rint(cells[first] + (threads - threads[first]) @ slopes).astype(np.int64)
+        if not np.array_equal(places[active], cells[active]):
+            return EMPTY, EMPTY
+        rows, columns = places[~active].T
+        beyond = (rows < 0) | (columns < 0) | (rows >= grid.extent[0]) | (columns >= grid.extent[1])
+        if not grid.transposed:
+            beyond |= rows * grid.extent[1] + columns >= grid.size
+        return rows[beyond], columns[beyond]
+
+    def overhang(self, grid: Grid) -> tuple[int, int]:
+        """How many rows and columns the last block's masked-off threads reach beyond the array."""
+        down = across = 0
+        block = self._trace.block(self._trace.recorded_blocks[-1])
+        steps = [
+            s for s in range(block.n_steps) if block.kind[s] in (EventKind.LOAD, EventKind.STORE)
+        ]
+        half = SAMPLES // 2
+        for step in steps if len(steps) <= SAMPLES else (*steps[:half], *steps[-half:]):
+            access = block.access(step)
+            if access is None or not is_global(access) or access.array is not grid.array:
+                continue
+            rows, columns = self.outside(block, grid, access)
+            if len(rows):
+                down = max(down, int(rows.max()) - grid.extent[0] + 1)
+                across = max(across, int(columns.max()) - grid.extent[1] + 1)
+        return down, across
+
+    def _line(self, block_trace: BlockTrace, grid: Grid, access: Access) -> Slopes | None:
+        key = (int(block_trace.pc[access.step]), grid.array.name, grid.transposed)
+        if key not in self._slopes:
+            first = self._trace.block(self._trace.recorded_blocks[0])
+            found = _fit(block_trace, grid, access)
+            self._slopes[key] = _fit_any(first, grid, key[0]) if found is None else found
+        return self._slopes[key]
+
+
+def _fit_any(block: BlockTrace, grid: Grid, pc: int) -> Slopes | None:
+    """The line of an instruction from the first of its accesses in a block that shows it."""
+    for step in np.flatnonzero(np.asarray(block.pc) == pc)[:4]:
+        access = block.access(int(step))
+        if access is not None and is_global(access):
+            found = _fit(block, grid, access)
+            if found is not None:
+                return found
+    return None
+
+
+def _fit(block_trace: BlockTrace, grid: Grid, access: Access) -> Slopes | None:
+    """The line through the active threads' cells; None if there is none or not only one."""
+    live = np.flatnonzero(access.elements[: block_trace.n_threads] >= 0)
+    threads = block_trace.threads.astype(np.float64)
+    spanned = np.ptp(threads[live], axis=0) > 0 if len(live) else np.zeros(3, bool)
+    if not (spanned | (np.ptp(threads, axis=0) == 0)).all():
+        return None
+    cells = np.stack(grid.cells(access.elements[live]), axis=1).astype(np.float64)
+    terms = np.column_stack([threads[live], np.ones(len(live))])
+    line, *_ = np.linalg.lstsq(terms, cells, rcond=None)
+    line = np.rint(line)
+    return line[:3] if np.array_equal(terms @ line, cells) else None

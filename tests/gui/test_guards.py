@@ -1,0 +1,70 @@
+"""Where masked-off threads would have gone, from the places of the others."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from gui.scenes.grids import grids_of
+from gui.scenes.guards import Guards
+from gui.scenes.matrices import matrix_scene
+from tests.gui.fake_kernels import simple, tiled, vector_add
+
+
+def loads(block, name):
+    return [
+        s
+        for s in range(block.n_steps)
+        if (a := block.access(s)) is not None and a.array.name == name
+    ]
+
+
+def outside(trace, block, name, number):
+    record, guards = trace.block(block), Guards(trace)
+    grids = grids_of(trace)
+    step = loads(record, name)[number]
+    scene = matrix_scene(record, grids, step, 0, guards)
+    at = next(i for i, g in enumerate(grids) if g.array.name == name)
+    rows, columns = scene.marks[at].outside
+    return sorted(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def test_the_last_tile_reaches_beyond_a():
+    trace = tiled(5, 7, 3, 4)  # A is 5 x 7: phase 1 needs column 7, block (0, 1) rows 5 to 7
+    assert outside(trace, 0, "A", 1) == [(r, 7) for r in range(4)]
+    assert outside(trace, 1, "A", 0) == [(r, c) for r in (5, 6, 7) for c in range(4)]
+    corner = {(r, c) for r in (5, 6, 7) for c in range(4, 8)} | {(4, 7)}
+    assert set(outside(trace, 1, "A", 1)) == corner
+    assert outside(trace, 0, "A", 0) == []
+
+
+def test_both_mappings():
+    for coalesced in (True, False):
+        trace = simple(5, 9, 6, (4, 4), coalesced=coalesced)
+        last = trace.recorded_blocks[-1]
+        beyond = outside(trace, last, "C", 0)
+        assert set(beyond) == {(r, c) for r in range(4, 8) for c in range(4, 8)} - {(4, 4), (4, 5)}
+
+
+def test_one_dimension():
+    trace = vector_add(100, 64)
+    width = grids_of(trace)[0].columns
+    assert outside(trace, 1, "x", 0) == [divmod(i, width) for i in range(100, 128)]
+
+
+def test_overhang_is_that_of_the_last_block():
+    trace = tiled(5, 7, 3, 4)
+    guards = Guards(trace)
+    assert [guards.overhang(g) for g in grids_of(trace)] == [(3, 1), (1, 1), (3, 1)]
+    exact = tiled(8, 8, 8, 4)
+    assert all(Guards(exact).overhang(g) == (0, 0) for g in grids_of(exact))
+
+
+def test_an_irregular_access_has_no_places():
+    trace = tiled(5, 7, 3, 4)
+    record, grid = trace.block(1), grids_of(trace)[0]
+    access = record.access(loads(record, "A")[0])
+    rng = np.random.default_rng(2)
+    scattered = access.addresses.copy()
+    scattered[access.active] = grid.array.base + 4 * rng.permutation(35)[: access.active.sum()]
+    rows, _ = Guards(trace).outside(record, grid, replace(access, addresses=scattered))
+    assert not len(rows)
