@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, Trace
 
 Slopes = NDArray[np.float64]
-"""float64[3, 2]: how row and column change with threadIdx.x, y and z."""
+"""float64[3, 2]: how row and column (of a 1-D array the index, [3, 1]) change with x, y and z."""
 
 SAMPLES = 48  # accesses of a block that are looked at for its overhang, half of them the last
 
@@ -42,15 +42,17 @@ class Guards:
         if slopes is None:
             return EMPTY, EMPTY
         threads = block_trace.threads.astype(np.float64)
-        cells = np.stack(grid.cells(access.elements[:n_threads]), axis=1)
+        cells = _places(grid, access.elements[:n_threads])
         first = int(active.argmax())
         places = np.rint(cells[first] + (threads - threads[first]) @ slopes).astype(np.int64)
         if not np.array_equal(places[active], cells[active]):
             return EMPTY, EMPTY
-        rows, columns = places[~active].T
+        away = places[~active]
+        if away.shape[1] == 1:
+            flats = away[:, 0]
+            return grid.cells(flats[flats >= grid.size])
+        rows, columns = away.T
         beyond = (rows < 0) | (columns < 0) | (rows >= grid.extent[0]) | (columns >= grid.extent[1])
-        if not grid.transposed:
-            beyond |= rows * grid.extent[1] + columns >= grid.size
         return rows[beyond], columns[beyond]
 
     def overhang(self, grid: Grid) -> tuple[int, int]:
@@ -98,8 +100,15 @@ def _fit(block_trace: BlockTrace, grid: Grid, access: Access) -> Slopes | None:
     spanned = np.ptp(threads[live], axis=0) > 0 if len(live) else np.zeros(3, bool)
     if not (spanned | (np.ptp(threads, axis=0) == 0)).all():
         return None
-    cells = np.stack(grid.cells(access.elements[live]), axis=1).astype(np.float64)
+    cells = _places(grid, access.elements[live]).astype(np.float64)
     terms = np.column_stack([threads[live], np.ones(len(live))])
     line, *_ = np.linalg.lstsq(terms, cells, rcond=None)
     line = np.rint(line)
     return line[:3] if np.array_equal(terms @ line, cells) else None
+
+
+def _places(grid: Grid, flats: Ints) -> Ints:
+    """Row and column of each element, int64[n, 2]; of a wrapped 1-D array its index, int64[n, 1]."""
+    if len(grid.array.shape) == 1:
+        return flats[:, None]
+    return np.stack(grid.cells(flats), axis=1)
