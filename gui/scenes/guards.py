@@ -108,7 +108,7 @@ def _fit(block_trace: BlockTrace, grid: Grid, access: Access) -> Slopes | None:
 
 
 def _places(grid: Grid, flats: Ints) -> Ints:
-    """Row and column of each element, int64[n, 2]; of a wrapped 1-D array its index, int64[n, 1]."""
+    """Row and column of each element (n, 2); of a wrapped 1-D array its index (n, 1)."""
     if len(grid.array.shape) == 1:
         return flats[:, None]
     return np.stack(grid.cells(flats), axis=1)
