@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QTimer
+
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
+
+EVERY_MS = 30
 
 
 def state(window: MainWindow) -> dict[str, Any]:
@@ -28,19 +32,37 @@ def state(window: MainWindow) -> dict[str, Any]:
         "page": window.tabs.value,
         "error": window.form.error.text() or window.message.sentence,
         "caption": window.transport.caption.text(),
+        "geometry": geometry(window),
     }
 
 
+def geometry(window: MainWindow) -> dict[str, Any]:
+    """Where some widgets lie in the window: (x, y, width, height), for a mouse from outside."""
+    rows = window.ladder_panel.list
+    places = {"scrub": window.transport.scrub, "ladder": rows.viewport(), **window.form.editors}
+    found: dict[str, Any] = {}
+    for name, widget in places.items():
+        corner = widget.mapTo(window, widget.rect().topLeft())
+        found[name] = (corner.x(), corner.y(), widget.width(), widget.height())
+    found["ladder"] = (*found["ladder"][:3], rows.sizeHintForRow(0) * rows.count())
+    found["rungs"] = rows.count()
+    return found
+
+
 def keep_report(window: MainWindow, path: str) -> None:
-    """Write `state` to `path` whenever something in the session changes, whole or not at all."""
+    """Keep `state` in the file `path`, whole or not at all, up to date within EVERY_MS."""
     target = Path(path)
     draft = target.with_suffix(".part")
+    last: dict[str, Any] = {}
 
-    def write(_: object = None) -> None:
-        draft.write_text(json.dumps(state(window)), encoding="utf-8")
-        draft.replace(target)
+    def write() -> None:
+        now = state(window)
+        if now != last:
+            last.clear()
+            last.update(now)
+            draft.write_text(json.dumps(now), encoding="utf-8")
+            draft.replace(target)
 
-    window.session.changed.connect(write, check_nargs=False)
-    window.recorder.failed.connect(write)
-    window.tabs.chosen.connect(write)
-    window.report_writer = write  # type: ignore[attr-defined]  # psygnal holds it weakly
+    timer = QTimer(window)
+    timer.timeout.connect(write)
+    timer.start(EVERY_MS)

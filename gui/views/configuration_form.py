@@ -37,7 +37,7 @@ class ConfigurationForm(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.rung: Rung | None = None
-        self._fields: dict[str, QSpinBox | QComboBox] = {}
+        self.editors: dict[str, QSpinBox | QComboBox] = {}  # by the parameter's name
         self._grid = QGridLayout()
         self._grid.setColumnStretch(0, 1)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -83,7 +83,7 @@ class ConfigurationForm(QWidget):
     def values(self) -> dict[str, int]:
         """What the fields hold."""
         found = {}
-        for name, editor in self._fields.items():
+        for name, editor in self.editors.items():
             if isinstance(editor, QSpinBox):
                 found[name] = editor.value()
             else:
@@ -93,7 +93,7 @@ class ConfigurationForm(QWidget):
 
     def set_values(self, values: Mapping[str, int]) -> None:
         """Fill the fields without a signal."""
-        for name, editor in self._fields.items():
+        for name, editor in self.editors.items():
             if name not in values:
                 continue
             editor.blockSignals(True)
@@ -115,8 +115,8 @@ class ConfigurationForm(QWidget):
         """Show what is wrong with the values; an empty sentence clears it."""
         self.error.setText(sentence)
         self.error.setVisible(bool(sentence))
-        for name, editor in self._fields.items():
-            wrong = bool(sentence) and (name in sentence.split() or len(self._fields) == 1)
+        for name, editor in self.editors.items():
+            wrong = bool(sentence) and (name in sentence.split() or len(self.editors) == 1)
             if editor.property("wrong") != wrong:
                 editor.setProperty("wrong", wrong)
                 editor.style().unpolish(editor)
@@ -143,7 +143,7 @@ class ConfigurationForm(QWidget):
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        self._fields = {}
+        self.editors = {}
         for row, parameter in enumerate(rung.parameters):
             label = QLabel(parameter.label)
             editor = self._editor(parameter)
@@ -153,7 +153,7 @@ class ConfigurationForm(QWidget):
             editor.setAccessibleName(parameter.label)
             self._grid.addWidget(label, row, 0)
             self._grid.addWidget(editor, row, 1)
-            self._fields[parameter.name] = editor
+            self.editors[parameter.name] = editor
 
     def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
         width = round(current_theme().spacing.control * 2.7)

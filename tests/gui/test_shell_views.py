@@ -193,7 +193,7 @@ def test_form_waits_for_the_last_edit(ladder, qtbot):
     heard = []
     form.changed.connect(heard.append)
     for n in (16, 24, 32):
-        form._fields["n"].setValue(n)
+        form.editors["n"].setValue(n)
     assert heard == []
     qtbot.waitUntil(lambda: bool(heard))
     assert [h["n"] for h in heard] == [32]
@@ -207,8 +207,8 @@ def test_form_shows_what_is_wrong_and_keeps_the_values(ladder, qtbot):
     form.show_rung(ladder["tiled"], {"n": 16, "tile": 8})
     form.show_error("tile = 64 is too large: use 1 to 32.")
     assert form.error.isVisible()
-    assert form._fields["tile"].property("wrong")
-    assert not form._fields["n"].property("wrong")
+    assert form.editors["tile"].property("wrong")
+    assert not form.editors["n"].property("wrong")
     assert form.values() == {"n": 16, "tile": 8}
     form.show_error("")
     assert not form.error.isVisible()

@@ -1,0 +1,205 @@
+"""The real window on a real X server (Xvfb), driven from outside with keys and mouse by xdotool.
+
+What happened is read from the file that `--report` keeps, and the picture from the X server's own
+frame buffer.
+"""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MISSING = [tool for tool in ("Xvfb", "xdotool") if shutil.which(tool) is None]
+WIDTH, HEIGHT = 1280, 800
+
+pytestmark = [
+    pytest.mark.window,
+    pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed"),
+]
+
+
+def wait_for(condition, what, seconds=30.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    pytest.fail(f"waited {seconds:.0f} s for {what}")
+
+
+@pytest.fixture
+def display(tmp_path):
+    """A display of our own; yields its name and the folder with its frame buffer."""
+    read, write = os.pipe()
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{WIDTH}x{HEIGHT}x24"]
+    server = subprocess.Popen(
+        [*command, "-fbdir", str(tmp_path), "-nolisten", "tcp"],
+        pass_fds=[write],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        name = f":{pipe.readline().strip()}"
+    yield name
+    server.terminate()
+    server.wait(10)
+
+
+class App:
+    """The application's process, and hands to use it with."""
+
+    def __init__(self, display, folder, *options):
+        self.folder = folder
+        self.report_file = folder / "report.json"
+        self.environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
+        size = f"{WIDTH}x{HEIGHT}"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "gui", "--report", self.report_file, "--size", size, *options],
+            cwd=ROOT,
+            env=self.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def xdotool(self, *arguments):
+        return subprocess.run(
+            ["xdotool", *map(str, arguments)],
+            env=self.environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    def report(self):
+        try:
+            return json.loads(self.report_file.read_text())
+        except FileNotFoundError:
+            return {}
+
+    def until(self, **wanted):
+        """Wait until the report says all of these."""
+
+        def matches():
+            found = self.report()
+            return found if all(found.get(k) == v for k, v in wanted.items()) else None
+
+        return wait_for(matches, f"{wanted}; the last report was {self.report()}")
+
+    def focus(self):
+        found = wait_for(
+            lambda: self.xdotool("search", "--onlyvisible", "--name", "– Tilescope").split(),
+            "the window",
+        )
+        self.xdotool("windowmove", "--sync", found[0], 0, 0)
+        self.xdotool("windowfocus", "--sync", found[0])
+
+    def keys(self, *names):
+        self.xdotool("key", "--clearmodifiers", *names)
+
+    def settled(self):
+        """The report, once nothing has moved for a while."""
+        before, found = None, self.report()
+        while found != before:
+            time.sleep(0.2)
+            before, found = found, self.report()
+        return found
+
+    def click(self, x, y):
+        self.xdotool("mousemove", x, y, "click", 1)
+
+    def screen(self):
+        """The display's pixels, uint8 [height, width, 3], from Xvfb's frame buffer (XWD format)."""
+        data = (self.folder / "Xvfb_screen0").read_bytes()
+        header = struct.unpack(">25I", data[:100])
+        size, height, row, colours = header[0], header[5], header[12], header[19]
+        pixels = np.frombuffer(data, np.uint8, height * row, size + colours * 12)
+        return pixels.reshape(height, row // 4, 4)[:, :, :3]
+
+    def quit(self):
+        self.keys("ctrl+q")
+        _, errors = self.process.communicate(timeout=20)
+        return self.process.returncode, errors
+
+
+@pytest.fixture
+def app(display, tmp_path):
+    app = App(display, tmp_path)
+    yield app
+    if app.process.poll() is None:
+        app.process.kill()
+        app.process.communicate()
+
+
+def test_a_lesson_with_keys_and_mouse(app):
+    app.until(rung="tiled")
+    app.focus()
+    start = app.settled()
+
+    app.keys("Home")
+    app.until(step=0)
+    app.keys("Right")
+    app.until(step=start["step"])  # the first access, where the window opened
+    app.keys("4", "Right")
+    assert app.until(unit="phase")["step"] >= start["step"]
+    app.keys("1", "End")
+    app.until(step=start["n_steps"] - 1, unit="access")
+    app.keys("Left")
+    last = app.until(caption="All threads store C at line 32; thread 0 stores C[0, 0].")
+    app.keys("shift+space")
+    app.until(playing=-1)
+    wait_for(lambda: app.report()["step"] < last["step"], "playing backwards")
+    app.keys("space")
+    app.until(playing=0)
+
+    app.keys("Down", "Down")
+    app.until(thread=2)
+
+    geometry = app.settled()["geometry"]  # of the scrub bar and of the list, in the window
+    x, y, width, height = geometry["scrub"]
+    app.click(x + width // 2, y + height // 2)
+    middle = wait_for(lambda: abs(app.report()["step"] - start["n_steps"] / 2) < 2, "the middle")
+    assert middle
+
+    x, y, width, height = geometry["ladder"]
+    row = height // geometry["rungs"]
+    app.click(x + 60, y + row + row // 2)  # the second rung
+    app.until(rung="uncoalesced", thread=0)
+    app.keys("Home", "Right")
+    assert "load A at line 19" in app.until(playing=0)["caption"] or app.report()["step"] > 0
+
+    picture = app.screen()
+    assert picture.shape == (HEIGHT, WIDTH, 3)
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 200  # text, lines, colours
+    for part in np.array_split(picture, 4, axis=1):
+        assert part.std() > 5  # no quarter of the window is blank
+
+    code, errors = app.quit()
+    assert code == 0
+    assert errors.strip() == ""  # not one Qt warning, not one exception
+
+
+def test_a_wrong_size_typed_into_the_form(app):
+    app.until(rung="tiled")
+    app.focus()
+    x, y, width, height = app.settled()["geometry"]["n"]
+    app.xdotool("mousemove", x + width // 3, y + height // 2, "click", "--repeat", 3, 1)
+    app.keys("ctrl+a")
+    app.xdotool("type", "10")
+    report = wait_for(lambda: app.report() if app.report()["error"] else None, "the sentence")
+    assert "multiple" in report["error"] or "divi" in report["error"]
+    assert report["parameters"] == {"n": 8, "tile": 4}
+    app.keys("ctrl+a")
+    app.xdotool("type", "12")
+    app.until(error="", parameters={"n": 12, "tile": 4})
+    app.keys("Escape", "Home")
+    app.until(step=0)
+    assert app.quit() == (0, "")

@@ -1,0 +1,224 @@
+"""The whole window, on recorded traces, without a display."""
+
+import threading
+import time
+
+import pytest
+from PySide6.QtCore import Qt
+
+from gui.main_window import MainWindow
+from gui.theme import apply_theme
+
+RECORDING_MS = 20_000
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1440, 900)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+@pytest.fixture
+def tiled(window, qtbot):
+    return recorded(window, qtbot, "tiled", n=8, tile=4)
+
+
+def recorded(window, qtbot, rung, **parameters):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.recorder.configure(rung, parameters)
+    return window
+
+
+def press(qtbot, window, key, modifier=Qt.KeyboardModifier.NoModifier):
+    qtbot.keyClick(window, key, modifier)
+
+
+def test_it_opens_empty_and_then_shows_the_first_access(window, qtbot):
+    assert window.session.trace is None
+    recorded(window, qtbot, "tiled", n=8, tile=4)
+    assert window.windowTitle() == "Tiled (n = 8, tile = 4) – Tilescope"
+    assert window.session.block_trace.access(window.session.step).kind == "load"
+    assert window.form.values() == {"n": 8, "tile": 4}
+    assert "4 blocks of 16 threads" in window.form.facts.text()
+
+
+def test_every_key_of_the_transport(tiled, qtbot):
+    session, shift = tiled.session, Qt.KeyboardModifier.ShiftModifier
+    press(qtbot, tiled, Qt.Key.Key_Home)
+    assert session.step == 0
+    press(qtbot, tiled, Qt.Key.Key_Right)
+    first = session.step
+    assert session.block_trace.access(first) is not None
+    press(qtbot, tiled, Qt.Key.Key_Right, shift)
+    assert session.phase == 0 or session.step > first
+    press(qtbot, tiled, Qt.Key.Key_End)
+    assert session.step == session.n_steps - 1
+    press(qtbot, tiled, Qt.Key.Key_Left, shift)
+    assert session.phase == 1
+    for key, unit in zip("1234", ("access", "line", "barrier", "phase"), strict=True):
+        qtbot.keyClicks(tiled, key)
+        assert session.unit == unit
+    press(qtbot, tiled, Qt.Key.Key_Home)
+    press(qtbot, tiled, Qt.Key.Key_Space)
+    assert session.playing == 1
+    press(qtbot, tiled, Qt.Key.Key_Space)
+    assert session.playing == 0
+    press(qtbot, tiled, Qt.Key.Key_End)
+    press(qtbot, tiled, Qt.Key.Key_Space, shift)
+    assert session.playing == -1
+    press(qtbot, tiled, Qt.Key.Key_Left)
+    assert session.playing == 0
+
+
+def test_keys_choose_thread_warp_and_block(tiled, qtbot):
+    session = tiled.session
+    press(qtbot, tiled, Qt.Key.Key_Down)
+    assert session.thread == 1
+    press(qtbot, tiled, Qt.Key.Key_Up)
+    press(qtbot, tiled, Qt.Key.Key_Up)
+    assert session.thread == 0
+    press(qtbot, tiled, Qt.Key.Key_Down, Qt.KeyboardModifier.ControlModifier)
+    assert session.block == 1
+
+
+def test_a_changed_parameter_records_again_and_keeps_the_place(tiled, qtbot):
+    tiled.session.update(block=3, thread=5)
+    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+        tiled.form.editors["n"].setValue(16)
+    assert tiled.session.parameters == {"n": 16, "tile": 4}
+    assert (tiled.session.block, tiled.session.thread) == (3, 5)
+
+
+def test_a_wrong_parameter_says_why_and_loses_nothing(tiled, qtbot):
+    before = tiled.session.trace
+    with qtbot.waitSignal(tiled.recorder.failed, timeout=RECORDING_MS):
+        tiled.form.editors["n"].setValue(0)
+    assert "n = 0 is too small" in tiled.form.error.text()
+    assert tiled.form.error.isVisible()
+    assert tiled.session.trace is before
+    with qtbot.waitSignal(tiled.recorder.failed, timeout=RECORDING_MS):
+        tiled.form.editors["n"].setValue(10)  # not a multiple of the tile
+    assert tiled.form.values()["n"] == 10
+    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+        tiled.form.editors["n"].setValue(12)
+    assert tiled.form.error.isHidden()
+
+
+def test_a_compile_error_goes_to_its_line_and_keeps_the_trace(tiled, qtbot):
+    from core.compiler import Diagnostic
+    from core.errors import CompileError
+
+    before = tiled.session.trace
+    found = Diagnostic("error", 24, None, 'identifier "x" is undefined')
+    tiled.recorder.failed.emit(CompileError('Line 24: identifier "x" is undefined.', [found]))
+    assert tiled.message.sentence.startswith("Line 24")
+    tiled.message.go.click()
+    assert tiled.session.line == 24
+    assert tiled.source.edit.gutter.errors == {24: 'identifier "x" is undefined'}
+    assert tiled.session.trace is before
+    press(qtbot, tiled, Qt.Key.Key_Escape)
+    assert tiled.message.sentence == ""
+
+
+def test_another_rung_starts_anew(tiled, qtbot):
+    tiled.session.update(thread=9, line=24)
+    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+        tiled.ladder_panel.choose_next(-2)
+    assert tiled.session.trace.workload.rung == "uncoalesced"
+    assert (tiled.session.thread, tiled.session.line) == (0, None)
+    assert tiled.title.text() == "Uncoalesced"
+
+
+def test_every_rung_opens_in_its_default_configuration(window, qtbot, ladder):
+    for name in ladder.names:
+        recorded(window, qtbot, name)
+        assert window.session.trace.workload.rung == name
+        while window.session.seek("phase"):
+            window.grab()
+
+
+def test_only_the_block_looked_at_is_run_when_the_launch_is_large(window, qtbot):
+    recorded(window, qtbot, "tiled", n=512, tile=16)
+    trace = window.session.trace
+    assert not trace.complete
+    assert trace.recorded_blocks == (0,)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.selection._boxes["block"].setValue(33)
+    assert window.session.block == 33
+    assert window.session.block_trace.index.y == 1
+
+
+@pytest.mark.parametrize("theme", ["dark", "projector", "light"])
+def test_themes_change_while_it_is_open(tiled, qtbot, theme):
+    tiled.set_theme(theme)
+    image = tiled.grab().toImage()
+    edge = image.pixelColor(4, image.height() - 4)
+    assert (edge.lightness() < 90) == (theme == "dark")
+    assert [a.data() for a in tiled.theme_actions.actions() if a.isChecked()] == [theme]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
+def test_shared_memory_has_its_own_place_where_there_is_room(tiled, qtbot, size):
+    tiled.resize(*size)
+    wide = size[0] > 1500
+    qtbot.waitUntil(lambda: (tiled.lower.indexOf(tiled.shared_panel) >= 0) == wide)
+    if not wide:
+        while tiled.session.seek("access"):
+            access = tiled.session.block_trace.access(tiled.session.step)
+            if access is not None:
+                assert tiled.memory.shown == ("Shared" if access.space == "shared" else "Global")
+
+
+def test_cheat_sheet_lists_every_command(tiled, qtbot):
+    from gui.views.cheat_sheet import CheatSheet
+
+    tiled.show_cheat_sheet()
+    sheet = tiled.findChild(CheatSheet)
+    texts = {label.text() for label in sheet.findChildren(type(tiled.title))}
+    assert {"Next phase", "Play or pause", "Shift+Right"} <= texts
+    sheet.close()
+
+
+def test_shortcuts_are_not_used_twice(window):
+    keys = [key for commands in window.menus.values() for c in commands for key in c.keys]
+    assert len(keys) == len(set(keys))
+
+
+def test_hammering_the_form_while_it_records(window, qtbot):
+    recorded(window, qtbot, "tiled", n=8, tile=4)
+    for n in range(8, 68, 4):
+        window.recorder.configure("tiled", {"n": n, "tile": 4})
+        window.session.seek()
+        window.grab()
+    qtbot.waitUntil(lambda: not window.recorder.worker.busy, timeout=RECORDING_MS)
+    assert window.session.parameters == {"n": 64, "tile": 4}
+
+
+def test_closing_while_recording_leaves_no_thread(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.show()
+    window.recorder.configure("tiled", {"n": 128, "tile": 16})
+    time.sleep(0.05)
+    window.close()
+    qapp.processEvents()
+    assert not [t for t in threading.enumerate() if t.name == "recorder"]
+
+
+def test_the_headless_run_prints_the_table_and_writes_pictures(tmp_path, capsys, qapp):
+    from gui.headless import main
+
+    assert main([str(tmp_path), "--size", "1280x800"]) == 0
+    text = capsys.readouterr().out
+    assert "sectors" in text
+    assert "Stepped" in text
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert len(pictures) >= 5
+    assert all(p.stat().st_size > 20_000 for p in pictures)
+    assert main([str(tmp_path), "--set", "n=0"]) == 2
