@@ -42,6 +42,8 @@ _OPTIONAL = (
     "layout",
     "flops",
     "expected",
+    "group",
+    "faults",
 )
 _ROLES = ("input", "output", "inout")
 _T = TypeVar("_T")
@@ -134,6 +136,8 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
             layout=MatrixLayout(**row["layout"]) if "layout" in row else None,
             flops=_expression(row["flops"]) if "flops" in row else None,
             expected=_mapping(row, "expected", MatrixExpression),
+            group=row.get("group", "ladder"),
+            faults=tuple(row.get("faults", ())),
         )
     except FileNotFoundError as error:
         raise TilescopeError(f"{label}: there is no file {error.filename}.") from None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.analysis.counters import CountingObserver, Tally
 from core.analysis.findings import Finding
-from core.analysis.hazards import SharedHazards
+from core.analysis.hazards import GlobalState, Hazards
 from core.analysis.reporting import FaultCollector, Reporter
 from core.compiler import Build, compile_ptx, find_entry
 from core.emulator.events import Observer
@@ -19,9 +19,9 @@ from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.record import ChunkRecord
+from core.emulator.schedule import Schedule, WarpOrder
 from core.errors import Cancelled, ParameterError
 from core.launch import Workload
-from core.ptx.ast import Module
 from core.ptx.dwarf import DebugInfo, debug_info
 from core.ptx.parser import parse
 from core.trace import Trace
@@ -30,6 +30,7 @@ from core.trace.program_info import ProgramInfo, program_info
 
 LANES = 8192  # threads that run side by side: as many as keep the registers in the L2 cache
 RECORD_BYTES = 512 << 20
+TOGETHER = 1 << 16  # threads that may run side by side where blocks wait for each other
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class _Options:
     checks: bool
     limits: Limits
     record_bytes: int
+    order: WarpOrder
+    seed: int
 
 
 Progress = Callable[[float], None]
@@ -55,6 +58,8 @@ def record(
     checks: bool = True,
     limits: Limits | None = None,
     record_bytes: int = RECORD_BYTES,
+    order: WarpOrder = "lockstep",
+    seed: int = 0,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     build: Build | None = None,
@@ -62,9 +67,11 @@ def record(
     """Compiles (unless `build` is given), runs and records a workload.
 
     `blocks` are recorded for stepping (None: as many as fit in `record_bytes`, in order); the rest
-    run and are counted, or, with `only_recorded`, do not run at all. `checks` finds shared-memory
-    hazards. `progress` is called with a fraction from 0 to 1. Raises `CompileError`,
-    `UnsupportedPtx`, `LaunchError`, `KernelFault` (a deadlock), `BudgetExceeded` and `Cancelled`.
+    run and are counted, or, with `only_recorded`, do not run at all. `checks` finds races and reads
+    of what was never written; illegal accesses and barriers are found in any case. `order` says how
+    the warps of a block take turns (`core.emulator.schedule`), `seed` is for "random". `progress`
+    is called with a fraction from 0 to 1. Raises `CompileError`, `UnsupportedPtx`, `LaunchError`,
+    `ParameterError`, `BudgetExceeded` and `Cancelled`.
     """
     if build is None:
         build = compile_ptx(
@@ -83,8 +90,18 @@ def record(
     )
     if blocks == "all":
         blocks = range(workload.launch.grid.count)
-    options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes)
-    return _Recording(workload, build, image, options, progress, cancelled).trace()
+    options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed)
+    try:
+        return _Recording(workload, build, image, options, progress, cancelled).trace()
+    except _BlocksWait:  # start again, this time with all blocks side by side
+        again = Image(module, image.function.name, workload.launch, image.watched)
+        return _Recording(
+            workload, build, again, options, progress, cancelled, together=True
+        ).trace()
+
+
+class _BlocksWait(Exception):
+    """Threads could not go on while other blocks had yet to run."""
 
 
 def watched_registers(debug: DebugInfo, function: str) -> frozenset[str]:
@@ -106,7 +123,13 @@ class _Recording:
         options: _Options,
         progress: Progress | None,
         cancelled: Callable[[], bool] | None,
+        together: bool = False,
     ) -> None:
+        """`together`: all blocks run side by side, as where they wait for each other."""
+        self.together = together
+        self.schedule = (
+            None if options.order == "lockstep" else Schedule(options.order, options.seed)
+        )
         self.workload, self.build, self.image, self.options = workload, build, image, options
         self.program: ProgramInfo = program_info(image, workload)
         self.progress = progress or (lambda fraction: None)
@@ -115,7 +138,12 @@ class _Recording:
         self.records: list[ChunkRecord] = []
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.issued = 0
-        self.granule = _narrowest_access(image.module)
+        roles = {a.name: a.role for a in image.launch.arrays}
+        self.global_state = GlobalState(
+            image.module,
+            frozenset(name for name, role in roles.items() if role == "output"),
+            frozenset(name for name, role in roles.items() if role == "input"),
+        )
 
     def trace(self) -> Trace:
         total = self.image.launch.grid.count
@@ -128,7 +156,7 @@ class _Recording:
             done = int(blocks[-1]) + 1
             self.progress(done / total)
         outputs = {a.name: self._output(a.name, a.data) for a in self.image.launch.arrays}
-        return Trace(
+        trace = Trace(
             self.workload,
             self.build,
             outputs,
@@ -141,6 +169,7 @@ class _Recording:
             self.image,
             tuple(self.records),
         )
+        return replace(trace, findings=tuple(_with_step(f, trace) for f in trace.findings))
 
     def _output(self, name: str, data: NDArray[Any]) -> NDArray[Any]:
         raw = self.image.buffers[name].data[: data.nbytes].copy()
@@ -161,6 +190,11 @@ class _Recording:
     def _chunks(self, total: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
         """Runs of blocks in order, each with whether it is recorded."""
         at_once = max(1, LANES // self.image.launch.block.count)
+        if self.schedule is not None:
+            at_once = 1
+        if self.together:
+            yield from self._all_together(total)
+            return
         if self.options.blocks is not None:
             yield from self._chosen(total, at_once)
             return
@@ -172,6 +206,10 @@ class _Recording:
         if not self.options.only_recorded:
             for first in range(fit, total, at_once):
                 yield np.arange(first, min(total, first + at_once)), False
+
+    def _all_together(self, total: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
+        """Recorded, unless only certain blocks were asked for and this one is none of them."""
+        yield np.arange(total), True
 
     def _chosen(self, total: int, at_once: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
         wanted = sorted(set(self.options.blocks or ()))
@@ -198,17 +236,22 @@ class _Recording:
             CountingObserver(self.tally, geometry, self._shared_name),
             faults,
         ]
-        hazards: SharedHazards | None = None
-        if self.options.checks and self.image.shared_bytes:
-            stride = -(-self.image.shared_bytes // 128) * 128
-            hazards = SharedHazards(geometry, stride * len(blocks), self.granule)
+        hazards: Hazards | None = None
+        if self.options.checks:
+            stride = -(-max(self.image.shared_bytes, 1) // 128) * 128
+            hazards = Hazards(geometry, self.image.shared_bytes, stride, self.global_state)
             observers.append(hazards)
         if record is not None:
             observers.append(record)
         machine = Machine(
-            self.image, geometry, tuple(observers), record, self.options.limits, self.cancelled
-        )
+            self.image, geometry, tuple(observers), record, self.options.limits, self.cancelled,
+            self.schedule,
+        )  # fmt: skip
         machine.run()
+        if machine.stuck and self._may_wait_for_others(len(blocks)):
+            raise _BlocksWait
+        if hazards is not None:
+            hazards.finish()
         self.issued += machine.tick
         if record is not None:
             self.records.append(record)
@@ -217,6 +260,11 @@ class _Recording:
         found += reporter.hazards(list(hazards.found.values()) if hazards else [])
         for finding in found:
             self._merge(finding)
+
+    def _may_wait_for_others(self, ran: int) -> bool:
+        launch = self.image.launch
+        total = launch.grid.count
+        return ran < total and not self.together and total * launch.block.count <= TOGETHER
 
     def _merge(self, finding: Finding) -> None:
         """One finding an instruction and kind; later chunks add to its count."""
@@ -231,12 +279,8 @@ class _Recording:
         return array.name if array is not None else "shared memory"
 
 
-def _narrowest_access(module: Module) -> int:
-    """Bytes of the narrowest load, store or atomic: 1, 2 or 4."""
-    sizes = {"8": 1, "16": 2}
-    widths = {
-        sizes.get(i.modifiers[-1][1:], 4)
-        for i in module.instructions
-        if i.opcode in ("ld", "st", "atom", "red") and "param" not in i.modifiers and i.modifiers
-    }
-    return min(widths, default=4)
+def _with_step(finding: Finding, trace: Trace) -> Finding:
+    """With the step of its block's trace at which to look, if the block was recorded."""
+    if finding.block not in trace.recorded_blocks:
+        return finding
+    return replace(finding, step=trace.block(finding.block).step_at(finding.tick))

@@ -91,9 +91,16 @@ class ArrayRule:
     shape: tuple[IntExpression, ...]
     role: Role
 
-    def make(self, values: Mapping[str, int], generator: np.random.Generator) -> ArrayArgument:
-        """The argument: random where the kernel reads it, poisoned where it only writes."""
+    def make(
+        self, values: Mapping[str, int], generator: np.random.Generator | None
+    ) -> ArrayArgument:
+        """The argument: random where the kernel reads it, poisoned where it only writes.
+
+        Without a generator it is all zeros, which costs no time at any size.
+        """
         shape = tuple(extent.evaluate(values) for extent in self.shape)
+        if generator is None:
+            return ArrayArgument(self.name, np.zeros(shape, self.dtype), self.role)
         data = (
             poisoned(self.dtype, shape)
             if self.role == "output"
@@ -117,7 +124,9 @@ class ScalarRule:
     dtype: np.dtype[Any]
     value: IntExpression
 
-    def make(self, values: Mapping[str, int], _generator: np.random.Generator) -> ScalarArgument:
+    def make(
+        self, values: Mapping[str, int], _generator: np.random.Generator | None
+    ) -> ScalarArgument:
         """The argument."""
         return ScalarArgument(self.name, self.dtype.type(self.value.evaluate(values)))
 
@@ -145,6 +154,8 @@ class Rung:
     layout: MatrixLayout | None = None
     flops: IntExpression | None = None
     expected: Mapping[str, MatrixExpression] = field(default_factory=dict)
+    group: str = "ladder"
+    faults: tuple[str, ...] = ()  # kinds of findings with the default parameters
 
     @property
     def manual(self) -> str:
@@ -181,8 +192,15 @@ class Rung:
 
         Raises ParameterError as `check` does.
         """
-        values = self.check(**parameters)
-        generator = np.random.default_rng(seed)
+        return self._workload(self.check(**parameters), np.random.default_rng(seed))
+
+    def blank_workload(self, **parameters: int) -> Workload:
+        """The same launch over arrays of zeros: enough where only addresses matter, at any size."""
+        return self._workload(self.check(**parameters), None)
+
+    def _workload(
+        self, values: Mapping[str, int], generator: np.random.Generator | None
+    ) -> Workload:
         launch = Launch(
             grid=_dim3(self.grid, values),
             block=_dim3(self.block, values),

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "out_of_bounds": "an access that lies in no array, or beyond its end",
+        "misaligned": "an address that is no multiple of the access's width",
+        "race": "two threads access the same bytes, one writes, and nothing orders them",
+        "uninitialised": "a read of memory that nobody has written",
+        "divergent_barrier": "threads of a block that do not all come to the same barrier",
+        "divergent_warp": "lanes that a warp instruction waits for, and that never come",
+        "inactive_lane": "a shuffle from a lane that takes no part in it",
+        "deadlock": "threads that wait at a barrier for ever",
+        "livelock": "threads that loop for ever, waiting for what nobody will write",
+        "assert": "an assertion that fails",
+        "trap": "a trap, which stops the kernel",
+    }
+)
 
 
 @dataclass(frozen=True)
 class Finding:
     """One fault, named at its first occurrence.
 
-    `kind` is "out_of_bounds", "misaligned", "race", "uninitialised" or "assert". `thread` is linear
-    in its block; `step` the step of the block's trace at which to look, -1 if it is not recorded.
-    `index` is of the element of `array` (which is "" where none is known); `count` is how many
-    accesses of this instruction were found at fault.
+    `kind` is one of `KINDS`. `thread` is linear in its block; `step` the step of the block's trace
+    at which to look, -1 if it is not recorded. `index` is of the element of `array` (which is ""
+    where none is known); `count` is how many accesses of this instruction were found at fault.
     """
 
     kind: str

@@ -1,149 +1,321 @@
-"""Shared-memory hazards: races between two barriers, and reads of what nobody wrote.
+"""Hazards of one machine: races on shared and global memory, and reads of what nobody wrote.
 
-Lock-step execution would give the right answer all the same, so every granule of shared memory
-keeps who wrote and who read it last, and in which *interval* (between two barriers of its block).
-Two threads that touch a granule in one interval, one of them writing, race (CUDA C++ Programming
-Guide, "Synchronization Functions": only a barrier orders them).
+Lock-step execution would give the right answer all the same, so this observer keeps a shadow of the
+memory (`core.analysis.hazard_shadow`) and what is ordered (`core.analysis.hazard_order`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
+from core.analysis.hazard_order import LOW, Order, Stamps, Timeline
+from core.analysis.hazard_shadow import Bad, Class, Shadow, Touch
+from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, FaultEvent, SyncEvent
 from core.emulator.groups import Geometry
+from core.emulator.memory import Region
+from core.ptx.ast import Instruction, Module
 
-_MANY = -2
+_QUEUE = 256  # shared accesses kept back until a barrier tells whether they matter
 
 
 @dataclass
 class Hazard:
-    """A hazard's first occurrence. `other_lane` and `other_pc` are the access it collides with."""
+    """A hazard's first occurrence. `other_thread` (-1: none) counts through the grid."""
 
     kind: str  # "race", "uninitialised"
     pc: int
     tick: int
     lane: int
-    offset: int  # bytes in the block's shared memory
+    space: str
+    region: str
+    offset: int  # bytes in the region (shared memory: of the block, local: of the thread)
     is_store: bool
-    other_lane: int = -1
+    other_thread: int = -1
     other_pc: int = -1
     count: int = 1
 
 
-class SharedHazards:
-    """Watches one machine's shared memory. `granule`: bytes of the narrowest access."""
+@dataclass(frozen=True)
+class Manner:
+    """How an instruction touches memory, as far as ordering is concerned."""
 
-    def __init__(self, geometry: Geometry, nbytes: int, granule: int) -> None:
-        """`nbytes` is the size of the shared memory of all blocks, stride included."""
-        self._geometry, self._granule = geometry, granule
-        size = nbytes // granule
-        self._writer = np.full(size, -1, np.int32)  # lanes; -1 nobody
-        self._write_interval = np.full(size, -1, np.int32)
-        self._write_pc = np.full(size, -1, np.int32)
-        self._reader = np.full(size, -1, np.int32)  # -2: several
-        self._read_interval = np.full(size, -1, np.int32)
-        self._read_pc = np.full(size, -1, np.int32)
-        self._interval = np.zeros(len(geometry.blocks), np.int32)
-        self._lanes = np.arange(geometry.lanes, dtype=np.int32)
-        self._block_of_lane = np.repeat(np.arange(len(geometry.blocks)), geometry.threads)
-        self._now = np.zeros(geometry.lanes, np.int32)  # the interval of each lane's block
+    how: Class
+    fenced: bool  # publishes what its thread did before, with no fence of its own
+    exchanges: bool  # an atomic whose result does not depend on the old content
+
+
+def manner(instruction: Instruction) -> Manner:
+    """Reads it off the modifiers (PTX ISA, "ld", "st", "atom")."""
+    modifiers = instruction.modifiers
+    fenced = "release" in modifiers or "acq_rel" in modifiers
+    if instruction.opcode in ("atom", "red"):
+        return Manner("atomic", fenced, "exch" in modifiers)
+    if fenced or "acquire" in modifiers or "relaxed" in modifiers or "mmio" in modifiers:
+        return Manner("atomic", fenced, False)
+    return Manner("volatile" if "volatile" in modifiers else "plain", False, False)
+
+
+@dataclass
+class GlobalState:
+    """What is known of global memory; it outlives the machines that run one after another.
+
+    `outputs` are the buffers whose content is undefined at the start, `inputs` those that the
+    kernel only reads: they are watched from the first store on.
+    """
+
+    module: Module
+    outputs: frozenset[str]
+    inputs: frozenset[str]
+    timeline: Timeline = field(default_factory=Timeline)
+    shadows: dict[str, Shadow] = field(default_factory=dict)
+    manners: dict[int, Manner] = field(default_factory=dict)
+
+    def manner(self, pc: int) -> Manner:
+        """How the instruction touches memory."""
+        found = self.manners.get(pc)
+        if found is None:
+            found = self.manners[pc] = manner(self.module.instructions[pc])
+        return found
+
+    def shadow(self, region: Region, *, stores: bool) -> Shadow | None:
+        """The shadow of a buffer, None where it need not be watched (yet)."""
+        found = self.shadows.get(region.name)
+        if found is None and (stores or region.name not in self.inputs):
+            found = Shadow(
+                region.nbytes, initialised=region.name not in self.outputs, private=False
+            )
+            self.shadows[region.name] = found
+        return found
+
+
+class Hazards:
+    """Watches one machine. Call `finish` when it has run; `found` then holds the hazards."""
+
+    def __init__(
+        self, geometry: Geometry, shared_bytes: int, stride: int, state: GlobalState
+    ) -> None:
+        """`shared_bytes` a block has, `stride` bytes apart from those of the next."""
+        self._geometry, self._state = geometry, state
+        self._order = Order(geometry, state.timeline)
+        blocks = len(geometry.blocks)
+        self._shared = Shadow(stride * blocks, initialised=False, private=True)
+        self._shared.fill_gaps(shared_bytes, stride, blocks)
+        self._lanes = np.arange(geometry.lanes)
+        self._queue: list[tuple[AccessEvent, int]] = []
+        self._stores_since = False  # any store since the last barrier of all blocks
+        self._local: Shadow | None = None
+        self._local_stride = 0
         self.found: dict[tuple[str, int], Hazard] = {}
 
+    # -- observer ---------------------------------------------------------------------------
+
     def on_access(self, event: AccessEvent) -> None:
-        """Checks and notes a shared access."""
-        if event.region.space != "shared" or event.region.lane_offset is None:
+        """Checks and notes an access; shared ones are kept back until a barrier."""
+        region = event.region
+        if region.space == "shared":
+            self._queue.append((event, self._serial(event)))
+            self._stores_since |= event.kind != "load"
+            if event.kind == "atomic" or len(self._queue) >= _QUEUE:
+                self._flush()
+        elif region.space == "global":
+            shadow = self._state.shadow(region, stores=event.kind != "load")
+            if shadow is not None:
+                self._touch(shadow, event, self._serial(event))
+        elif region.space == "local":
+            self._touch_local(event)
+
+    def on_barrier(self, event: BarrierEvent) -> None:
+        """What came before is ordered with what comes after, for those that were let through."""
+        if not len(event.released) and event.met is None:
             return
-        offset = event.address - event.region.base + event.region.lane_offset
-        lanes, now = self._lanes, self._now
-        if event.mask is not None:
-            chosen = np.flatnonzero(event.mask)
-            lanes, now, offset = lanes[chosen], now[chosen], offset[chosen]
-        first = offset // self._granule
-        for i in range(max(event.width // self._granule, 1)):
-            place = first + i if i else first
-            if event.kind == "load":
-                self._load(event, place, lanes, now)
-            else:
-                self._store(event, place, lanes, now)
+        everyone = len(event.released) == len(self._geometry.blocks)
+        if everyone and not self._stores_since:  # reads alone cannot race
+            if not self._all_written:
+                for access, _ in self._queue:
+                    self._read_unwritten(self._shared, access, *self._where(access))
+            self._queue.clear()
+        self._flush()
+        self._stores_since &= not everyone
+        self._order.barrier(event)
+        if event.met is not None:
+            self._order.meeting(event.met)
 
-    def _load(
-        self,
-        event: AccessEvent,
-        place: NDArray[np.int64],
-        lanes: NDArray[np.int32],
-        now: NDArray[np.int32],
-    ) -> None:
-        writer = self._writer[place]
-        self._note("uninitialised", event, writer == -1, place, lanes)
-        clash = (self._write_interval[place] == now) & (writer != lanes)
-        self._note("race", event, clash, place, lanes, writer, self._write_pc)
-        several = (self._read_interval[place] == now) & (self._reader[place] != lanes)
-        self._reader[place] = lanes
-        several |= self._reader[place] != lanes
-        self._reader[place[several]] = _MANY
-        self._read_interval[place] = now
-        self._read_pc[place] = event.pc
-
-    def _store(
-        self,
-        event: AccessEvent,
-        place: NDArray[np.int64],
-        lanes: NDArray[np.int32],
-        now: NDArray[np.int32],
-    ) -> None:
-        writer, reader = self._writer[place], self._reader[place]
-        after_write = (self._write_interval[place] == now) & (writer != lanes)
-        after_read = (self._read_interval[place] == now) & (reader != lanes)
-        self._writer[place] = lanes
-        if event.kind == "atomic":  # atomics on one word are ordered among themselves
-            self._note("race", event, after_read, place, lanes, reader, self._read_pc)
+    def on_sync(self, event: SyncEvent) -> None:
+        """Lanes of a warp met, or passed a fence."""
+        self._flush()
+        if event.kind == "fence":
+            self._order.fence(event.mask)
         else:
-            self._note("race", event, after_write, place, lanes, writer, self._write_pc)
-            self._note("race", event, after_read, place, lanes, reader, self._read_pc)
-            last = self._writer[place]
-            self._note("race", event, last != lanes, place, lanes, last, None)
-        self._write_interval[place] = now
-        self._write_pc[place] = event.pc
+            self._order.synchronised(event)
+
+    def on_call(self, event: CallEvent) -> None:
+        """A function's stack frame holds nothing yet."""
+        if self._local is not None and self._local.written is not None and event.nbytes:
+            lanes = self._lanes if event.mask is None else np.flatnonzero(event.mask)
+            granule = self._local.granule
+            rows = self._local.written[: self._geometry.lanes * self._local_stride // granule]
+            frame = slice(event.base // granule, (event.base + event.nbytes) // granule)
+            rows.reshape(self._geometry.lanes, -1)[lanes, frame] = False
+
+    def on_fault(self, event: FaultEvent) -> None:
+        """An access that did not happen leaves no mark."""
+
+    def finish(self) -> None:
+        """Checks what was kept back."""
+        self._flush()
+
+    # -- places -----------------------------------------------------------------------------
+
+    def _serial(self, event: AccessEvent) -> int:
+        return self._state.timeline.next(event.site)
+
+    def _where(self, event: AccessEvent) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Byte offsets in the shadow, and the lanes, one place each a lane that takes part."""
+        region, lanes = event.region, self._lanes
+        offset = event.address - region.base
+        if region.lane_offset is not None:
+            offset = offset + region.lane_offset
+        if offset.size == 1:
+            offset = np.repeat(offset, self._geometry.lanes)
+        if event.mask is not None:
+            lanes = np.flatnonzero(event.mask)
+            offset = offset[lanes]
+        return offset, lanes
+
+    # -- checking ---------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        queue, self._queue = self._queue, []
+        for event, serial in queue:
+            self._touch(self._shared, event, serial)
+        if queue:
+            self.__dict__.pop("_all_written", None)
+
+    @cached_property
+    def _all_written(self) -> bool:
+        return self._shared.written is not None and bool(self._shared.written.all())
+
+    def _touch(self, shadow: Shadow, event: AccessEvent, serial: int) -> None:
+        shadow.refine(_granule(event))
+        offset, lanes = self._where(event)
+        kind = self._state.manner(event.pc)
+        reads = event.kind == "load" or (event.kind == "atomic" and not kind.exchanges)
+        if reads and shadow.written is not None:
+            self._read_unwritten(shadow, event, offset, lanes)
+        keys = self._keys(event, offset) if kind.how != "plain" else None
+        if keys is not None and event.kind != "store":
+            self._order.acquire(keys, lanes)
+        stamp = self._order.thread[lanes] | np.int64(serial << 32)
+        first = offset // shadow.granule
+        for i, value in enumerate(_pieces(event, shadow.granule, lanes)):
+            place = first + i if i else first
+            touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
+            for bad, other in shadow.touch(touch, self._order):
+                self._note("race", event, bad, offset, lanes, other)
+        if keys is not None and event.kind != "load":
+            self._order.release(keys, lanes, fenced=kind.fenced)
+
+    def _keys(self, event: AccessEvent, offset: NDArray[np.int64]) -> list[Hashable]:
+        """Names of the places, for flags; those of shared memory do not outlive the machine."""
+        if event.region.space == "shared":
+            return [(id(self), place) for place in offset.tolist()]
+        return [(event.region.name, place) for place in offset.tolist()]
+
+    def _read_unwritten(
+        self,
+        shadow: Shadow,
+        event: AccessEvent,
+        offset: NDArray[np.int64],
+        lanes: NDArray[np.intp],
+    ) -> None:
+        shadow.refine(_granule(event))
+        size = _element(event)
+        for start in range(0, event.width, size):
+            first = (offset + start) // shadow.granule
+            bad = shadow.unwritten(first, max(size // shadow.granule, 1))
+            self._note("uninitialised", event, bad, offset + start, lanes)
+
+    def _touch_local(self, event: AccessEvent) -> None:
+        region, count = event.region, self._geometry.lanes
+        if self._local is None or region.nbytes > self._local_stride:
+            self._grow_local(region.nbytes, count)
+        assert self._local is not None
+        assert self._local.written is not None
+        self._local.refine(_granule(event))
+        offset, lanes = self._where(event)
+        if event.kind != "store":
+            self._read_unwritten(self._local, event, offset, lanes)
+        if event.kind != "load":
+            for start in range(0, event.width, self._local.granule):
+                self._local.written[(offset + start) // self._local.granule] = True
+
+    def _grow_local(self, stride: int, count: int) -> None:
+        old, old_stride = self._local, self._local_stride
+        self._local = Shadow(stride * count, initialised=False, private=True)
+        self._local_stride = stride
+        if old is not None:
+            assert old.written is not None
+            assert self._local.written is not None
+            self._local.refine(old.granule)
+            size = old_stride // old.granule
+            kept = old.written[: count * size].reshape(count, size)
+            new = self._local.written[: count * (stride // old.granule)].reshape(count, -1)
+            new[:, :size] = kept
 
     def _note(
         self,
         kind: str,
         event: AccessEvent,
-        bad: NDArray[np.bool_],
-        place: NDArray[np.int64],
-        lanes: NDArray[np.int32],
-        other: NDArray[np.int32] | None = None,
-        other_pc: NDArray[np.int32] | None = None,
+        bad: Bad,
+        offset: NDArray[np.int64],
+        lanes: NDArray[np.intp],
+        other: Stamps | None = None,
     ) -> None:
-        if not bad.any():
+        count = int(np.count_nonzero(bad))
+        if not count:
             return
-        known = self.found.get((kind, event.pc))
+        known = self.found.get((kind, event.site))
         if known is not None:
-            known.count += int(np.count_nonzero(bad))
+            known.count += count
             return
         i = int(bad.argmax())
-        lane = int(lanes[i])
-        stride = int(event.region.lane_offset[lane]) if event.region.lane_offset is not None else 0
-        self.found[(kind, event.pc)] = Hazard(
-            kind,
-            event.pc,
-            event.tick,
-            lane,
-            int(place[i]) * self._granule - stride,
-            event.kind != "load",
-            -1 if other is None else int(other[i]),
-            event.pc if other_pc is None else int(other_pc[place[i]]),
-            int(np.count_nonzero(bad)),
-        )
+        lane, region = int(lanes[i]), event.region
+        start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
+        hazard = Hazard(
+            kind, event.site, event.tick, lane, region.space, region.name, int(offset[i]) - start,
+            event.kind != "load", count=count,
+        )  # fmt: skip
+        if other is not None:
+            hazard.other_thread = int(other[i] & LOW)
+            hazard.other_pc = self._state.timeline.sites[int(other[i] >> 32)]
+        self.found[(kind, event.site)] = hazard
 
-    def on_barrier(self, event: BarrierEvent) -> None:
-        """A new interval starts for the blocks that were let through."""
-        self._interval[event.released] += 1
-        self._now = self._interval[self._block_of_lane]
 
-    def on_fault(self, event: FaultEvent) -> None:
-        """An access that did not happen leaves no mark."""
+def _element(event: AccessEvent) -> int:
+    """Bytes of one element of the access."""
+    return event.width // max(len(event.values), 1) if event.kind != "atomic" else event.width
+
+
+def _granule(event: AccessEvent) -> int:
+    return min(_element(event), 4)
+
+
+def _pieces(
+    event: AccessEvent, granule: int, lanes: NDArray[np.intp]
+) -> Iterator[NDArray[np.unsignedinteger] | None]:
+    """For each granule of the access what the lanes store there; None if it is no plain store."""
+    if event.kind != "store":
+        yield from [None] * max(event.width // granule, 1)
+        return
+    for value in event.values:
+        raw = np.ascontiguousarray(value)
+        raw = np.repeat(raw, len(lanes)) if raw.size == 1 else raw
+        raw = raw if len(raw) == len(lanes) else raw[lanes]
+        parts = raw.view(f"u{granule}").reshape(len(lanes), -1)
+        for column in range(parts.shape[1]):
+            yield parts[:, column]

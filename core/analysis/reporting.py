@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.analysis.findings import Finding
 from core.analysis.hazards import Hazard
+from core.analysis.places import Place, Places, index_text
 from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
-from core.emulator.groups import Geometry
-from core.emulator.memory import Region
-from core.launch import Dim3
-from core.trace.arrays import SharedArray, label, owner_of
+from core.emulator.groups import WARP, Geometry
 from core.trace.program_info import ProgramInfo
 
 
@@ -31,9 +29,10 @@ class FaultCollector:
 
     def on_fault(self, event: FaultEvent) -> None:
         """Notes a fault."""
-        known = self.found.get((event.kind, event.pc))
+        key = (event.kind, event.site if event.site >= 0 else event.pc)
+        known = self.found.get(key)
         if known is None:
-            self.found[(event.kind, event.pc)] = _Fault(event, len(event.lanes))
+            self.found[key] = _Fault(event, len(event.lanes))
         else:
             known.count += len(event.lanes)
 
@@ -49,119 +48,191 @@ class Reporter:
 
     def __init__(self, program: ProgramInfo, geometry: Geometry) -> None:
         self._program, self._geometry = program, geometry
+        self._places = Places(program)
 
     def faults(self, collector: FaultCollector) -> list[Finding]:
-        """The findings of illegal accesses and failed assertions."""
+        """The findings of illegal accesses, barriers that go wrong and failed assertions."""
         return [self._fault(f.event, f.count) for f in collector.found.values()]
 
     def hazards(self, found: Sequence[Hazard]) -> list[Finding]:
         """The findings of races and uninitialised reads."""
         return [self._hazard(h) for h in found]
 
-    # -- places -----------------------------------------------------------------------------
+    # -- names ------------------------------------------------------------------------------
 
     def _where(self, lane: int) -> tuple[int, int]:
         block, thread = divmod(lane, self._geometry.threads)
         return int(self._geometry.blocks[block]), thread
 
-    def thread_name(self, lane: int) -> str:
+    def _thread(self, lane: int) -> str:
         """`thread (1,0) of block (0,2)`, in x, y (and z where the block has it)."""
         block, thread = self._where(lane)
         return (
-            f"thread {_index(thread, self._geometry.block)} of block "
-            f"{_index(block, self._geometry.grid)}"
+            f"thread {index_text(thread, self._geometry.block)} of block "
+            f"{index_text(block, self._geometry.grid)}"
         )
 
     def _line(self, pc: int) -> int:
-        return int(self._program.lines[pc])
+        """The source line; that of the code before where the instruction has none."""
+        start = max((f.first_pc for f in self._program.module.functions.values()
+                     if f.first_pc <= pc), default=0)  # fmt: skip
+        lines = self._program.lines[start : pc + 1]
+        known = np.flatnonzero(lines)
+        return int(lines[known[-1]]) if len(known) else 0
 
-    def _element(self, region: Region | None, address: int) -> tuple[str, tuple[int, ...], str]:
-        """Array, index, and the element's name; an index outside the array is a flat one."""
-        array = None if region is None else self._program.array(region.name)
-        if region is not None and region.space == "shared":
-            offset = address - region.base
-            near = owner_of(self._program.shared_arrays, offset)
-            if near is not None:
-                return _shared_element(near, offset)
-            return "shared memory", (offset,), f"byte {offset:,} of shared memory"
-        if array is None:
-            name = "no array" if region is None else region.name
-            return "", (), f"address {address:#x}, near {name}"
-        flat = (address - array.base) // array.dtype.itemsize
-        size = int(np.prod(array.shape))
-        if 0 <= flat < size:
-            return array.name, array.index(flat), label(array.name, array.index(flat))
-        return array.name, (flat,), f"element {flat} of {array.name}, which has {size}"
+    def _at(self, pc: int) -> str:
+        """How a sentence about an instruction begins; without a source it names the PTX."""
+        line = self._line(pc)
+        if line:
+            return f"Line {line}"
+        return f"`{self._program.module.instructions[pc].text.strip()}`"
 
     # -- sentences --------------------------------------------------------------------------
 
     def _fault(self, event: FaultEvent, count: int) -> Finding:
-        lane = int(event.lanes[0])
-        line = self._line(event.pc)
-        who = self.thread_name(lane)
-        array, index = "", ()  # type: tuple[str, tuple[int, ...]]
-        if event.kind == "assert":
-            message = f"Line {line}: the assertion `{event.detail}` fails for {who}."
-        else:
-            array, index, name = self._element(event.region, int(event.address[0]))
-            if event.kind == "misaligned":
-                message = (
-                    f"Line {line}: {who} accesses {event.width} bytes at {name}, an address that "
-                    f"is not a multiple of {event.width}."
-                )
-            else:
-                message = f"Line {line}: {who} goes out of bounds: it accesses {name}."
-        block, thread = self._where(lane)
+        site = event.site if event.site >= 0 else event.pc
+        place = Place("", (), "")
+        if len(event.address):
+            address = int(event.address[0])
+            place = self._places.at_address(event.region, address, site)
+        sentence = _SENTENCES[event.kind](self, event, place)
+        block, thread = self._where(int(event.lanes[0]))
         return Finding(
-            event.kind, _counted(message, count), block, thread, line, event.tick, array, index,
-            count,
+            event.kind, _counted(f"{self._at(site)}: {sentence}", count, event.kind), block,
+            thread, self._line(site), event.tick, place.array, place.index, count,
         )  # fmt: skip
+
+    def _out_of_bounds(self, event: FaultEvent, place: Place) -> str:
+        return f"{self._thread(int(event.lanes[0]))} goes out of bounds: it accesses {place.text}."
+
+    def _misaligned(self, event: FaultEvent, place: Place) -> str:
+        return (
+            f"{self._thread(int(event.lanes[0]))} accesses {event.width} bytes at {place.text}, "
+            f"an address that is not a multiple of {event.width}."
+        )
+
+    def _assert(self, event: FaultEvent, _: Place) -> str:
+        who = self._thread(int(event.lanes[0]))
+        return f"the assertion `{event.detail}` fails for {who}."
+
+    def _trap(self, event: FaultEvent, _: Place) -> str:
+        return f"{self._thread(int(event.lanes[0]))} executes a trap, which stops the kernel."
+
+    def _divergent_barrier(self, event: FaultEvent, _: Place) -> str:
+        lane, other = self._pair(event)
+        if event.other_pc < 0:
+            rest = "has left the kernel"
+        elif self._line(event.other_pc) == self._line(event.site):
+            rest = "waits at another call of it"
+        else:
+            rest = f"waits at the barrier of line {self._line(event.other_pc)}"
+        return (
+            f"{self._thread(lane)} waits at this barrier while thread {self._short(other)} {rest}; "
+            "every thread of a block must come to the same barrier."
+        )
+
+    def _pair(self, event: FaultEvent) -> tuple[int, int]:
+        """A lane, and one of the others, of the same block if there is one."""
+        lane = int(event.lanes[0])
+        others = event.others if event.others is not None else np.zeros(0, np.intp)
+        size = self._geometry.threads
+        near = others[others // size == lane // size]
+        warp = near[near % size // WARP == lane % size // WARP] if len(near) else near
+        chosen = near if event.kind != "divergent_warp" or not len(warp) else warp
+        return lane, int(chosen[0]) if len(chosen) else -1
+
+    def _short(self, lane: int) -> str:
+        return index_text(self._where(lane)[1], self._geometry.block)
+
+    def _divergent_warp(self, event: FaultEvent, _: Place) -> str:
+        lane, other = self._pair(event)
+        return (
+            f"{self._thread(lane)} waits here for thread {self._short(other)} of its warp, which "
+            "the mask names and which never comes; name only the lanes that execute it."
+        )
+
+    def _inactive_lane(self, event: FaultEvent, _: Place) -> str:
+        who = self._thread(int(event.lanes[0]))
+        if event.detail:
+            return (
+                f"{who} takes part, but the mask does not name its lane; the result is undefined."
+            )
+        return (
+            f"{who} reads the value of a lane that takes no part in this shuffle; the result is "
+            "undefined."
+        )
+
+    def _deadlock(self, event: FaultEvent, _: Place) -> str:
+        lane, other = self._pair(event)
+        rest = f", such as thread {self._short(other)}" if other >= 0 else ""
+        return (
+            f"{self._thread(lane)} waits at this barrier for ever, for threads that never come to "
+            f"it{rest}: a deadlock. A GPU would hang."
+        )
+
+    def _livelock(self, event: FaultEvent, _: Place) -> str:
+        return (
+            f"{self._thread(int(event.lanes[0]))} loops for ever: nothing that it waits for in "
+            "this loop changes any more. A GPU would hang."
+        )
 
     def _hazard(self, hazard: Hazard) -> Finding:
-        line = self._line(hazard.pc)
-        who = self.thread_name(hazard.lane)
-        array = owner_of(self._program.shared_arrays, hazard.offset)
-        name, index, text = (
-            _shared_element(array, hazard.offset)
-            if array is not None
-            else ("shared memory", (hazard.offset,), f"byte {hazard.offset} of shared memory")
-        )
-        verb = "writes" if hazard.is_store else "reads"
+        who = self._thread(hazard.lane)
+        place = self._places.at_offset(hazard.space, hazard.region, hazard.offset, hazard.pc)
         if hazard.kind == "uninitialised":
-            message = f"Line {line}: {who} reads {text}, which no thread has written."
+            by = "it has not written" if hazard.space == "local" else "no thread has written"
+            sentence = f"{who} reads {place.text}, which {by}."
         else:
-            message = (
-                f"Line {line}: {who} {verb} {text} with no barrier after "
-                f"{self._other(hazard)}; a __syncthreads() between them is missing."
-            )
+            verb = "writes" if hazard.is_store else "reads"
+            sentence = f"{who} {verb} {place.text}{self._clash(hazard)}"
         block, thread = self._where(hazard.lane)
         return Finding(
-            hazard.kind, _counted(message, hazard.count), block, thread, line, hazard.tick,
-            name, index, hazard.count,
+            hazard.kind, _counted(f"{self._at(hazard.pc)}: {sentence}", hazard.count, hazard.kind),
+            block, thread, self._line(hazard.pc), hazard.tick, place.array, place.index,
+            hazard.count,
         )  # fmt: skip
 
-    def _other(self, hazard: Hazard) -> str:
+    def _clash(self, hazard: Hazard) -> str:
+        """What the access collides with, and what would order the two."""
+        size = self._geometry.threads
+        block, thread = divmod(hazard.other_thread, size)
+        mine, own = self._where(hazard.lane)
+        instruction = self._program.module.instructions[hazard.other_pc]
+        loads = instruction.opcode in ("ld", "ldu")
+        verb = "reads" if loads else "writes"
+        other = f"thread {index_text(thread, self._geometry.block)}"
         line = self._line(hazard.other_pc)
-        opcode = self._program.module.instructions[hazard.other_pc].opcode
-        verb = "reads" if opcode in ("ld", "ldu") else "writes"
-        if hazard.other_lane < 0:
-            return f"other threads {verb.rstrip('s')} it (line {line})"
-        _, thread = self._where(hazard.other_lane)
-        return f"thread {_index(thread, self._geometry.block)} {verb} it (line {line})"
+        where = f"line {line}" if line else f"`{instruction.text.strip()}`"
+        if block != mine:
+            other = f"{other} of block {index_text(block, self._geometry.grid)}"
+            return (
+                f", which {other} {verb} too ({where}), and nothing orders two blocks; use an "
+                "atomic, or give each element to one block."
+            )
+        if hazard.other_pc == hazard.pc and not loads and hazard.is_store:
+            return f", which {other} writes too with another value; which one stays is undefined."
+        if thread // WARP == own // WARP:
+            cure = "a __syncwarp() (or __syncthreads()) between them is missing"
+        else:
+            cure = "a __syncthreads() between them is missing"
+        return f" with no barrier after {other} {verb} it ({where}); {cure}."
 
 
-def _index(linear: int, size: Dim3) -> str:
-    x, y, z = size.x, size.y, size.z
-    parts = [linear % x, linear // x % y]
-    if z > 1:
-        parts.append(linear // (x * y))
-    return f"({','.join(str(p) for p in parts)})"
+_SENTENCES: dict[str, Callable[[Reporter, FaultEvent, Place], str]] = {
+    "out_of_bounds": Reporter._out_of_bounds,
+    "misaligned": Reporter._misaligned,
+    "assert": Reporter._assert,
+    "trap": Reporter._trap,
+    "divergent_barrier": Reporter._divergent_barrier,
+    "divergent_warp": Reporter._divergent_warp,
+    "inactive_lane": Reporter._inactive_lane,
+    "deadlock": Reporter._deadlock,
+    "livelock": Reporter._livelock,
+}
+_OF_THREADS = ("assert", "trap", "divergent_barrier", "divergent_warp", "deadlock", "livelock")
 
 
-def _shared_element(array: SharedArray, offset: int) -> tuple[str, tuple[int, ...], str]:
-    index = array.index((offset - array.offset) // array.dtype.itemsize)
-    return array.name, index, label(array.name, index)
-
-
-def _counted(message: str, count: int) -> str:
-    return message if count == 1 else f"{message} ({count:,} accesses like it.)"
+def _counted(message: str, count: int, kind: str) -> str:
+    if count == 1:
+        return message
+    return f"{message} ({count:,} {'threads' if kind in _OF_THREADS else 'accesses'} like it.)"

@@ -33,6 +33,8 @@ class MemoryUnit:
         self.shared_stride = stride
         self.local = Region("local memory", "local", LOCAL_WINDOW, 0, zeros(0))
         self._local_stride = 0
+        self._local_valid = np.zeros(0, bool)  # bytes of a stack that belong to a frame
+        self.changes = 0  # stores, and atomics that changed something, so far
         self._map = self._new_map()
         self._guess: dict[int, Region] = {}  # region that each instruction used last
 
@@ -58,12 +60,31 @@ class MemoryUnit:
 
     # -- one instruction ---------------------------------------------------------------------
 
-    def execute(self, op: Op, registers: Registers, mask: Mask | None, tick: int) -> Values:
+    def open_frame(self, base: int, nbytes: int) -> None:
+        """Bytes from `base` on belong to a function's frame: they may be accessed."""
+        if len(self._local_valid) < base + nbytes:
+            missing = base + nbytes - len(self._local_valid)
+            self._local_valid = np.pad(self._local_valid, (0, missing))
+        self._local_valid[base : base + nbytes] = True
+
+    def _outside_frames(self, address: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
+        """Which local addresses lie in no function's frame."""
+        first = address - LOCAL_WINDOW
+        inside = (first >= 0) & (first + width <= len(self._local_valid))
+        place = np.where(inside, first, 0)
+        valid = self._local_valid
+        good: NDArray[np.bool_] = inside & valid[place] & valid[place + width - 1]
+        return ~good
+
+    def execute(
+        self, op: Op, registers: Registers, mask: Mask | None, tick: int, site: int = -1
+    ) -> Values:
         """Does the access for the lanes of `mask` and returns what was loaded.
 
         Lanes outside the mask hold anything. An illegal access is reported and has no effect; it
-        loads zeros.
+        loads zeros. `site` is where findings point (see `AccessEvent`).
         """
+        self._site = op.instruction.pc if site < 0 else site
         access: MemoryAccess = op.payload
         pc = op.instruction.pc
         width = access.type.nbytes * access.count
@@ -72,6 +93,8 @@ class MemoryUnit:
             address = self._only_active(address, mask)
         region = self._map.single(address, width, self._guess.get(pc))
         misaligned = int(np.bitwise_or.reduce(address)) & (width - 1)
+        if region is self.local and self._outside_frames(address, width).any():
+            region = None
         if region is None or misaligned:
             return self._piecewise(op, registers, mask, tick, address, width)
         self._guess[pc] = region
@@ -102,12 +125,13 @@ class MemoryUnit:
         elif access.kind == "store":
             values = tuple(read(registers) for read in access.values)
             _scatter(region, index, access, values, mask, self.count)
+            self.changes += 1
         else:
             operands = tuple(read(registers) for read in access.values)
             values = (self._atomic(region, index, access, operands, mask),)
         width = access.type.nbytes * access.count
         event = AccessEvent(
-            tick, op.instruction.pc, access.kind, region, width, address, mask, values
+            tick, op.instruction.pc, access.kind, region, width, address, mask, values, self._site
         )
         for observer in self.observers:
             observer.on_access(event)
@@ -134,7 +158,8 @@ class MemoryUnit:
             now = lanes[first]
             before = view[places[now]]
             old[now] = before
-            view[places[now]] = update(before, *(o[now] for o in full))
+            after = view[places[now]] = update(before, *(o[now] for o in full))
+            self.changes += not np.array_equal(before, after)
             lanes = np.delete(lanes, first)
         return old
 
@@ -154,6 +179,9 @@ class MemoryUnit:
         address = np.broadcast_to(address, self.count)
         active = np.ones(self.count, bool) if mask is None else mask
         owner = self._map.owners(address, width)
+        local = (owner >= 0) & (address >= LOCAL_WINDOW) & (address < 2 * LOCAL_WINDOW)
+        if local.any():
+            owner = np.where(local & self._outside_frames(address, width), -1, owner)
         misaligned = (address & (width - 1)) != 0
         self._fault(op, tick, "out_of_bounds", active & (owner < 0), address, width)
         self._fault(op, tick, "misaligned", active & (owner >= 0) & misaligned, address, width)
@@ -176,8 +204,9 @@ class MemoryUnit:
             return
         region = self._map.nearest(int(address[where[0]]))
         event = FaultEvent(
-            tick, op.instruction.pc, kind, where, address[where].copy(), width, region
-        )
+            tick, op.instruction.pc, kind, where, address[where].copy(), width, region,
+            site=self._site,
+        )  # fmt: skip
         for observer in self.observers:
             observer.on_fault(event)
 

@@ -44,7 +44,7 @@ Writer = Callable[[NDArray[Any]], NDArray[Any]]
 _WINDOWS = {"shared": memory.SHARED_WINDOW, "local": memory.LOCAL_WINDOW}
 _SPACES = ("global", "shared", "local", "const", "param")
 # Ordering and cache hints: they change no value in a machine that runs in lock step.
-_NOTHING = {"membar", "fence", "prefetch", "prefetchu", "nanosleep", "discard", "applypriority",
+_NOTHING = {"prefetch", "prefetchu", "nanosleep", "discard", "applypriority",
             "griddepcontrol", "pmevent", "setmaxnreg"}  # fmt: skip
 
 
@@ -149,7 +149,8 @@ class Decoder:
         sources = [self.table.read(instruction, o, kind) for o, kind in found.sources]
         slots, writers = self._writers(instruction, _destinations(instruction), found.results)
         compute = _compose(found.function, sources, writers)
-        return Op(Kind.COMPUTE, instruction, compute=compute, destinations=slots)
+        read = self.table.slots_of(operand for operand, _ in found.sources)
+        return Op(Kind.COMPUTE, instruction, compute=compute, destinations=slots, sources=read)
 
     def _writers(
         self,
@@ -261,7 +262,7 @@ class Decoder:
 
     def _barrier(self, instruction: Instruction) -> Op:
         if "warp" in instruction.modifiers:
-            return Op(Kind.NOTHING, instruction)
+            return Op(Kind.SYNC, instruction, payload=self._members(instruction))
         refuse(instruction, "red", "arrive", "cluster")
         if len(instruction.operands) != 1:
             raise unsupported(instruction, "with a thread count is not supported")
@@ -274,8 +275,16 @@ class Decoder:
         found = cross_lane(instruction)
         sources = tuple(self.table.read(instruction, o, kind) for o, kind in found.sources)
         slots, writers = self._writers(instruction, _destinations(instruction), found.results)
-        payload = (found.function, sources, _plain(writers))
+        members = self._members(instruction) if "sync" in instruction.modifiers else None
+        payload = (found.function, sources, _plain(writers), members)
         return Op(Kind.CROSS_LANE, instruction, destinations=slots, payload=payload)
+
+    def _members(self, instruction: Instruction) -> Reader:
+        """The member mask of a `.sync` instruction, its last operand."""
+        return self.table.read(instruction, instruction.operands[-1], TYPES["u32"])
+
+    def _fence(self, instruction: Instruction) -> Op:
+        return Op(Kind.FENCE, instruction)
 
 
 def _plain(writers: tuple[Writer | None, ...]) -> tuple[Writer, ...]:
@@ -386,6 +395,7 @@ _SPECIAL: dict[str, Callable[[Decoder, Instruction], Op]] = {
     "atom": Decoder._atomic, "red": Decoder._atomic,
     "bra": Decoder._branch, "call": Decoder._call, "ret": Decoder._return,
     "exit": Decoder._return, "trap": Decoder._trap, "brkpt": Decoder._trap,
+    "membar": Decoder._fence, "fence": Decoder._fence,
     "bar": Decoder._barrier, "barrier": Decoder._barrier,
     **dict.fromkeys(CROSS_LANE, Decoder._cross_lane),
 }  # fmt: skip

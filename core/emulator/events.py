@@ -33,16 +33,42 @@ class AccessEvent:
     address: NDArray[np.int64]
     mask: Mask | None
     values: tuple[NDArray[Any], ...]
+    site: int = -1  # `pc`, or the call that led there from code with source lines
 
 
 @dataclass(frozen=True, slots=True)
 class BarrierEvent:
-    """Lanes arrive at a barrier; `released` are the blocks (places in the machine) let through."""
+    """Lanes arrive at a barrier; `released` are the blocks (places in the machine) let through.
+
+    `met` are the lanes that go on together at a barrier with a thread count of its own.
+    """
 
     tick: int
     pc: int
     mask: Mask | None
     released: NDArray[np.intp]
+    met: Mask | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncEvent:
+    """Lanes of one or more warps met (`warp`), or passed a memory fence (`fence`)."""
+
+    tick: int
+    pc: int
+    kind: str  # "warp", "fence"
+    mask: Mask | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallEvent:
+    """Lanes enter a function; `base` is where its frame of `nbytes` starts in local memory."""
+
+    tick: int
+    pc: int
+    mask: Mask | None
+    base: int
+    nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +77,22 @@ class FaultEvent:
 
     tick: int
     pc: int
-    kind: str  # "out_of_bounds", "misaligned", "assert", "trap"
+    kind: str  # see `core.analysis.findings.Finding`
     lanes: NDArray[np.intp]
     address: NDArray[np.int64]
     width: int
     region: Region | None  # the one that was probably meant
     detail: str = ""
+    site: int = -1  # as in `AccessEvent`
+    others: NDArray[np.intp] | None = None  # lanes that it is about as well
+    other_pc: int = -1  # where those are, if anywhere
 
 
 class Observer(Protocol):
-    """Hears of everything that the machine does to memory; the machine knows nothing of it."""
+    """Hears of everything that the machine does to memory; the machine knows nothing of it.
+
+    An observer with the methods `on_sync` and `on_call` hears of those events as well.
+    """
 
     def on_access(self, event: AccessEvent) -> None:
         """A load, store or atomic was done."""

@@ -16,11 +16,18 @@ WARP = 32
 
 @dataclass(eq=False)
 class Group:
-    """Lanes at one pc and one call depth. `mask` None means every lane of the machine."""
+    """Lanes at one pc and one call depth. `mask` None means every lane of the machine.
+
+    `warp` is -1 where warps go together; `since` is the tick at which it was put aside; `forced`
+    lanes no longer wait for others of their warp.
+    """
 
     pc: int
     depth: int
     mask: Mask | None
+    warp: int = -1
+    since: int = 0
+    forced: bool = False
     _lanes: NDArray[np.intp] | None = None
 
     def lanes(self, count: int) -> NDArray[np.intp]:

@@ -40,7 +40,7 @@ class Image:
         """
         self.module, self.launch = module, launch
         self.function = module.entry(kernel)
-        self._watched = watched
+        self.watched = watched
         self.memory = GlobalMemory()
         self.buffers: dict[str, Region] = {
             a.name: self.memory.allocate(a.name, a.data) for a in launch.arrays
@@ -96,7 +96,7 @@ class Image:
         """The decoded function (decoded at its first use)."""
         found = self._code.get(function.name)
         if found is None:
-            watched = self._watched(function.name)
+            watched = self.watched(function.name)
             found = decode(self.module, function, self._addresses, watched)
             self._code[function.name] = found
         return found

@@ -15,16 +15,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator import collective
 from core.emulator.access import MemoryUnit
-from core.emulator.events import BarrierEvent, FaultEvent, Mask, Observer
-from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows
+from core.emulator.events import (
+    BarrierEvent,
+    CallEvent,
+    FaultEvent,
+    Mask,
+    Observer,
+    SyncEvent,
+)
+from core.emulator.groups import WARP, Geometry, Group, lanes_of_rows, warp_rows
 from core.emulator.image import Image
 from core.emulator.program import Call, FunctionCode, Kind, Op, ParameterAccess
 from core.emulator.record import ChunkRecord
-from core.errors import BudgetExceeded, Cancelled, KernelFault
+from core.emulator.schedule import Schedule
+from core.emulator.spinning import FAIR, Spinning
+from core.errors import BudgetExceeded, Cancelled
 from core.ptx.semantics.operation import unsupported
 
 _CHECK_EVERY = 4096  # instructions between two looks at the budget and at `cancelled`
+_FRAME_GAP = 256  # bytes between two stack frames, so that what runs off one hits nothing
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class Frame:
     def __init__(self, code: FunctionCode, machine: Machine, depth: int, local_base: int) -> None:
         self.code = code
         self.local_base = local_base
+        self.has_lines = _has_lines(code, machine.image)
         self.registers: list[NDArray[Any]] = [np.zeros(1, dtype) for dtype in code.dtypes]
         self.parameters: dict[tuple[str, int], NDArray[Any]] = {}
         for slot, value in code.constants:
@@ -67,60 +79,141 @@ class Machine:
         record: ChunkRecord | None = None,
         limits: Limits = Limits(),
         cancelled: Callable[[], bool] | None = None,
+        schedule: Schedule | None = None,
     ) -> None:
+        """`schedule` None is lock step: all warps advance together."""
         self.image, self.geometry, self.observers = image, geometry, observers
+        self.schedule = schedule
+        self._on_sync = [s for o in observers if (s := getattr(o, "on_sync", None))]
+        self._on_call = [c for o in observers if (c := getattr(o, "on_call", None))]
         self.record, self.limits, self.cancelled = record, limits, cancelled
         self.count = geometry.lanes
         self.unit = MemoryUnit(image, geometry, observers)
         self.tick = 0
         self._next_check = _CHECK_EVERY
         self.alive = np.ones(self.count, bool)
-        self.groups = [Group(image.entry.first_pc, 0, None)]
+        self.groups: list[Group] = []
+        self.held: list[Group] = []  # wait for lanes of their warp
+        self.parked: list[tuple[Group, int]] = []  # spin; and the changes of memory they had seen
+        self.stuck = False  # whether threads were left that could not go on
+        self._spinning = Spinning()
+        self._turn = 0  # memory accesses left of a warp's turn, 0 for no limit
+        self._warp_of_lane = np.arange(self.count) // geometry.threads * geometry.warps + (
+            np.arange(self.count) % geometry.threads // WARP
+        )
         self.waiting: dict[int, Mask] = {}  # barrier number -> lanes that wait there
         self.resume_at = np.zeros(self.count, np.int64)  # pc after the barrier
         self.resume_depth = np.zeros(self.count, np.int64)
         self.return_to: list[NDArray[np.int64]] = []  # by depth: pc to go on at, one a lane
         self.frames: dict[tuple[str, int], Frame] = {}
         self.exclusive = True
+        self._enter(Group(image.entry.first_pc, 0, None))
 
     # -- scheduling -------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Runs until every thread has exited.
+        """Runs until every thread has exited, or none can go on (`stuck`).
 
-        Raises `KernelFault` for a deadlock, `BudgetExceeded` and `Cancelled`.
+        Raises `BudgetExceeded` and `Cancelled`.
         """
         with np.errstate(all="ignore"):
-            while self.groups:
+            while self.groups or self._unblock():
                 self._run(self._pick())
-            if any(mask.any() for mask in self.waiting.values()):
-                self._deadlock()
+
+    def _unblock(self) -> bool:
+        """Nobody can run: wakes who spins, lets go who waits in vain; False at the end."""
+        for group, changes in self.parked[:]:
+            if changes != self.unit.changes:
+                self.parked.remove((group, changes))
+                self.groups.append(group)
+        if not self.groups and self.held:
+            group = min(self.held, key=lambda g: g.pc)
+            self.held.remove(group)
+            group.forced = True
+            self.groups.append(group)
+        if not self.groups:
+            self._give_up()
+        return bool(self.groups)
+
+    def _give_up(self) -> None:
+        """The threads that are left can never go on: a GPU would hang."""
+        for group, _ in self.parked:
+            self._fault("livelock", group.pc, group.depth, group.lanes(self.count))
+        waiting = [mask for mask in self.waiting.values() if mask.any()]
+        for mask in waiting:
+            lanes = np.flatnonzero(mask)
+            others = np.flatnonzero(self.alive & ~mask & self._in_block_of(int(lanes[0])))
+            at = int(self.resume_at[lanes[0]]) - 1
+            self._fault("deadlock", at, int(self.resume_depth[lanes[0]]), lanes, others)
+        self.stuck = bool(self.parked or waiting)
+        self.parked.clear()
+        self.waiting.clear()
+
+    def _in_block_of(self, lane: int) -> Mask:
+        same: Mask = np.arange(self.count) // self.geometry.threads == lane // self.geometry.threads
+        return same
 
     def _pick(self) -> Group:
-        group = max(self.groups, key=lambda g: (g.depth, -g.pc))
-        for other in [g for g in self.groups if g is not group]:
+        groups = self.groups
+        if self.schedule is not None:
+            warp, self._turn = self.schedule.turn(sorted({g.warp for g in groups}))
+            groups = [g for g in groups if g.warp == warp]
+        elif len(groups) > 1 and (starved := self._starved()) is not None:
+            return starved
+        group = max(groups, key=lambda g: (g.depth, -g.pc))
+        for other in [g for g in groups if g is not group]:
             if other.pc == group.pc and other.depth == group.depth:
                 self.groups.remove(other)
                 self.groups.remove(group)
                 assert group.mask is not None
                 assert other.mask is not None
-                group = self._enter(Group(group.pc, group.depth, group.mask | other.mask))
+                group = self._enter(
+                    Group(group.pc, group.depth, group.mask | other.mask, group.warp)
+                )
         return group
 
+    def _starved(self) -> Group | None:
+        """A group that could have run for long."""
+        oldest = min(self.groups, key=lambda g: g.since)
+        return oldest if self.tick - oldest.since > FAIR else None
+
     def _enter(self, group: Group) -> Group:
-        self.groups.append(group)
+        """Puts a group among those that can run."""
+        group.since = self.tick
+        if self.schedule is None or group.warp >= 0:
+            self.groups.append(group)
+            return group
+        lanes = group.lanes(self.count)
+        for warp in np.unique(self._warp_of_lane[lanes]):
+            mask = self._warp_of_lane == warp
+            mask = mask if group.mask is None else mask & group.mask
+            self.groups.append(Group(group.pc, group.depth, mask, int(warp), self.tick))
         return group
+
+    def _peers(self, group: Group) -> list[Group]:
+        """The groups that this one may meet: all, or those of its warp."""
+        if self.schedule is None:
+            return self.groups
+        return [g for g in self.groups if g.warp == group.warp]
 
     def _boundary(self, group: Group) -> int:
         """The lowest pc ahead at which another group of the same depth stands."""
-        ahead = [g.pc for g in self.groups if g.depth == group.depth and g.pc > group.pc]
+        peers = self._peers(group)
+        ahead = [g.pc for g in peers if g.depth == group.depth and g.pc > group.pc]
         return min(ahead, default=1 << 60)
+
+    def _alone(self) -> bool:
+        """Whether no other group is anywhere."""
+        return not (self.groups or self.waiting or self.held or self.parked)
 
     def _run(self, group: Group) -> None:
         """Runs a group until it ends, splits, waits, or meets another."""
         self.groups.remove(group)
         boundary = self._boundary(group)
-        self.exclusive = not any(g.depth >= group.depth for g in self.groups) and not self.waiting
+        self.exclusive = self._alone() or (
+            not any(g.depth >= group.depth for g in self.groups)
+            and not (self.waiting or self.held or self.parked)
+        )
         frame = self.frame(group)
         code = frame.code
         first, ops, ends = code.first_pc, code.ops, code.run_ends
@@ -129,6 +222,11 @@ class Machine:
         while True:
             if self.tick >= self._next_check:
                 self._check()
+                if self.groups and self._starved() is not None:
+                    self._segment(start_tick, start_pc, pc, group)
+                    group.pc = pc
+                    self._enter(group)
+                    return
             op = ops[pc - first]
             if op.kind is Kind.COMPUTE:
                 end = max(min(ends[pc - first] + first, boundary), pc + 1)
@@ -138,6 +236,10 @@ class Machine:
                 self._memory(frame, group, op)
                 self.tick += 1
                 pc += 1
+                if self._turn:
+                    self._turn -= 1
+                    if not self._turn:
+                        boundary = pc
             elif op.kind is Kind.BRANCH:
                 self.tick += 1
                 target = self._branch(frame, group, op, pc)
@@ -145,10 +247,17 @@ class Machine:
                     self._segment(start_tick, start_pc, pc + 1, group)
                     if target < 0:
                         return  # split
+                    changes = self.unit.changes
+                    if target <= pc and self._spinning.spins(
+                        group, target, frame.registers, changes
+                    ):
+                        group.pc = target
+                        self.parked.append((group, changes))
+                        return
                     start_pc, start_tick, boundary = target, self.tick, 0
                     group.pc = target
                     boundary = self._boundary(group)
-                    if any(g.pc == target and g.depth == group.depth for g in self.groups):
+                    if any(g.pc <= target and g.depth == group.depth for g in self._peers(group)):
                         self._enter(group)
                         return
                 pc = target
@@ -187,9 +296,12 @@ class Machine:
         frame = self.frames.get(key)
         if frame is None:
             base = sum(
-                f.code.local_bytes for (_, depth), f in self.frames.items() if depth < group.depth
+                f.code.local_bytes + _FRAME_GAP
+                for (_, depth), f in self.frames.items()
+                if depth < group.depth and f.code.local_bytes
             )
             self.unit.need_local(base + code.local_bytes)
+            self.unit.open_frame(base, _stack_bytes(code))
             frame = self.frames[key] = Frame(code, self, group.depth, base)
         return frame
 
@@ -260,7 +372,8 @@ class Machine:
         mask, any_left = self._effective(frame, group, op)
         if not any_left:
             return
-        values = self.unit.execute(op, frame.registers, mask, self.tick)
+        site = -1 if frame.has_lines else self._site(op.instruction.pc, group.depth, mask)
+        values = self.unit.execute(op, frame.registers, mask, self.tick, site)
         keep = None if op.guard < 0 and self.exclusive else mask
         for slot, write, value in zip(op.destinations, op.payload.writers, values, strict=False):
             self._write(frame, slot, write(value), keep)
@@ -311,11 +424,15 @@ class Machine:
         mask, any_left = self._effective(frame, group, op)
         if not any_left:
             return True
+        if op.kind is Kind.FENCE:
+            self._sync("fence", pc, mask)
+            return True
         if op.guard >= 0 and mask is not None and op.kind is not Kind.CROSS_LANE:
             return self._split_guarded(group, op, pc, mask)
+        if op.kind is Kind.SYNC:
+            return self._warp_sync(frame, group, op, pc)
         if op.kind is Kind.CROSS_LANE:
-            self._cross_lane(frame, op, mask)
-            return True
+            return self._cross_lane(frame, group, op, pc, mask)
         if op.kind is Kind.BARRIER:
             return self._barrier(group, op, pc)
         if op.kind is Kind.CALL:
@@ -326,7 +443,9 @@ class Machine:
             else:
                 self._return(frame, group)
             return False
-        raise KernelFault(f"The kernel executed `{op.instruction.text}`, which stops it.")
+        self._fault("trap", pc, group.depth, group.lanes(self.count))
+        self._exit(group)
+        return False
 
     def _split_guarded(self, group: Group, op: Op, pc: int, mask: Mask) -> bool:
         """A guarded call, return or barrier: the lanes whose guard holds go on their own."""
@@ -345,8 +464,133 @@ class Machine:
     def _unguarded(op: Op) -> Op:
         return Op(op.kind, op.instruction, destinations=op.destinations, payload=op.payload)
 
-    def _cross_lane(self, frame: Frame, op: Op, mask: Mask | None) -> None:
-        function, sources, writers = op.payload
+    # -- lanes of a warp together -------------------------------------------------------------
+
+    def _cross_lane(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:
+        """A shuffle or vote; False if only some of the lanes go on."""
+        members = op.payload[3]
+        if members is None or op.guard >= 0:
+            self._exchange(frame, group, op, mask)
+            return True
+        whole = self._gather(group, pc)
+        self._check_members(members(frame.registers), whole, pc)
+        ready = self._those_ready(members(frame.registers), whole, pc)
+        if ready is not None:
+            if not ready.any():
+                return False
+            self._exchange(frame, Group(pc, group.depth, ready), op, ready)
+            self._sync("warp", pc, ready, members(frame.registers))
+            self._place(pc + 1, group.depth, ready)
+            return False
+        self._exchange(frame, whole, op, whole.mask)
+        self._sync("warp", pc, whole.mask, members(frame.registers))
+        if whole is group:
+            return True
+        assert whole.mask is not None
+        self._place(pc + 1, group.depth, whole.mask)
+        return False
+
+    def _check_members(self, members: NDArray[Any], group: Group, pc: int) -> None:
+        """A lane must be named by its own member mask (PTX ISA, "shfl.sync")."""
+        words = members.view(np.uint32)
+        if words.size == 1 and words[0] == 0xFFFFFFFF:
+            return
+        mask = np.ones(self.count, bool) if group.mask is None else group.mask
+        outside = collective.strangers(words, mask, self.geometry)
+        if outside.any():
+            lanes = np.flatnonzero(outside)
+            self._fault("inactive_lane", pc, group.depth, lanes, detail="not a member")
+
+    def _gather(self, group: Group, pc: int) -> Group:
+        """The group with those that are held at the same instruction."""
+        mates = [h for h in self.held if h.pc == pc and h.depth == group.depth
+                 and h.warp == group.warp]  # fmt: skip
+        if not mates or group.mask is None:
+            return group
+        mask = group.mask
+        for mate in mates:
+            self.held.remove(mate)
+            assert mate.mask is not None
+            mask = mask | mate.mask
+        return Group(pc, group.depth, mask, group.warp, forced=group.forced)
+
+    def _those_ready(
+        self, members: NDArray[Any], group: Group, pc: int, also: Mask | None = None
+    ) -> Mask | None:
+        """None if all may go on; else those that may, the others being held.
+
+        `also` are lanes that wait in another place and count as present.
+        """
+        if group.mask is None:
+            return None
+        members = members.view(np.uint32)
+        present = group.mask if also is None else group.mask | also
+        lack = collective.lacking(members, present, self.alive, self.geometry) & group.mask
+        if not lack.any():
+            return None
+        if group.forced:
+            missing = collective.missing_lanes(members, group.mask, self.alive, self.geometry)
+            self._fault(
+                "divergent_warp", pc, group.depth, np.flatnonzero(lack), np.flatnonzero(missing)
+            )
+            group.forced = False
+            return None
+        self.exclusive = False
+        self.held.append(Group(pc, group.depth, lack, group.warp))
+        return group.mask & ~lack
+
+    def _warp_sync(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        """`__syncwarp`: lanes may meet that stand at different ones."""
+        mates = [h for h in self.held if self._op_at(h.pc).kind is Kind.SYNC]
+        also = _union(mates) if mates else None
+        members = op.payload(frame.registers)
+        ready = self._those_ready(members, group, pc, also)
+        gone = np.ones(self.count, bool) if group.mask is None else group.mask
+        if ready is not None:
+            gone = ready
+        for mate in mates:
+            assert mate.mask is not None
+            words = self._op_at(mate.pc).payload(self.frame(mate).registers).view(np.uint32)
+            present = mate.mask | (also if also is not None else mate.mask) | gone
+            lack = collective.lacking(words, present, self.alive, self.geometry) & mate.mask
+            free = mate.mask & ~lack
+            if free.any():
+                self.held.remove(mate)
+                if lack.any():
+                    self.held.append(Group(mate.pc, mate.depth, lack, mate.warp))
+                self._place(mate.pc + 1, mate.depth, free)
+                gone = gone | free
+                self.exclusive = False
+        if gone.any():
+            self._sync("warp", pc, None if group.mask is None else gone, members)
+        if ready is None:
+            return True
+        if ready.any():
+            self._place(pc + 1, group.depth, ready)
+        return False
+
+    def _op_at(self, pc: int) -> Op:
+        code = self.image.code_at(pc)
+        return code.ops[pc - code.first_pc]
+
+    def _sync(
+        self, kind: str, pc: int, mask: Mask | None, members: NDArray[Any] | None = None
+    ) -> None:
+        """Tells who met; lanes with different member masks met in different circles."""
+        if not self._on_sync:
+            return
+        masks = [mask]
+        if members is not None and members.size > 1:
+            words = members.view(np.uint32)
+            here = np.ones(self.count, bool) if mask is None else mask
+            several = np.unique(words[here])
+            masks = [here & (words == word) for word in several] if len(several) > 1 else [mask]
+        for one in masks:
+            for tell in self._on_sync:
+                tell(SyncEvent(self.tick - 1, pc, kind, one))
+
+    def _exchange(self, frame: Frame, group: Group, op: Op, mask: Mask | None) -> None:
+        function, sources, writers, _ = op.payload
         active = np.ones(self.count, bool) if mask is None else mask
         rows = [warp_rows(active, self.geometry, 0)]
         for read in sources:
@@ -354,6 +598,10 @@ class Machine:
             if value.size == 1:
                 value = np.repeat(value, self.count)
             rows.append(warp_rows(value, self.geometry, 0))
+        if op.instruction.opcode == "shfl" and not rows[0].all():
+            lonely = collective.reading_nobody(function, active, rows[1:], self.geometry)
+            if lonely.any():
+                self._fault("inactive_lane", op.instruction.pc, group.depth, np.flatnonzero(lonely))
         result = function(*rows)
         results = result if isinstance(result, tuple) else (result,)
         keep = None if op.guard < 0 and self.exclusive else mask
@@ -371,6 +619,8 @@ class Machine:
         self.resume_at[mask] = pc + 1
         self.resume_depth[mask] = group.depth
         complete = self._complete(arrived)
+        if len(complete):
+            self._check_barrier(arrived, complete)
         self._notify_barrier(pc, group.mask, complete)
         if waiting is None and len(complete) == len(self.geometry.blocks):
             return True
@@ -382,6 +632,63 @@ class Machine:
         shape = (len(self.geometry.blocks), self.geometry.threads)
         here = arrived.reshape(shape)
         return np.flatnonzero((here | ~self.alive.reshape(shape)).all(1) & here.any(1))
+
+    def _check_barrier(self, arrived: Mask, complete: NDArray[np.intp]) -> None:
+        """A barrier let a block through: every thread of it must have come to the same one."""
+        shape = (len(self.geometry.blocks), self.geometry.threads)
+        through = np.zeros(shape, bool)
+        through[complete] = True
+        here: Mask = arrived & through.reshape(-1)
+        gone: Mask = ~self.alive & through.reshape(-1)
+        if gone.any():
+            affected = np.repeat(gone.reshape(shape).any(axis=1), shape[1])
+            self._barrier_fault(np.flatnonzero(here & affected), np.flatnonzero(gone))
+        first = here.reshape(shape).argmax(axis=1) + np.arange(shape[0]) * shape[1]
+        same = self.resume_at == np.repeat(self.resume_at[first], shape[1])
+        elsewhere = here & ~same
+        if elsewhere.any():
+            affected = np.repeat(elsewhere.reshape(shape).any(axis=1), shape[1])
+            others = np.flatnonzero(elsewhere)
+            at = int(self.resume_at[others[0]]) - 1
+            self._barrier_fault(np.flatnonzero(here & same & affected), others, at)
+
+    def _barrier_fault(
+        self, lanes: NDArray[np.intp], others: NDArray[np.intp], other_pc: int = -1
+    ) -> None:
+        pc, depth = int(self.resume_at[lanes[0]]) - 1, int(self.resume_depth[lanes[0]])
+        self._fault("divergent_barrier", pc, depth, lanes, others, other_pc)
+
+    def _fault(
+        self,
+        kind: str,
+        pc: int,
+        depth: int,
+        lanes: NDArray[np.intp],
+        others: NDArray[np.intp] | None = None,
+        other_pc: int = -1,
+        detail: str = "",
+    ) -> None:
+        """Tells the observers of a fault that is no memory access."""
+        site = self._call_site(pc, depth, int(lanes[0]))
+        if other_pc >= 0 and others is not None:
+            other_pc = self._call_site(other_pc, int(self.resume_depth[others[0]]), int(others[0]))
+        event = FaultEvent(
+            self.tick - 1, pc, kind, lanes, np.zeros(0, np.int64), 0, None, detail, site, others,
+            other_pc,
+        )  # fmt: skip
+        for observer in self.observers:
+            observer.on_fault(event)
+
+    def _site(self, pc: int, depth: int, mask: Mask | None) -> int:
+        return self._call_site(pc, depth, 0 if mask is None else int(mask.argmax()))
+
+    def _call_site(self, pc: int, depth: int, lane: int) -> int:
+        """`pc`, or the innermost call that led there from a function with source lines."""
+        here = pc
+        while depth > 0 and not _has_lines(self.image.code_at(here), self.image):
+            depth -= 1
+            here = int(self.return_to[depth][lane]) - 1
+        return here
 
     def _release(self, number: int, arrived: Mask, complete: NDArray[np.intp]) -> None:
         free = np.zeros((len(self.geometry.blocks), self.geometry.threads), bool)
@@ -397,11 +704,15 @@ class Machine:
                     self._place(int(pc), int(depth), mask)
 
     def _notify_barrier(self, pc: int, mask: Mask | None, complete: NDArray[np.intp]) -> None:
+        event = self._tell_barrier(pc, mask, complete)
+        if self.record is not None:
+            self.record.barrier(event)
+
+    def _tell_barrier(self, pc: int, mask: Mask | None, complete: NDArray[np.intp]) -> BarrierEvent:
         event = BarrierEvent(self.tick - 1, pc, mask, complete)
         for observer in self.observers:
             observer.on_barrier(event)
-        if self.record is not None:
-            self.record.barrier(event)
+        return event
 
     def _exit(self, group: Group) -> None:
         """Threads end; those that wait for them at a barrier may go on."""
@@ -413,18 +724,10 @@ class Machine:
             arrived = self.waiting[number]
             complete = self._complete(arrived)
             if len(complete):
+                self._check_barrier(arrived, complete)
+                self._tell_barrier(int(self.resume_at[arrived.argmax()]) - 1, arrived, complete)
                 del self.waiting[number]
                 self._release(number, arrived, complete)
-
-    def _deadlock(self) -> None:
-        for mask in self.waiting.values():
-            lane = int(np.flatnonzero(mask)[0])
-            block = self.geometry.blocks[lane // self.geometry.threads]
-            line = self.image.source_line(int(self.resume_at[lane]) - 1)
-            raise KernelFault(
-                f"Block {block}: {int(mask.sum())} threads wait at the barrier of line {line} for "
-                "threads that never reach it; every thread of a block must execute the barrier."
-            )
 
     # -- functions --------------------------------------------------------------------------
 
@@ -462,7 +765,7 @@ class Machine:
         if function.first_pc == function.end_pc:
             return self._host_call(frame, group, op)
         depth = group.depth + 1
-        inner = Group(function.first_pc, depth, group.mask)
+        inner = Group(function.first_pc, depth, group.mask, group.warp)
         callee = self.frame(inner)
         alone = self.exclusive
         for formal, actual in zip(function.parameters, call.arguments, strict=True):
@@ -470,6 +773,9 @@ class Machine:
         if len(self.return_to) < depth:
             self.return_to.append(np.zeros(self.count, np.int64))
         self.return_to[depth - 1][group.lanes(self.count)] = pc + 1
+        for tell in self._on_call:
+            code = callee.code
+            tell(CallEvent(self.tick - 1, pc, group.mask, callee.local_base, code.local_bytes))
         self._enter(inner)
         return False
 
@@ -479,16 +785,11 @@ class Machine:
         address = frame.parameters[(op.payload.arguments[0], 0)]
         text = self.image.string_at(int(address[-1]))
         lanes = group.lanes(self.count)
-        event = FaultEvent(
-            self.tick - 1, op.instruction.pc, "assert", lanes, np.zeros(0, np.int64), 0, None, text
-        )
-        for observer in self.observers:
-            observer.on_fault(event)
+        self._fault("assert", op.instruction.pc, group.depth, lanes, detail=text)
         return True
 
-    @staticmethod
     def _copy_parameter(
-        source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
+        self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
     ) -> None:
         for (name, offset), value in list(source.parameters.items()):
             if name == source_name:
@@ -503,15 +804,35 @@ class Machine:
         function = frame.code.function
         targets = self.return_to[group.depth - 1]
         lanes = group.lanes(self.count)
-        alone = not self.groups and not self.waiting
+        alone = self._alone()
         for pc in np.unique(targets[lanes]):
             here = targets == pc
             mask = here if group.mask is None else here & group.mask
             whole = group.mask if bool(mask.sum() == len(lanes)) else mask
-            caller_group = Group(int(pc), group.depth - 1, whole)
+            caller_group = Group(int(pc), group.depth - 1, whole, group.warp)
             caller = self.frame(caller_group)
             call: Call = caller.code.ops[int(pc) - 1 - caller.code.first_pc].payload
             for formal, actual in zip(function.returns, call.results, strict=True):
                 keep = None if alone and whole is group.mask else mask
                 self._copy_parameter(frame, formal.name, caller, actual, keep)
             self._enter(caller_group)
+
+
+def _has_lines(code: FunctionCode, image: Image) -> bool:
+    """Whether any instruction of the function comes from a line of the user's source."""
+    function = code.function
+    instructions = image.module.instructions[function.first_pc : function.end_pc]
+    return any(i.position.file == 1 and i.position.line > 0 for i in instructions)
+
+
+def _stack_bytes(code: FunctionCode) -> int:
+    """Bytes of the function's objects in local memory."""
+    nbytes = {v.name: v.nbytes for v in code.function.variables}
+    return max((o + nbytes[name] for name, o in code.local_offsets.items()), default=0)
+
+
+def _union(groups: list[Group]) -> Mask:
+    """The lanes of groups, none of which is everybody."""
+    masks = [g.mask for g in groups if g.mask is not None]
+    result: Mask = np.any(masks, axis=0)
+    return result

@@ -8,7 +8,7 @@ its uses want, and other uses look at the same bits through a view.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -47,6 +47,8 @@ class Kind(IntEnum):
     CROSS_LANE = 7
     TRAP = 8
     NOTHING = 9
+    SYNC = 10  # lanes of a warp wait for each other
+    FENCE = 11
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class Op:
     guard_negated: bool = False
     compute: Callable[[Registers], Any] | None = None
     destinations: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()  # slots that `compute` reads
     target: int = -1  # pc of a branch
     payload: Any = None  # a MemoryAccess, Call, ParameterAccess, …
 
@@ -75,6 +78,7 @@ class MemoryAccess:
     values: tuple[Reader, ...]  # stored elements, or an atomic's operands
     writers: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...]  # loaded value -> slot's type
     operation: str = ""  # of an atomic
+    base_slot: int = -1  # slot of the address register, -1 where the address is a constant
 
 
 @dataclass(slots=True)
@@ -148,6 +152,17 @@ class SlotTable:
             slot = self.slots[operand.name]
             if self._declared[slot].bits == kind.bits:
                 self._votes[slot][kind.dtype] += 1
+
+    def slots_of(self, operands: Iterable[Operand]) -> tuple[int, ...]:
+        """Slots of the registers and special registers among the operands."""
+        found = []
+        for operand in operands:
+            inner = operand.operand if isinstance(operand, Negated) else operand
+            if isinstance(inner, Register):
+                found.append(self.slots[inner.name])
+            elif isinstance(inner, Special):
+                found.append(self._special(inner.name)[0])
+        return tuple(found)
 
     def close_votes(self) -> None:
         """Fixes each register's NumPy type."""

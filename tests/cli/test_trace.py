@@ -155,7 +155,7 @@ def test_compile_error_shows_line_and_caret(capsys, tmp_path):
 
 def test_endless_kernel_says_how_to_raise_the_budget(refused, tmp_path):
     path = tmp_path / "endless.cu"
-    path.write_text("__global__ void k(volatile int* a)\n{\n    while (a[0] == a[0]) { }\n}\n")
+    path.write_text("__global__ void k(volatile int* a)\n{\n    while (a[0] >= 0) a[0] ^= 1;\n}\n")
     launch = ["--grid", "1", "--block", "32", "--arg", "a=zeros:int32[1]", "--budget", "20000"]
     assert "budget" in refused("trace", str(path), *launch)
 

@@ -93,7 +93,11 @@ def test_every_source_has_a_rung_and_numbers_rise():
     assert sorted(p.name for p in KERNELS_FOLDER.glob("*.cu")) == [
         r.source_file.name for r in RUNGS
     ]
-    assert [r.number for r in RUNGS] == list(range(len(RUNGS)))
+    taught = [r.number for r in RUNGS if r.group == "ladder"]
+    broken = [r.number for r in RUNGS if r.group == "broken"]
+    assert taught == list(range(len(taught)))
+    assert broken == list(range(90, 90 + len(broken)))
+    assert taught + broken == [r.number for r in RUNGS]
 
 
 def test_truth_of_a_rectangular_product():
@@ -143,8 +147,9 @@ def test_unknown_rung_names_the_closest():
 
 def test_adding_a_rung_is_one_file_and_one_row(copied):
     def add(text):
-        row = text[text.rindex("[[rung]]") :]
-        row = row.replace('"aat_padded"', '"mine"').replace("number = 8", "number = 9")
+        start = text.rindex("[[rung]]", 0, text.index('"aat_padded"'))
+        row = text[start : text.index("[[rung]]", start + 1)]
+        row = row.replace('"aat_padded"', '"mine"').replace("number = 8", "number = 99")
         row = row.replace("08_aat_padded.cu", "07_aat_shared.cu").replace('"mine"', '"mine"', 1)
         return f"{text}\n{row}"
 
