@@ -27,7 +27,7 @@ def wavefronts(offset: Rows, active: Active, width: int) -> NDArray[np.int64]:
     """
     if width <= WORD:
         return _narrow(offset, active)
-    total = np.zeros(len(offset), np.int64)
+    total: NDArray[np.int64] = np.zeros(len(offset), np.int64)
     mask = np.ones(offset.shape, bool) if active is None else active
     for group, merged in _groups(offset, mask, width):
         rows = np.flatnonzero(merged)
@@ -39,7 +39,7 @@ def conflict_free_wavefronts(offset: Rows, active: Active, width: int) -> NDArra
     """Wavefronts of the same access if no two lanes of a group met in a bank."""
     mask = np.ones(offset.shape, bool) if active is None else active
     if width <= WORD:
-        return mask.any(axis=1).astype(np.int64)
+        return np.minimum(np.count_nonzero(mask, axis=1), 1)
     total = np.zeros(len(offset), np.int64)
     for group, merged in _groups(offset, mask, width):
         total += merged & mask[:, group].any(axis=1)

@@ -20,6 +20,7 @@ from rich.text import Text
 from core.errors import TilescopeError
 
 if TYPE_CHECKING:
+    from core.counting import Counted
     from core.trace import Trace
 
 COUNTERS = (
@@ -40,7 +41,22 @@ _DIRECTIONS = {"ld": "load", "st": "store"}
 
 def as_json(trace: Trace, seed: int) -> dict[str, Any]:
     """The result as plain data. `counters` and `ideal` have the same keys."""
-    workload, counters = trace.workload, trace.counters
+    return {
+        **_launch_json(trace, seed),
+        "hazards": [_hazard(finding) for finding in trace.findings],
+        "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
+        "error": {name: _finite(error) for name, error in errors(trace).items()},
+    }
+
+
+def counted_json(counted: Counted, seed: int) -> dict[str, Any]:
+    """The counts as plain data, and how many blocks of which kind were run for them."""
+    kinds = [{"block": kind.block, "count": kind.count} for kind in counted.kinds]
+    return {**_launch_json(counted, seed), "block_kinds": kinds, "note": counted.note}
+
+
+def _launch_json(result: Trace | Counted, seed: int) -> dict[str, Any]:
+    workload, counters = result.workload, result.counters
     grid, block = workload.launch.grid, workload.launch.block
     return {
         "kernel": workload.kernel,
@@ -52,14 +68,11 @@ def as_json(trace: Trace, seed: int) -> dict[str, Any]:
         "block": [block.x, block.y, block.z],
         "shared_bytes": workload.launch.shared_bytes,
         "seed": seed,
-        "build": trace.build.kind,
+        "build": result.build.kind,
         "counters": {name: int(count.value) for name, count in counters.totals.items()},
         "ideal": {name: int(count.ideal) for name, count in counters.totals.items()},
         "by_array": {name: _counts(row) for name, row in counters.by_array.items()},
         "by_line": {str(line): _counts(row) for line, row in sorted(counters.by_line.items())},
-        "hazards": [_hazard(finding) for finding in trace.findings],
-        "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
-        "error": {name: _finite(error) for name, error in errors(trace).items()},
     }
 
 
@@ -98,6 +111,21 @@ def show(trace: Trace, console: Console | None = None) -> None:
         console.print(table)
     for line in _verdict(trace):
         console.print(line, soft_wrap=True)
+
+
+def show_counted(counted: Counted, console: Console | None = None) -> None:
+    """Print the tables of a launch that was only counted."""
+    console = console or _console()
+    console.print(_headline(counted), soft_wrap=True)
+    for table in _tables(counted):
+        console.print(table)
+    blocks = counted.workload.launch.grid.count
+    ran = len(counted.kinds)
+    note = counted.note or (
+        f"Exact for all {blocks:,} blocks: they are of {ran} kind{'s' * (ran != 1)}, "
+        f"and one of each was run."
+    )
+    console.print(note, soft_wrap=True)
 
 
 def _console() -> Console:
@@ -150,7 +178,7 @@ class _Row:
         return 0 if count is None else int(count.ideal)
 
 
-def _headline(trace: Trace) -> Text:
+def _headline(trace: Trace | Counted) -> Text:
     workload = trace.workload
     sizes = ", ".join(f"{name} = {value}" for name, value in workload.parameters.items())
     build = trace.build.kind.replace("_", " ")
@@ -160,7 +188,7 @@ def _headline(trace: Trace) -> Text:
     )
 
 
-def _tables(trace: Trace) -> Iterator[Table]:
+def _tables(trace: Trace | Counted) -> Iterator[Table]:
     counters = trace.counters
     arrays = [_Row((name,), row) for name, row in counters.by_array.items()]
     total = _Row(("all",), counters.totals)
@@ -240,10 +268,8 @@ def _verdict(trace: Trace) -> Iterator[Text]:
         if diagnostic.severity == "warning":
             yield Text(f"warning, line {diagnostic.line}: {diagnostic.message}", "yellow")
     for finding in trace.findings:
-        where = f"line {finding.line}: " if finding.line > 0 else ""
-        yield Text.assemble(
-            (f"{finding.kind.replace('_', ' ')}: ", "bold red"), where, finding.message
-        )
+        kind = f"{finding.kind.replace('_', ' ')}: "
+        yield Text.assemble((kind, "bold red"), finding.message)
     if not trace.findings:
         yield Text("No races, uninitialised reads or accesses out of bounds.", "green")
     for name, error in errors(trace).items():

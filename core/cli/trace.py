@@ -91,6 +91,24 @@ def trace(
             show_default=False,
         ),
     ] = None,
+    counters_only: Annotated[
+        bool,
+        _option(
+            "--counters-only",
+            panel=_OUTPUT,
+            text="Count only: one block of each kind runs, so that any size takes seconds.",
+        ),
+    ] = False,
+    order: Annotated[
+        Literal["lockstep", "round_robin", "warp_by_warp", "random"],
+        typer.Option(help="How the warps of a block take turns; --seed is for random as well."),
+    ] = "lockstep",
+    checks: Annotated[
+        bool,
+        typer.Option(
+            "--checks/--no-checks", help="Look for races and reads of what was never written."
+        ),
+    ] = True,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
     ] = False,
@@ -114,9 +132,14 @@ def trace(
     workload = (
         _file_workload(Path(kernel), given, launch, seed)
         if is_file(kernel)
-        else _rung_workload(kernel, given, launch, seed)
+        else _rung_workload(kernel, given, launch, seed, blank=counters_only)
     )
-    result = _record(workload, build, _chosen_blocks(blocks, workload), budget)
+    if counters_only:
+        _show_counts(workload, build, budget, seed, as_json=as_json)
+        return
+    result = _record(
+        workload, build, _chosen_blocks(blocks, workload), budget, order, seed, checks=checks
+    )
     from core.cli import report
 
     if save_outputs is not None:
@@ -132,8 +155,29 @@ def is_file(name: str) -> bool:
     return name.endswith((".cu", ".cuh")) or "/" in name or "\\" in name
 
 
+def _show_counts(
+    workload: Workload,
+    build: Literal["as_written", "as_compiled"],
+    budget: int | None,
+    seed: int,
+    *,
+    as_json: bool,
+) -> None:
+    from core.cli import report
+    from core.counting import count
+    from core.emulator.machine import Limits
+
+    limits = Limits() if budget is None else Limits(instructions=budget)
+    with _compile_errors(workload), _progress_bar(f"counting {workload.kernel}") as progress:
+        counted = count(workload, kind=build, limits=limits, progress=progress)
+    if as_json:
+        typer.echo(json.dumps(report.counted_json(counted, seed), indent=1, allow_nan=False))
+    else:
+        report.show_counted(counted)
+
+
 def _rung_workload(
-    name: str, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+    name: str, given: Mapping[str, int], launch: Mapping[str, Any], seed: int, *, blank: bool
 ) -> Workload:
     from core.ladder import load_ladder
 
@@ -143,7 +187,7 @@ def _rung_workload(
             f"--{wrong[0]} is for a source file; the rung {name} is set with "
             f"{', '.join('--' + p.name.replace('_', '-') for p in rung.parameters)}."
         )
-    return rung.workload(seed, **given)
+    return rung.blank_workload(**given) if blank else rung.workload(seed, **given)
 
 
 def _file_workload(
@@ -199,14 +243,27 @@ def _record(
     build: Literal["as_written", "as_compiled"],
     blocks: Literal["all"] | tuple[int, ...] | None,
     budget: int | None,
+    order: Literal["lockstep", "round_robin", "warp_by_warp", "random"],
+    seed: int,
+    *,
+    checks: bool,
 ) -> Trace:
     from core.emulator.machine import Limits
     from core.recording import record
 
     limits = Limits() if budget is None else Limits(instructions=budget)
+    with _compile_errors(workload), _progress_bar(f"running {workload.kernel}") as progress:
+        return record(
+            workload, kind=build, blocks=blocks, limits=limits, order=order, seed=seed,
+            checks=checks, progress=progress,
+        )  # fmt: skip
+
+
+@contextmanager
+def _compile_errors(workload: Workload) -> Iterator[None]:
+    """Shows a compile error at its line and ends the command."""
     try:
-        with _progress_bar(f"running {workload.kernel}") as progress:
-            return record(workload, kind=build, blocks=blocks, limits=limits, progress=progress)
+        yield
     except CompileError as error:
         from core.cli.errors import MISTAKE, show_error
 

@@ -1,0 +1,227 @@
+"""Exact counts of a launch of any size, from one block of each kind.
+
+Blocks are of one kind if their guards fall alike and their addresses differ by steps that leave the
+counts alone: whole sectors in global memory, nothing in shared memory. Where addresses or control
+flow depend on data this cannot be known, and every block is run instead (`Count.note` says so).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.counters import Counters, CountingObserver, Tally
+from core.compiler import Build, compile_ptx, find_entry
+from core.emulator.dependence import Affine, Dependence
+from core.emulator.events import AccessEvent
+from core.emulator.groups import Geometry
+from core.emulator.image import Image
+from core.emulator.machine import Limits, Machine
+from core.emulator.tracking import DependsOnData, TrackingMachine
+from core.errors import Cancelled
+from core.launch import Workload
+from core.ptx.parser import parse
+from core.trace.arrays import owner_of
+from core.trace.program_info import program_info
+
+_LINE = 128
+_BLOCKS_AT_ONCE = 8192  # lanes of the full run
+_MOST_KINDS = 64
+
+
+@dataclass(frozen=True)
+class BlockKind:
+    """Blocks that do the same: `count` of them, one of which, `block`, was run."""
+
+    block: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counters of a whole launch. `kinds` is empty if every block was run, and `note` says why."""
+
+    workload: Workload
+    build: Build
+    counters: Counters
+    kinds: tuple[BlockKind, ...]
+    note: str
+
+
+@dataclass
+class _Moving:
+    """Accesses whose address moves by less than a whole line: counted once the blocks are known."""
+
+    event: AccessEvent
+    affine: Affine
+
+
+@dataclass
+class _Run:
+    tally: Tally = field(default_factory=Tally)
+    moving: list[_Moving] = field(default_factory=list)
+
+
+def count(
+    workload: Workload,
+    *,
+    kind: str = "as_written",
+    build: Build | None = None,
+    shortcut: bool = True,
+    limits: Limits | None = None,
+    progress: Callable[[float], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Counted:
+    """Counts a launch without recording it.
+
+    With `shortcut` False every block is run. Raises as `core.recording.record` does.
+    """
+    if build is None:
+        build = compile_ptx(
+            workload.source,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            kind=kind,  # type: ignore[arg-type]
+        )
+    module = parse(build.ptx)
+    entry = find_entry(build, workload.kernel)
+    counter = _Counter(
+        workload, Image(module, entry, workload.launch), limits or Limits(), progress, cancelled
+    )
+    note = ""
+    if shortcut:
+        try:
+            kinds = counter.by_kind()
+            return Counted(workload, build, counter.counters(), tuple(kinds), note)
+        except DependsOnData as reason:
+            note = f"Every block was run: {reason}."
+            image = Image(module, entry, workload.launch)
+            counter = _Counter(workload, image, limits or Limits(), progress, cancelled)
+    counter.every_block()
+    return Counted(workload, build, counter.counters(), (), note)
+
+
+class _Counter:
+    def __init__(
+        self,
+        workload: Workload,
+        image: Image,
+        limits: Limits,
+        progress: Callable[[float], None] | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> None:
+        self.image, self.limits, self.cancelled = image, limits, cancelled
+        self.program = program_info(image, workload)
+        self.progress = progress or (lambda fraction: None)
+        self.tally = Tally()
+
+    def counters(self) -> Counters:
+        return self.tally.counters(lambda pc: int(self.program.lines[pc]))
+
+    def _geometry(self, blocks: NDArray[np.int64]) -> Geometry:
+        return Geometry(self.image.launch.grid, self.image.launch.block, blocks)
+
+    def _observer(self, tally: Tally, geometry: Geometry) -> CountingObserver:
+        return CountingObserver(tally, geometry, self._shared_name)
+
+    def _shared_name(self, offset: int) -> str:
+        array = owner_of(self.program.shared_arrays, offset)
+        return array.name if array is not None else "shared memory"
+
+    # -- every block ------------------------------------------------------------------------
+
+    def every_block(self) -> None:
+        total = self.image.launch.grid.count
+        at_once = max(1, _BLOCKS_AT_ONCE // self.image.launch.block.count)
+        for first in range(0, total, at_once):
+            if self.cancelled is not None and self.cancelled():
+                raise Cancelled("Stopped.")
+            geometry = self._geometry(np.arange(first, min(total, first + at_once)))
+            observer = self._observer(self.tally, geometry)
+            Machine(self.image, geometry, (observer,), None, self.limits, self.cancelled).run()
+            self.progress(min(1.0, (first + at_once) / total))
+
+    # -- one block of each kind -------------------------------------------------------------
+
+    def by_kind(self) -> list[BlockKind]:
+        total = self.image.launch.grid.count
+        left = np.arange(total)
+        kinds: list[BlockKind] = []
+        while len(left):
+            if len(kinds) == _MOST_KINDS:
+                raise DependsOnData("the blocks are of too many kinds")
+            alike = self._run_kind(left)
+            kinds.append(BlockKind(int(left[0]), int(alike.sum())))
+            left = left[~alike]
+            self.progress(1 - len(left) / total)
+        return kinds
+
+    def _run_kind(self, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Runs the first of the blocks and counts it for all that are like it."""
+        run = _Run()
+        geometry = self._geometry(blocks[:1])
+        observer = self._observer(run.tally, geometry)
+        machine = TrackingMachine(self.image, geometry, (), None, self.limits, self.cancelled)
+        grid = self.image.launch.grid
+        index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
+
+        def on_address(event: AccessEvent, dependence: Dependence) -> None:
+            if isinstance(dependence, Affine) and not _harmless(event, dependence):
+                if event.region.space != "global":
+                    raise DependsOnData("a shared-memory address depends on the block")
+                run.moving.append(_Moving(event, _uniform(event, dependence)))
+            else:
+                observer.on_access(event)
+
+        machine.follow(index.T, index[:, 0], on_address)
+        machine.run()
+        alike = machine.equivalent
+        for key, sums in run.tally.sums.items():
+            self.tally.add(*key, sums * int(alike.sum()))
+        steps = index.T[alike] - index[:, 0]
+        for moving in run.moving:
+            self._count_moving(moving, geometry, steps)
+        return alike
+
+    def _count_moving(self, moving: _Moving, geometry: Geometry, steps: NDArray[np.int64]) -> None:
+        """Counts an access at every place within a line that it takes, as often as it does."""
+        c = moving.affine
+        shifts = (steps[:, 0] * c.x + steps[:, 1] * c.y + steps[:, 2] * c.z) % _LINE
+        event = moving.event
+        for shift, times in zip(*np.unique(shifts, return_counts=True), strict=True):
+            tally = Tally()
+            moved = AccessEvent(
+                event.tick, event.pc, event.kind, event.region, event.width,
+                event.address + shift, event.mask, event.values,
+            )  # fmt: skip
+            self._observer(tally, geometry).on_access(moved)
+            for key, sums in tally.sums.items():
+                self.tally.add(*key, sums * int(times))
+
+
+def _harmless(event: AccessEvent, dependence: Affine) -> bool:
+    """Whether the access counts the same in every block: it moves by whole lines."""
+    if event.region.space not in ("global", "shared"):
+        return True
+    parts = [_active(event, part) for part in (dependence.x, dependence.y, dependence.z)]
+    return all(bool((part == part[0]).all()) and int(part[0]) % _LINE == 0 for part in parts)
+
+
+def _uniform(event: AccessEvent, dependence: Affine) -> Affine:
+    """The same step for every lane, or the access cannot be moved as a whole."""
+    parts = []
+    for part in (dependence.x, dependence.y, dependence.z):
+        active = _active(event, part)
+        if not (active == active[0]).all():
+            raise DependsOnData("the lanes of a warp move by different steps from block to block")
+        parts.append(active[:1])
+    return Affine(*parts)
+
+
+def _active(event: AccessEvent, part: NDArray[np.int64]) -> NDArray[np.int64]:
+    if part.size == 1 or event.mask is None:
+        return part
+    return part[event.mask]

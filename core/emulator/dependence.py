@@ -1,0 +1,226 @@
+"""How a register depends on which block runs.
+
+For exact counts of a huge grid it is enough to run one block of each kind, if nothing that a block
+does depends on data, and its addresses move with blockIdx by steps that leave the counts alone.
+Each register carries a *dependence*: None (every block has this value), `Affine` (the value moves
+by a fixed step per lane for each step of blockIdx), one of the two marks below, or, where lanes
+that went different ways left it in different states, `Mixed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.program import Op
+from core.ptx.ast import Immediate
+from core.ptx.types import TYPES, PtxType
+
+
+class Mark(Enum):
+    """A dependence that cannot be followed."""
+
+    DATA = "a value loaded from memory"
+    UNKNOWN = "a value that is no fixed step from block to block"
+
+
+@dataclass(frozen=True)
+class Affine:
+    """value(block) = value(this block) + x dx + y dy + z dz, (dx, dy, dz) the step in blockIdx.
+
+    The coefficients are int64 of shape (1,) or (lanes,).
+    """
+
+    x: NDArray[np.int64]
+    y: NDArray[np.int64]
+    z: NDArray[np.int64]
+
+    def map(self, function: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Affine:
+        """The same function of every coefficient."""
+        return Affine(function(self.x), function(self.y), function(self.z))
+
+    def shift(self, step: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How far the value moves for a step (3,) in blockIdx."""
+        moved: NDArray[np.int64] = self.x * step[0] + self.y * step[1] + self.z * step[2]
+        return moved
+
+    @property
+    def axes(self) -> tuple[bool, bool, bool]:
+        """Which of the coefficients are not zero."""
+        return bool(self.x.any()), bool(self.y.any()), bool(self.z.any())
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A dependence that differs from lane to lane: `marks` int8 (lanes,), an index into `MARKS`."""
+
+    affine: Affine
+    marks: NDArray[np.int8]
+
+
+Dependence = Affine | Mark | Mixed | None
+MARKS: tuple[Mark | None, ...] = (None, Mark.UNKNOWN, Mark.DATA)
+ZERO = np.zeros(1, np.int64)
+ONE = np.ones(1, np.int64)
+_NO_STEP = Affine(ZERO, ZERO, ZERO)
+
+
+def merged(before: Dependence, new: Dependence, mask: NDArray[np.bool_]) -> Dependence:
+    """The dependence of a register that only the lanes of `mask` wrote."""
+    (old_steps, old_marks), (new_steps, new_marks) = _parts(before), _parts(new)
+    steps = Affine(
+        np.where(mask, new_steps.x, old_steps.x),
+        np.where(mask, new_steps.y, old_steps.y),
+        np.where(mask, new_steps.z, old_steps.z),
+    )
+    marks = np.where(mask, new_marks, old_marks).astype(np.int8)
+    return Mixed(steps, marks) if marks.any() else tidy(steps)
+
+
+def of_lanes(dependence: Dependence, mask: NDArray[np.bool_] | None) -> Affine | Mark | None:
+    """The dependence as the lanes of `mask` (None: all) see it."""
+    if not isinstance(dependence, Mixed):
+        return dependence
+    worst = int((dependence.marks if mask is None else dependence.marks[mask]).max())
+    return MARKS[worst] if worst else tidy(dependence.affine)
+
+
+def _parts(dependence: Dependence) -> tuple[Affine, NDArray[np.int8]]:
+    if isinstance(dependence, Mixed):
+        return dependence.affine, dependence.marks
+    if isinstance(dependence, Affine):
+        return dependence, np.zeros(1, np.int8)
+    return _NO_STEP, np.array([MARKS.index(dependence)], np.int8)
+
+
+def special_dependence(name: str) -> Dependence:
+    """The dependence of a special register."""
+    axis = {"%ctaid.x": 0, "%ctaid.y": 1, "%ctaid.z": 2}.get(name)
+    if axis is not None:
+        unit = [ZERO, ZERO, ZERO]
+        unit[axis] = ONE
+        return Affine(*unit)
+    if name.startswith(("%clock", "%globaltimer", "%smid")):
+        return Mark.DATA
+    return None
+
+
+def plus(a: Dependence, b: Dependence, sign: int = 1) -> Dependence:
+    """The dependence of a + b (or, with `sign` -1, of a - b)."""
+    mark = _mark(a, b)
+    if mark is not None:
+        return mark
+    left = a if isinstance(a, Affine) else _NO_STEP
+    right = b if isinstance(b, Affine) else _NO_STEP
+    return tidy(Affine(left.x + sign * right.x, left.y + sign * right.y, left.z + sign * right.z))
+
+
+def times(a: Dependence, va: NDArray[Any], b: Dependence, vb: NDArray[Any]) -> Dependence:
+    """The dependence of a * b, of which `va` and `vb` are the values."""
+    mark = _mark(a, b)
+    if mark is not None:
+        return mark
+    if isinstance(a, Affine) and isinstance(b, Affine):
+        return Mark.UNKNOWN
+    if isinstance(a, Affine):
+        factor = vb.astype(np.int64)
+        return tidy(a.map(lambda c: c * factor))
+    if isinstance(b, Affine):
+        return times(b, vb, a, va)
+    return None
+
+
+def tidy(value: Affine) -> Affine | None:
+    """None where every coefficient has become zero."""
+    return value if any(value.axes) else None
+
+
+def _mark(*dependences: Dependence) -> Mark | None:
+    marks = [d for d in dependences if isinstance(d, Mark)]
+    if Mark.DATA in marks:
+        return Mark.DATA
+    return marks[0] if marks else None
+
+
+def transfer(
+    op: Op, read: Callable[[int], tuple[NDArray[Any], Dependence]], in_range: InRange
+) -> Dependence:
+    """The dependence of an integer instruction's result.
+
+    `read(i)` gives source operand i (0 the first after the destination) as value and dependence;
+    `in_range` says whether a value stays within a type for every block.
+    """
+    instruction = op.instruction
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    kinds = [TYPES[m] for m in modifiers if m in TYPES]
+    count = len(instruction.operands) - 1
+    operands = [read(i) for i in range(count)]
+    values = [value for value, _ in operands]
+    dependences = [dependence for _, dependence in operands]
+    mark = _mark(*dependences)
+    if mark is not None:
+        return mark
+    if not kinds or kinds[-1].is_float:
+        return Mark.UNKNOWN
+    kind = kinds[-1]
+    if opcode in ("mov", "cvta"):
+        return dependences[0]
+    if opcode == "cvt":
+        return _convert(kinds, values[0], dependences[0], in_range)
+    if opcode in ("add", "sub") and "sat" not in modifiers and "cc" not in modifiers:
+        return plus(dependences[0], dependences[1], -1 if opcode == "sub" else 1)
+    if opcode == "neg" and isinstance(dependences[0], Affine):
+        return dependences[0].map(np.negative)
+    if opcode in ("mul", "mad") and "hi" not in modifiers and "sat" not in modifiers:
+        if "wide" in modifiers and not all(
+            in_range(v, d, kind)
+            for v, d in zip(values[:2], dependences[:2], strict=True)
+            if isinstance(d, Affine)
+        ):
+            return Mark.UNKNOWN
+        product = times(dependences[0], values[0], dependences[1], values[1])
+        return plus(product, dependences[2]) if opcode == "mad" else product
+    if opcode == "shl" and dependences[1] is None and isinstance(dependences[0], Affine):
+        amount = _amount(instruction.operands[2], values[1])
+        return tidy(dependences[0].map(lambda c: c << amount))
+    if opcode == "selp" and dependences[2] is None:
+        return _select(values[2], dependences[0], dependences[1])
+    return Mark.UNKNOWN
+
+
+InRange = Callable[[NDArray[Any], Affine, PtxType], bool]
+
+
+def _amount(operand: object, value: NDArray[Any]) -> NDArray[np.int64]:
+    if isinstance(operand, Immediate):
+        return np.array([operand.value], np.int64)
+    return value.astype(np.int64) & 63
+
+
+def _convert(
+    kinds: list[PtxType], value: NDArray[Any], dependence: Dependence, in_range: InRange
+) -> Dependence:
+    to, source = kinds[0], kinds[-1]
+    if to.is_float or source.is_float:
+        return Mark.UNKNOWN
+    widens = to.bits > source.bits
+    if widens and isinstance(dependence, Affine) and not in_range(value, dependence, source):
+        return Mark.UNKNOWN
+    return dependence
+
+
+def _select(condition: NDArray[Any], a: Dependence, b: Dependence) -> Dependence:
+    left = a if isinstance(a, Affine) else _NO_STEP
+    right = b if isinstance(b, Affine) else _NO_STEP
+    return tidy(
+        Affine(
+            np.where(condition, left.x, right.x),
+            np.where(condition, left.y, right.y),
+            np.where(condition, left.z, right.z),
+        )
+    )

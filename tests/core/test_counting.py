@@ -1,0 +1,93 @@
+"""Counting one block of each kind gives what counting every block gives, or says that it cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.counting import count
+from core.ladder import load_ladder
+from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
+
+LADDER = load_ladder()
+
+# Sizes at which blocks straddle the edge, rows start in the middle of a line, and tiles are odd.
+AWKWARD = [
+    ("vector_add", {"n": 1000}),
+    ("vector_add", {"n": 1, "block_x": 32}),
+    ("uncoalesced", {"n": 70, "tile": 16}),
+    ("uncoalesced", {"n": 33, "block_x": 7, "block_y": 5}),
+    ("coalesced", {"n": 100, "tile": 16}),
+    ("coalesced", {"n": 31, "block_x": 7, "block_y": 3}),
+    ("tiled", {"n": 96, "tile": 16}),
+    ("tiled", {"n": 35, "tile": 5}),
+    ("tiled_bounds", {"n": 37, "tile": 16}),
+    ("tiled_bounds", {"n": 51, "tile": 5}),
+    ("tiled_rect", {"m": 50, "n": 70, "k": 33, "tile": 8}),
+    ("tiled_rect", {"m": 1, "n": 65, "k": 3, "tile": 32}),
+    ("aat_strided", {"n": 75, "tile": 32}),
+    ("aat_shared", {"n": 80, "tile": 5}),
+    ("aat_padded", {"n": 64, "tile": 32}),
+]
+
+
+def test_every_rung_is_tried() -> None:
+    missing = set(LADDER.names) - {name for name, _ in AWKWARD}
+    assert not {name for name in missing if not name.startswith("broken")}
+
+
+@pytest.mark.parametrize(("name", "parameters"), AWKWARD)
+def test_kinds_equal_every_block(name: str, parameters: dict[str, int]) -> None:
+    workload = LADDER[name].workload(**parameters)
+    quick, full = count(workload), count(workload, shortcut=False)
+    assert not quick.note
+    assert sum(kind.count for kind in quick.kinds) == workload.launch.grid.count
+    assert quick.counters == full.counters
+
+
+def test_kinds_are_few_where_blocks_are_many() -> None:
+    counted = count(LADDER["tiled"].blank_workload(n=2048, tile=32))
+    assert [kind.count for kind in counted.kinds] == [64 * 64]
+    # Each of the 64 x 64 blocks loads two tiles of 32 rows (32 requests of 4 sectors) in 64 phases.
+    assert counted.counters.totals["global_ld_sectors"].value == 64**2 * 64 * 2 * 32 * 4
+
+
+GATHER = """
+extern "C" __global__ void gather(const float* A, const int* index, float* C, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        C[i] = A[index[i]];
+}
+extern "C" __global__ void collatz(const float* A, const int* index, float* C, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int steps = 0;
+    for (int value = i < n ? index[i] : 1; value > 1; steps++)
+        value = value % 2 ? 3 * value + 1 : value / 2;
+    if (i < n)
+        C[i] = steps;
+}
+"""
+
+
+def _user_workload(kernel: str, n: int) -> Workload:
+    generator = np.random.default_rng(3)
+    arguments = (
+        ArrayArgument("A", generator.random(n, dtype=np.float32)),
+        ArrayArgument("index", generator.integers(0, n, n, dtype=np.int32)),
+        ArrayArgument("C", np.full(n, np.nan, np.float32), "output"),
+        ScalarArgument("n", np.int32(n)),
+    )
+    launch = Launch(Dim3(-(-n // 64)), Dim3(64), arguments)
+    return Workload(kernel, GATHER, "gather.cu", kernel, launch)
+
+
+@pytest.mark.parametrize(("kernel", "what"), [("gather", "an address"), ("collatz", "condition")])
+def test_data_decides_so_every_block_is_run(kernel: str, what: str) -> None:
+    workload = _user_workload(kernel, 300)
+    counted, full = count(workload), count(workload, shortcut=False)
+    assert counted.note.startswith("Every block was run: ")
+    assert what in counted.note
+    assert not counted.kinds
+    assert counted.counters == full.counters
