@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 Slopes = NDArray[np.float64]
 """float64[3, 2]: how row and column (of a 1-D array the index, [3, 1]) change with x, y and z."""
 
-SAMPLES = 48  # accesses of a block that are looked at for its overhang, half of them the last
-
 
 class Guards:
     """Answers for one trace; the lines are kept for each instruction and grid."""
@@ -59,11 +57,7 @@ class Guards:
         """How many rows and columns the last block's masked-off threads reach beyond the array."""
         down = across = 0
         block = self._trace.block(self._trace.recorded_blocks[-1])
-        steps = [
-            s for s in range(block.n_steps) if block.kind[s] in (EventKind.LOAD, EventKind.STORE)
-        ]
-        half = SAMPLES // 2
-        for step in steps if len(steps) <= SAMPLES else (*steps[:half], *steps[-half:]):
+        for step in _first_and_last_steps(block):
             access = block.access(step)
             if access is None or not is_global(access) or access.array is not grid.array:
                 continue
@@ -80,6 +74,15 @@ class Guards:
             found = _fit(block_trace, grid, access)
             self._slopes[key] = _fit_any(first, grid, key[0]) if found is None else found
         return self._slopes[key]
+
+
+def _first_and_last_steps(block: BlockTrace) -> list[int]:
+    """The steps at which each load or store is executed for the first and the last time."""
+    kind, pc = np.asarray(block.kind), np.asarray(block.pc)
+    steps = np.flatnonzero((kind == EventKind.LOAD) | (kind == EventKind.STORE))
+    _, first = np.unique(pc[steps], return_index=True)
+    _, last = np.unique(pc[steps][::-1], return_index=True)
+    return [int(s) for s in np.unique([*steps[first], *steps[::-1][last]])]
 
 
 def _fit_any(block: BlockTrace, grid: Grid, pc: int) -> Slopes | None:

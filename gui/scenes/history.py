@@ -188,6 +188,13 @@ class History:
         inside = (self._accesses >= bounds.first) & (self._accesses <= bounds.last)
         return self._accesses[inside]
 
+    def read_ahead(self, accesses: int) -> bool:
+        """Read a few more accesses of the record before anybody asks; False when all are read."""
+        if self._scanned < len(self._accesses):
+            last = min(self._scanned + accesses, len(self._accesses)) - 1
+            self._scan(int(self._accesses[last]))
+        return self._scanned < len(self._accesses)
+
     def _space(self, step: int) -> str:
         if step not in self._spaces:
             access = self._trace.access(step)

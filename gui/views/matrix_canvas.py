@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from gui.scenes.grids import Grid, Owned, close_up, grids_of, owned_by
 from gui.scenes.guards import Guards
+from gui.scenes.history import history_of
 from gui.scenes.matrices import MatrixScene, matrix_scene
 from gui.scenes.session import Element, Hover, Session
 from gui.theme import Theme, current_theme
@@ -25,7 +26,8 @@ from gui.views.painting import nothing
 from gui.views.pan_zoom import PanZoomView
 from gui.views.segmented import Segmented
 
-OTHER_BLOCKS_A_TICK = 16
+OTHER_BLOCKS_A_TICK = 4
+ACCESSES_A_TICK = 64
 
 
 class MatrixCanvas(PanZoomView):
@@ -69,7 +71,7 @@ class MatrixCanvas(PanZoomView):
         self._ground: QPixmap | None = None
         self._idle = QTimer(self)
         self._idle.setInterval(0)
-        self._idle.timeout.connect(self._collect_other_blocks)
+        self._idle.timeout.connect(self._work_ahead)
         self.setAccessibleName("Matrices")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
@@ -159,8 +161,8 @@ class MatrixCanvas(PanZoomView):
         line = self.fontMetrics().height()
         wide = self.fontMetrics().horizontalAdvance("00000")
         product = len(self._grids) == 3 and self._grids[2].place == (1, 1)
-        top = 1.3 * line if product else 2.5 * line
-        margins = Margins(wide, top, wide / 2, 1.9 * line, 2.5 * line)
+        above, between = (1.3, 1.7) if product else (2.5, 2.6)
+        margins = Margins(wide, above * line, wide / 2, 1.8 * line, between * line)
         self._layout = MatrixLayout(self._grids, margins) if self._grids else None
         self.fit()
 
@@ -169,27 +171,36 @@ class MatrixCanvas(PanZoomView):
         self._ground = None
         self._own = None
         result = next((g for g in self._grids if g.result), None)
-        if trace is None or result is None:
-            return
-        self._own = owned_by(trace, result, self.session.block)
-        self._others.setdefault(self.session.block, self._own)
-        if len(self._others) < len(trace.recorded_blocks):
-            self._idle.start()
+        if trace is not None and result is not None:
+            self._own = owned_by(trace, result, self.session.block)
+            self._others.setdefault(self.session.block, self._own)
+        self._idle.start()
 
-    def _collect_other_blocks(self) -> None:
-        """A few more blocks' shares of C each time the window has nothing else to do."""
+    def _work_ahead(self) -> None:
+        """A little of what will be asked for, each time the window has nothing else to do.
+
+        First the rest of the block's record, so that jumping to its end need not read it all;
+        then the other blocks' shares of C.
+        """
+        block = self.session.block_trace
+        more = False
+        if block is not None and self.isVisible():
+            more = history_of(block).read_ahead(ACCESSES_A_TICK) or self._more_blocks()
+        if not more:
+            self._idle.stop()
+
+    def _more_blocks(self) -> bool:
+        """Some of the other blocks' shares of C; False when all are known."""
         trace = self.session.trace
         result = next((g for g in self._grids if g.result), None)
-        if trace is None or result is None or not self.isVisible():
-            self._idle.stop()
-            return
+        if trace is None or result is None:
+            return False
         missing = [b for b in trace.recorded_blocks if b not in self._others]
         for block in missing[:OTHER_BLOCKS_A_TICK]:
             self._others[block] = owned_by(trace, result, block)
-        if len(missing) <= OTHER_BLOCKS_A_TICK:
-            self._idle.stop()
-            self._ground = None
-            self.update()
+        if missing and len(missing) <= OTHER_BLOCKS_A_TICK:
+            self.view_changed()
+        return len(missing) > OTHER_BLOCKS_A_TICK
 
     # ---- drawing
 

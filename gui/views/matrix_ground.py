@@ -45,12 +45,13 @@ class MatrixGround(MatrixDrawing):
         if len(grids) != 3 or grids[2].place != (1, 1):
             return QRectF()
         left, above = (self.layout.box(g, self.view) for g in grids[:2])
-        name = 3.2 * QFontMetricsF(self.theme.font("caption")).height()
+        line = QFontMetricsF(self.theme.font("caption")).height()
+        name = 6.0 * line
         beside = QRectF(12, above.top(), left.left() - 12 - name, left.bottom() - above.top())
         if beside.width() >= BESIDE_FROM:
             return beside
-        width = above.left() - 12 - 1.7 * name
-        return QRectF(12, above.top(), width, left.top() - above.top() - name)
+        width = above.left() - 12 - name
+        return QRectF(12, above.top(), width, left.top() - above.top() - 1.5 * line)
 
     def _key(self, *, loads: bool) -> list[Key]:
         """What the marks mean, for the legend."""
@@ -63,16 +64,16 @@ class MatrixGround(MatrixDrawing):
             theme.owner_color("thread", i, block.n_threads)
             for i in range(0, block.n_threads, 1 if few else 32)
         ]
-        keys = [Key("Loaded at this step", (theme.color("load"),))]
+        keys = [Key("Loaded now", (theme.color("load"),))]
         if trace.shared_arrays:
-            keys.append(Key("Its copy in shared memory loaded", (theme.tint("load", 0.55),)))
-        keys.append(Key("Stored at this step", (theme.color("store"),)))
+            keys.append(Key("Its copy in shared memory loaded now", (theme.tint("load", 0.55),)))
+        keys.append(Key("Stored now", (theme.color("store"),)))
         if not loads:
             keys.append(Key("Read so far by the selected thread", (theme.tint("load", 0.24),)))
         if len(block.phases):
             keys.append(Key("Loaded in this phase", (), theme.color("load")))
-        keys.append(Key("The selected thread's", (), theme.color("selected")))
-        words = "Owner in C: a thread a colour" if few else "Owner in C: a warp a colour"
+        keys.append(Key("Selected thread", (), theme.color("selected")))
+        words = "Owner in C, a colour a thread" if few else "Owner in C, a colour a warp"
         keys.append(Key(words, tuple(owners[:4])))
         if any(any(g.overhang) for g in self.layout.grids):
             keys.append(Key("Outside: masked off by a bounds check", (theme.color("guard"),)))
@@ -113,28 +114,33 @@ class MatrixGround(MatrixDrawing):
         self._write_values(grid, np.array(flats, np.int64), data, self.theme.color("text_dim"))
 
     def _draw_names(self) -> None:
-        """Each grid's name and size: A and C above their corner, B left of it."""
+        """Each grid's name and size: A and B left of their column numbers, others above."""
         font, small = self.theme.font("caption", bold=True), self.theme.font("small")
-        ink, dim = self.theme.color("text"), self.theme.color("text_dim")
         line, index = QFontMetricsF(font).height(), QFontMetricsF(small).height()
+        product = self.layout.grids[-1].place == (1, 1)
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
             size = " × ".join(grouped(n) for n in grid.extent)
             if len(grid.array.shape) == 1:
                 size = plural(grid.size, "element")
-            name = QFontMetricsF(font).horizontalAdvance(grid.label)
-            wide = name + 8 + QFontMetricsF(small).horizontalAdvance(size)
-            left, top = box.left(), box.top() - line - 3
-            if grid.place == (0, 1):
-                left, top = box.left() - wide - 14, box.top() - index - 4
-            elif grid.place[1] == 0:
-                top -= index + 2
-            left, top = max(left, 8.0), max(top, 2.0)
-            text(
-                self.p, QRectF(left, top, name + 2, line), grid.label, ink, font, LEFT, elide=False
-            )
-            rest = QRectF(left + name + 8, top, wide, line)
-            text(self.p, rest, size, dim, small, LEFT, elide=False)
+            name = QFontMetricsF(font).horizontalAdvance(grid.label) + 2
+            wide = QFontMetricsF(small).horizontalAdvance(size) + 8
+            if product and grid.place != (1, 1):
+                top = max(box.top() - (index + line) / 2 - 2, 2.0)
+                left = box.left() - 12 - name - wide
+                if left < 6:
+                    left, wide = max(box.left() - 12 - name, 6.0), 0.0
+            else:
+                above = line + 3 if product else line + index + 5
+                left, top = max(box.left(), 8.0), max(box.top() - above, 2.0)
+            self._write_name(grid.label, size if wide else "", QRectF(left, top, name, line))
+
+    def _write_name(self, name: str, size: str, area: QRectF) -> None:
+        ink, dim = self.theme.color("text"), self.theme.color("text_dim")
+        bold, small = self.theme.font("caption", bold=True), self.theme.font("small")
+        text(self.p, area, name, ink, bold, LEFT, elide=False)
+        rest = area.translated(area.width() + 6, 0)
+        text(self.p, rest, size, dim, small, LEFT, elide=False)
 
     def _draw_indices(self) -> None:
         """Row numbers left of A and B, column numbers above them; C shares those."""

@@ -26,7 +26,7 @@ from gui.views.painting import (
 )
 from gui.views.shared_geometry import SharedGeometry, cells_rect
 
-STALE = 0.5  # opacity of an access that is not of this step
+STALE = 0.58  # opacity of an access that is not of this step
 HAIRLINES_FROM, LANES_FROM, VALUES_FROM = 5.0, 11.0, 26.0  # pixels a cell
 
 
@@ -56,6 +56,7 @@ class SharedPainter:
         size = " × ".join(str(n) for n in grid.array.shape)
         done, whole = int(grid.written.sum()), grid.written.size
         state = "all written" if done == whole else f"{done} of {whole} written"
+        state = state if done else "empty"
         rest = box.adjusted(wide, 0, 0, 0)
         text(p, rest, f"{size}   {state}", theme.color("text_dim"), small, LEFT)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gui.scenes.warp import LineStrip, WarpScene
 
 SECTORS = 4
-LINE_GAP, SECTOR_GAP = 12.0, 2.0
+LINE_GAP, SECTOR_GAP = 12.0, 3.0
 
 
 @dataclass
@@ -192,15 +192,18 @@ def _place(
     whole: bool,
 ) -> StripLine:
     gap = 0.0 if whole else SECTOR_GAP
+    edge = SECTOR_GAP / 2 if whole else 0.0
     sectors, cells = [], {}
     at = left
     per_sector = len(line.lanes) // SECTORS
     for number, width in enumerate(_widths(line, cell, whole)):
-        sectors.append(QRectF(at, top, width, height))
+        sector = QRectF(at + edge, top, width - 2 * edge, height)
+        sectors.append(sector)
         if line.fetched[number]:
-            step = width / per_sector
+            step = sector.width() / per_sector
             for i in range(per_sector):
-                cells[number * per_sector + i] = QRectF(at + i * step, top, step, height)
+                rect = QRectF(sector.left() + i * step, top, step, height)
+                cells[number * per_sector + i] = rect
         at += width + gap
     box = QRectF(left, top, at - gap - left, height)
     label = QRectF(left, box.bottom() + 2, box.width() + LINE_GAP - 3, text)

@@ -30,7 +30,7 @@ from gui.views.painting import (
 )
 from gui.views.warp_geometry import WarpGeometry
 
-STALE = 0.5  # opacity of an access that is not of this step
+STALE = 0.58  # opacity of an access that is not of this step
 LEAST = 0.7  # of the theme's small type: what is smaller is left out
 
 
