@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QActionGroup, QCloseEvent, QResizeEvent
+from PySide6.QtGui import QActionGroup, QCloseEvent, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
@@ -27,8 +27,8 @@ from gui.recording import Recorder
 from gui.scenes.session import Configuration, Session
 from gui.scenes.text import grouped, plural
 from gui.style import set_icon, stylesheet
-from gui.theme import apply_theme, theme_names
-from gui.views.base import Panel
+from gui.theme import apply_theme, current_theme, theme_names
+from gui.views.base import Panel, SessionView
 from gui.views.configuration_form import ConfigurationForm, SelectionForm
 from gui.views.counters_view import CountersView
 from gui.views.ladder_panel import LadderPanel
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
 
 PAGES = {"step": "Step through", "benchmark": "Benchmark"}
-MIN_LEFT, LEFT, MAX_LEFT = 216, 248, 460
-WIDE = 190  # digits
+MIN_LEFT, LEFT, MAX_LEFT = 27, 31, 60  # widths of the left column, in digits
+WIDE = 190  # digits: from here on, shared memory has a panel of its own beside the source
 
 
 class MainWindow(QMainWindow):
@@ -98,7 +98,6 @@ class MainWindow(QMainWindow):
         self.body.addWidget(self.left)
         self.body.addWidget(self.pages)
         self.body.setStretchFactor(1, 1)
-        self.body.setSizes([LEFT, 10_000])
         self.body.setChildrenCollapsible(False)
         self.body.setHandleWidth(8)
         shell = QWidget()
@@ -151,8 +150,6 @@ class MainWindow(QMainWindow):
 
     def _make_left(self) -> QWidget:
         column = QWidget()
-        column.setMinimumWidth(MIN_LEFT)
-        column.setMaximumWidth(MAX_LEFT)
         layout = QVBoxLayout(column)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
@@ -182,23 +179,23 @@ class MainWindow(QMainWindow):
         self.memory = PanelStack(
             {"Global": panel("Warp and global memory", self.warp), "Shared": self.shared_panel},
             room=90,
-            follow="Follow",
+            follow="Follow step",
         )
-        self.upper = QSplitter(Qt.Orientation.Horizontal)
-        self.upper.addWidget(panel("Matrices", self.matrices))
-        self.upper.addWidget(self.memory)
-        self.lower = QSplitter(Qt.Orientation.Horizontal)
-        self.lower.addWidget(panel("Source", self.source))
-        self.lower.addWidget(self.figures)
+        self.upper_row = QSplitter(Qt.Orientation.Horizontal)
+        self.upper_row.addWidget(panel("Matrices", self.matrices))
+        self.upper_row.addWidget(self.memory)
+        self.lower_row = QSplitter(Qt.Orientation.Horizontal)
+        self.lower_row.addWidget(panel("Source", self.source))
+        self.lower_row.addWidget(self.figures)
         self.step_page = QSplitter(Qt.Orientation.Vertical)
-        self.step_page.addWidget(self.upper)
-        self.step_page.addWidget(self.lower)
-        for splitter in (self.upper, self.lower, self.step_page):
+        self.step_page.addWidget(self.upper_row)
+        self.step_page.addWidget(self.lower_row)
+        for splitter in (self.upper_row, self.lower_row, self.step_page):
             splitter.setHandleWidth(8)
             splitter.setChildrenCollapsible(False)
         self._share(self.step_page, 55, 45)
-        self._share(self.upper, 57, 43)
-        self._share(self.lower, 64, 36)
+        self._share(self.upper_row, 57, 43)
+        self._share(self.lower_row, 64, 36)
         return self.step_page
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -207,16 +204,17 @@ class MainWindow(QMainWindow):
         self._place_shared()
 
     def _place_shared(self) -> None:
-        wide = self.width() > WIDE * self.fontMetrics().horizontalAdvance("0")
+        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
+        wide = self.width() > WIDE * digit
         if wide and self.shared_panel in self.memory.panels.values():
             self.shared_panel.heading.show()
-            self.lower.insertWidget(1, self.shared_panel)
+            self.lower_row.insertWidget(1, self.shared_panel)
             self.shared_panel.show()
             self.memory.arrange()
-            self._share(self.lower, 46, 28, 26)
-        elif not wide and self.lower.indexOf(self.shared_panel) >= 0:
+            self._share(self.lower_row, 46, 28, 26)
+        elif not wide and self.lower_row.indexOf(self.shared_panel) >= 0:
             self.memory.take(self.shared_panel)
-            self._share(self.lower, 64, 36)
+            self._share(self.lower_row, 64, 36)
         if wide:
             trace = self.session.trace
             self.shared_panel.setVisible(trace is None or bool(trace.shared_arrays))
@@ -271,8 +269,9 @@ class MainWindow(QMainWindow):
 
         self.benchmark = BenchmarkView(self.session, self.recorder.ladder)
         empty = self.pages.widget(1)
-        self.pages.removeWidget(empty)
-        empty.deleteLater()
+        if empty is not None:
+            self.pages.removeWidget(empty)
+            empty.deleteLater()
         self.pages.addWidget(self.benchmark)
 
     def set_theme(self, name: str) -> None:
@@ -282,6 +281,15 @@ class MainWindow(QMainWindow):
         theme = apply_theme(app, name)
         self.theme_name = name
         self.setStyleSheet(stylesheet(theme))
+        digit = QFontMetrics(theme.font()).horizontalAdvance("0")
+        self.left.setMinimumWidth(MIN_LEFT * digit)
+        self.left.setMaximumWidth(MAX_LEFT * digit)
+        self.body.setSizes([LEFT * digit, 100 * LEFT * digit])
+        self._place_shared()
+        self.form.restyle()
+        for view in self.findChildren(SessionView):
+            view.restyle()  # those that are hidden get no PaletteChange
+        self.ladder_panel.list.scheduleDelayedItemsLayout()
         set_icon(self.theme_button, "theme")
         set_icon(self.help_button, "help")
         if self.theme_actions is not None:

@@ -35,7 +35,8 @@ def record_job(rung: Rung, parameters: Mapping[str, int], block: int) -> Job:
     def job(progress: Any, cancelled: Any) -> Any:
         from core.recording import record
 
-        workload = rung.workload(**parameters)
+        values: dict[str, Any] = dict(parameters)
+        workload = rung.workload(**values)
         whole = runs_whole(workload)
         block_shown = min(block, workload.launch.grid.count - 1)
         return record(

@@ -45,8 +45,9 @@ def _icon(name: str, color: str, disabled: str) -> QIcon:
 
 
 def set_icon(button: QAbstractButton, name: str, role: str = "text_dim", size: int = 18) -> None:
-    """Give a button one of ICONS in a colour of the current theme."""
+    """Give a button one of ICONS in a colour of the current theme; `size` is that of 10 pt type."""
     theme = current_theme()
+    size = round(size * theme.sizes.body / 10)
     color, disabled = (theme.color(r).name() for r in (role, "border"))
     button.setIcon(_icon(name, color, disabled))
     button.setIconSize(QSize(size, size))
@@ -150,6 +151,7 @@ def stylesheet(theme: Theme) -> str:
     QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
     QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 
+    QMenuBar, QMenu {{ font-size: {z.body}pt; }}
     QMenuBar {{ background: {s.panel}; color: {s.text}; border: none; }}
     QMenuBar::item {{ padding: 4px 10px; background: transparent; }}
     QMenuBar::item:selected {{ background: {chosen}; border-radius: {p.radius}px; }}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from gui.scenes.text import capital, grouped, join, plural, ratio
 
 if TYPE_CHECKING:
-    from core.trace import Count, Trace
+    from core.analysis.counters import Count
+    from core.trace import Trace
 
 Grouping = Literal["array", "line"]
 SPACES = {"global": "sectors", "shared": "wavefronts"}
@@ -63,7 +64,7 @@ def counter_rows(trace: Trace, grouping: Grouping) -> tuple[CounterRow, ...]:
     if grouping == "array":
         for name, counts in trace.counters.by_array.items():
             rows += _rows_of(name, counts, None)
-        order = [a.name for a in (*trace.arrays, *trace.shared_arrays)]
+        order = [a.name for a in trace.arrays] + [a.name for a in trace.shared_arrays]
         rows.sort(key=lambda r: order.index(r.place) if r.place in order else len(order))
     else:
         for line in sorted(trace.counters.by_line):

@@ -351,7 +351,9 @@ class Session:
         if element is None or self._trace is None:
             return False
         name, index = element
-        for array in (*self._trace.arrays, *self._trace.shared_arrays):
-            if array.name == name and len(array.shape) == len(index):
-                return all(0 <= i < extent for i, extent in zip(index, array.shape, strict=True))
-        return False
+        shapes = {a.name: a.shape for a in self._trace.arrays}
+        shapes.update({a.name: a.shape for a in self._trace.shared_arrays})
+        shape = shapes.get(name, ())
+        return len(shape) == len(index) > 0 and all(
+            0 <= i < extent for i, extent in zip(index, shape, strict=True)
+        )

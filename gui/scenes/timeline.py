@@ -114,7 +114,8 @@ def _access_sentence(session: Session, access: Access, who: str, several: bool) 
     else:
         sentence = f"{who} {verb}s at line {access.line}"
     thread = session.thread
-    if access.array is not None and access.active[thread]:
-        element = index_text(access.array.name, access.element(thread))
+    index = access.element(thread)
+    if access.array is not None and index is not None:
+        element = index_text(access.array.name, index)
         sentence += f"; thread {thread} {verb}s {element}"
     return sentence + "."

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui.scenes.session import Session
 from gui.theme import current_theme
@@ -66,7 +74,8 @@ class Caption(QLabel):
     NARROW = 46  # times the width of a digit
 
     def __init__(self, text: str = "", role: str = "caption") -> None:
-        super().__init__(text)
+        super().__init__()
+        self._text = text
         self.setProperty("role", role)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
@@ -74,12 +83,26 @@ class Caption(QLabel):
         self._wrapped: list[str] = []
         self._wrapped_for: object = None
 
+    def text(self) -> str:
+        """The whole sentence."""
+        return self._text
+
     def setText(self, text: str) -> None:
-        """Show a sentence; screen readers get it whole."""
-        if text != self.text():
-            super().setText(text)
-            self.setToolTip(text)
-            self.setAccessibleDescription(text)
+        """Show a sentence; screen readers get it whole.
+
+        QLabel's own setText would lay out the whole window again, at every step of the clock.
+        """
+        if text != self._text:
+            self._text = text
+            self.setAccessibleName(text)
+            self.update()
+
+    def event(self, event: QEvent) -> bool:
+        """Give the tooltip when it is asked for."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self._text, self)
+            return True
+        return super().event(event)
 
     def sizeHint(self) -> QSize:
         """High enough for its one or two lines."""
@@ -111,7 +134,8 @@ class Caption(QLabel):
         painter.setPen(self.palette().windowText().color())
         spacing, box = self.fontMetrics().lineSpacing(), self.contentsRect()
         top = box.top() if self._lines == 2 else box.top() + (box.height() - spacing) // 2
-        flags = int(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        across = self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask
+        flags = int(Qt.AlignmentFlag.AlignTop | across)
         for i, line in enumerate(self._wrapped):
             painter.drawText(box.left(), top + i * spacing, box.width(), spacing, flags, line)
 

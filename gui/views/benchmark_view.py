@@ -100,7 +100,7 @@ class BenchmarkView(SessionView):
         configuration = self.session.configuration
         if configuration is None:
             return {}
-        text = self.size.currentText()
+        text = self.size_box.currentText()
         size = None if text == AS_CONFIGURED else int(text)
         return benchmark_parameters(
             self._ladder[configuration.rung], configuration.parameters, size
@@ -161,12 +161,12 @@ class BenchmarkView(SessionView):
         self.caption = Caption("Looking for a GPU …")
         self.subject = QLabel()
         self.subject.setProperty("role", "caption")
-        self.size = QComboBox()
-        self.size.addItems([AS_CONFIGURED, *(str(n) for n in SIZES)])
-        self.size.setCurrentText("4096")
-        self.size.setAccessibleName("Size of the benchmark")
-        self.size.setToolTip("N of the measured launch; block and tile are those configured")
-        self.size.currentTextChanged.connect(lambda _: self.refresh(self.WATCHES))
+        self.size_box = QComboBox()
+        self.size_box.addItems([AS_CONFIGURED, *(str(n) for n in SIZES)])
+        self.size_box.setCurrentText("4096")
+        self.size_box.setAccessibleName("Size of the benchmark")
+        self.size_box.setToolTip("N of the measured launch; block and tile are those configured")
+        self.size_box.currentTextChanged.connect(lambda _: self.refresh(self.WATCHES))
         self.run_button = QPushButton("Run on GPU")
         self.run_button.setProperty("role", "primary")
         self.run_button.setToolTip("Compile, check against float64 and time on the GPU (Ctrl+R)")
@@ -198,7 +198,7 @@ class BenchmarkView(SessionView):
         label = QLabel("N")
         label.setProperty("role", "dim")
         controls.addWidget(label)
-        controls.addWidget(self.size)
+        controls.addWidget(self.size_box)
         controls.addWidget(self.stop_button)
         controls.addWidget(self.run_button)
         upper = QWidget()

@@ -25,6 +25,7 @@ from gui.theme import current_theme
 
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
+    from gui.scenes.session import Session
 
 DEBOUNCE_MS = 120
 
@@ -134,6 +135,12 @@ class ConfigurationForm(QWidget):
     def restyle(self) -> None:
         """Take up the theme's icons."""
         set_icon(self.reset, "reset", size=16)
+        for editor in self.editors.values():
+            editor.setFixedWidth(self._field_width())
+
+    @staticmethod
+    def _field_width() -> int:
+        return round(current_theme().spacing.control * 2.7)
 
     def _build(self, rung: Rung) -> None:
         self.rung = rung
@@ -156,7 +163,7 @@ class ConfigurationForm(QWidget):
             self.editors[parameter.name] = editor
 
     def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
-        width = round(current_theme().spacing.control * 2.7)
+        width = self._field_width()
         if parameter.choices:
             combo = QComboBox()
             combo.setEditable(True)
@@ -176,7 +183,7 @@ class ConfigurationForm(QWidget):
 class SelectionForm(QWidget):
     """Which block, warp and lane the views look at. Writes to the session only."""
 
-    def __init__(self, session) -> None:  # noqa: ANN001
+    def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
         layout = QHBoxLayout(self)

@@ -154,6 +154,18 @@ class Gutter(QWidget):
         self.setMouseTracking(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
+    def mark(self, current: int | None, selected: int | None) -> None:
+        """Mark the running and the selected line; only lines that change are painted."""
+        touched = {self.current, self.selected} ^ {current, selected}
+        touched |= {self.current, current} if self.current != current else set()
+        self.current, self.selected = current, selected
+        for line in touched:
+            if line is None:
+                continue
+            block = self._edit.document().findBlockByNumber(line - 1)
+            rect = self._edit.block_rect(block).toAlignedRect()
+            self.update(0, rect.top(), self.width(), rect.height())
+
     def wanted_width(self) -> int:
         """Pixels that the numbers need."""
         return self.number_width() + sum(self.column_widths()) + 14
@@ -288,8 +300,7 @@ class SourceView(SessionView):
         if "trace" in names:
             self._load()
         gutter, line = self.edit.gutter, self.session.current_line
-        gutter.current, gutter.selected = line, self.session.line
-        gutter.update()
+        gutter.mark(line, self.session.line)
         self._mark_current(line)
         if line is not None and names & {"trace", "block", "step"}:
             self.edit.reveal(line)

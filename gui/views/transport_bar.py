@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QToolButton, QVBoxLayout
 
 from gui.scenes.session import MAX_SPEED, MIN_SPEED, UNITS, Session
+from gui.scenes.text import grouped
 from gui.scenes.timeline import event_caption, phase_label, step_label
 from gui.style import set_icon
 from gui.theme import current_theme
@@ -47,10 +49,10 @@ class TransportBar(SessionView):
         self.speed_label = QLabel()
         self.speed_label.setProperty("role", "dim")
         self.caption = Caption()
-        self.position = QLabel()
-        self.position.setProperty("role", "figure")
-        self.phase = QLabel()
-        self.phase.setProperty("role", "dim")
+        self.position = Caption(role="figure")
+        self.phase = Caption(role="dim")
+        for figure in (self.position, self.phase):
+            figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.scrub = ScrubBar(session)
         self._lay_out()
         self._timer = QTimer(self)
@@ -72,6 +74,8 @@ class TransportBar(SessionView):
             self.speed.setValue(_to_slider(session.speed))
             self.speed.blockSignals(False)
             self.speed_label.setText(f"{session.speed:.3g} a second")
+        if names & {"trace", "block"}:
+            self._reserve()
         if names & {"playing", "speed"}:
             self._run_timer()
         self._enable()
@@ -86,9 +90,21 @@ class TransportBar(SessionView):
             set_icon(button, icon)
         metrics = self.speed_label.fontMetrics()
         self.speed_label.setMinimumWidth(metrics.horizontalAdvance("00.0 a second"))
+        self._reserve()
         size = current_theme().spacing.control
         for button in self._icons:
             button.setFixedSize(size + 4, size)
+
+    def _reserve(self) -> None:
+        """Give the figures the room that the last step's will need."""
+        count, phases = grouped(self.session.n_steps), 0
+        if self.session.block_trace is not None:
+            phases = len(self.session.block_trace.phases)
+        bold = QFontMetrics(current_theme().font(bold=True))
+        plain = QFontMetrics(current_theme().font())
+        self.position.setFixedWidth(bold.horizontalAdvance(f"step {count} / {count}") + 4)
+        text = f"phase {phases} of {phases}" if phases else ""
+        self.phase.setFixedWidth(plain.horizontalAdvance(text) + 4)
 
     def _make_buttons(self) -> dict[str, QToolButton]:
         session = self.session
@@ -118,7 +134,8 @@ class TransportBar(SessionView):
             button.setAccessibleName(tip)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setCheckable(name in ("play", "play_back"))
-            button.clicked.connect(lambda _=False, run=action: (run(), self._enable()))
+            button.clicked.connect(lambda _=False, run=action: run())
+            button.clicked.connect(self._enable)
             button.setAutoRepeat(name in ("back", "forward"))
             button.setAutoRepeatDelay(350)
             button.setAutoRepeatInterval(60)

@@ -31,14 +31,17 @@ class VariableModel(QAbstractTableModel):
         same = across == self.across and len(rows) == len(self.rows)
         if not same:
             self.beginResetModel()
+        before, lane_before = self.rows, self.lane
         self.rows, self.across, self.lane = rows, across, lane
         if not same:
             self.endResetModel()
-        elif rows:
-            corner = self.index(len(rows) - 1, self.columnCount() - 1)
-            self.dataChanged.emit(self.index(0, 0), corner)
-            if across:
-                self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP_SIZE)
+            return
+        for place, (new, old) in enumerate(zip(rows, before, strict=True)):
+            if new != old or lane != lane_before:
+                last = self.index(place, self.columnCount() - 1)
+                self.dataChanged.emit(self.index(place, 0), last)
+        if across and lane != lane_before:
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP_SIZE)
 
     def rowCount(self, parent: Index | None = None) -> int:
         """Number of variables."""
@@ -136,7 +139,9 @@ class VariablesView(SessionView):
             f"{name}\u00a0{value.replace(' ', chr(0xA0))}"
             for name, value in builtin_rows(self.session)
         ]
-        self.builtins.setText("   ".join(facts))
+        text = "   ".join(facts)
+        if text != self.builtins.text():
+            self.builtins.setText(text)
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""
@@ -152,8 +157,10 @@ class VariablesView(SessionView):
             header.setStretchLastSection(False)
             self.table.resizeColumnsToContents()
             return
-        for column, how in enumerate((mode.ResizeToContents, mode.ResizeToContents, mode.Stretch)):
+        for column, how in enumerate((mode.Interactive, mode.Interactive, mode.Stretch)):
             header.setSectionResizeMode(column, how)
+        for column in (0, 1):
+            self.table.resizeColumnToContents(column)
 
     def _clicked(self, index: QModelIndex) -> None:
         if self.model.across and index.column() >= 2:

@@ -8,8 +8,8 @@ import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from core.ladder import load_ladder  # noqa: E402
-from tests.gui.fake_trace import fake_trace  # noqa: E402
+from core.ladder import load_ladder
+from tests.gui.fake_trace import fake_trace
 
 
 @pytest.fixture(scope="session")

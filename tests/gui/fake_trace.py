@@ -168,8 +168,9 @@ class Access:
     elements: np.ndarray
     values: np.ndarray
 
-    def element(self, thread: int) -> tuple[int, ...]:
-        return self.array.index(int(self.elements[thread]))
+    def element(self, thread: int) -> tuple[int, ...] | None:
+        flat = int(self.elements[thread])
+        return self.array.index(flat) if flat >= 0 else None
 
     def warp(self, w: int) -> WarpAccess:
         return WarpAccess(self, w)

@@ -110,7 +110,7 @@ def test_source_is_coloured_line_by_line():
     assert len(lines) == SOURCE.count("\n") + 1
     assert [s.category for s in lines[0]] == ["comment"]
     for text, spans in zip(SOURCE.split("\n"), lines, strict=True):
-        assert all(0 <= s.start and s.start + s.length <= len(text) for s in spans)
+        assert all(s.start >= 0 and s.start + s.length <= len(text) for s in spans)
     row = SOURCE.split("\n")[6]
     builtins = {row[s.start : s.start + s.length] for s in lines[6] if s.category == "builtin"}
     assert builtins >= {"blockIdx", "threadIdx"}

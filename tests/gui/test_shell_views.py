@@ -1,4 +1,4 @@
-"""Transport, scrub bar, source, variables, counters, ladder, form, message bar: on a fixed trace."""
+"""The shell's own views, each on a fixed trace."""
 
 from concurrent.futures import Future
 
@@ -124,7 +124,7 @@ def test_source_follows_the_step_and_selects_lines(session, qtbot):
     current = session.current_line
     assert view.edit.gutter.current == current
     rect = view.edit.block_rect(view.edit.document().findBlockByNumber(current - 1))
-    assert 0 <= rect.top()
+    assert rect.top() >= 0
     assert rect.bottom() <= view.edit.viewport().height()
     click(qtbot, view.edit.viewport(), 60, rect.center().y())
     assert session.line == current

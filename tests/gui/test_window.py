@@ -167,7 +167,7 @@ def test_themes_change_while_it_is_open(tiled, qtbot, theme):
 def test_shared_memory_has_its_own_place_where_there_is_room(tiled, qtbot, size):
     tiled.resize(*size)
     wide = size[0] > 1500
-    qtbot.waitUntil(lambda: (tiled.lower.indexOf(tiled.shared_panel) >= 0) == wide)
+    qtbot.waitUntil(lambda: (tiled.lower_row.indexOf(tiled.shared_panel) >= 0) == wide)
     if not wide:
         while tiled.session.seek("access"):
             access = tiled.session.block_trace.access(tiled.session.step)
