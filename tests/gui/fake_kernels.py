@@ -19,6 +19,14 @@ from tests.gui.fake_trace import BlockTrace, Counters
 F32 = np.dtype(np.float32)
 
 
+class Block(BlockTrace):
+    """A block whose instructions are told apart: a number for each line, kind and array."""
+
+    @property
+    def pc(self) -> np.ndarray:
+        return np.asarray(self.codes)
+
+
 class Builder:
     """One block's record in the making. `mask` arguments are bool[n_threads] (None: all)."""
 
@@ -28,7 +36,8 @@ class Builder:
         self.tx, self.ty = flat % shape.x, flat // shape.x % shape.y
         self.bx, self.by = block % grid.x, block // grid.x
         threads = np.stack([self.tx, self.ty, flat // (shape.x * shape.y)], 1).astype(np.int32)
-        self.out = BlockTrace(block, Dim3(self.bx, self.by), count, threads)
+        self.out = Block(block, Dim3(self.bx, self.by), count, threads)
+        self.out.codes = []
         self.arrays = {a.name: a for a in (*arrays, *shared)}
         self.shared = {
             a.name: SharedState(
@@ -38,8 +47,10 @@ class Builder:
         }
         self.phase = -1
 
-    def event(self, kind: EventKind, line: int) -> int:
+    def event(self, kind: EventKind, line: int, name: str = "") -> int:
         out = self.out
+        number = 1 + list(self.arrays).index(name) if name else 0
+        out.codes.append((line * 8 + int(kind)) * 8 + number)
         out.kind.append(kind)
         out.line.append(line)
         out.phase.append(self.phase)
@@ -67,7 +78,7 @@ class Builder:
             new.written.flat[whole[live]] = True
             new.last_writer.flat[whole[live]] = live
             self.shared = {**self.shared, name: new}
-        step = self.event(kind, line)
+        step = self.event(kind, line, name)
         space = "shared" if shared else "global"
         addresses = np.where(active, start + whole * 4, 0)
         self.out.accesses[step] = Access(
