@@ -63,6 +63,8 @@ class Frame:
                 if offset is None
                 else np.array([local_base + offset], np.int64)
             )
+        if machine.record is not None:
+            machine.record.stack_bases[(code.function.name, depth)] = local_base
         self.logs: list[Callable[[tuple[int, NDArray[Any]]], None] | None] = (
             machine.record.logs(code, depth) if machine.record else [None] * len(code.dtypes)
         )

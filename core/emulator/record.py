@@ -25,7 +25,8 @@ class ChunkRecord:
 
     Segments are straight stretches of code that a group ran through: `ticks[i]` is when, `firsts`
     and `ends` which instructions, `masks` who (None: every lane), `depths` how many calls deep.
-    `values` holds, for each function, depth and register, every value it was given.
+    `values` holds, for each function, depth and register, every value it was given; `stack_bases`
+    where on a thread's stack the function's local variables start, in bytes.
     """
 
     geometry: Geometry
@@ -37,6 +38,7 @@ class ChunkRecord:
     accesses: list[AccessEvent] = field(default_factory=list)
     barriers: list[BarrierEvent] = field(default_factory=list)
     values: dict[tuple[str, int], dict[int, Log]] = field(default_factory=dict)
+    stack_bases: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def segment(self, tick: int, first: int, end: int, mask: Mask | None, depth: int) -> None:
         """Notes a straight stretch of code."""

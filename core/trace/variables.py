@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from core.emulator.image import Image
 from core.emulator.record import ChunkRecord, Log
 from core.ptx.dwarf import DebugInfo, VariableInfo, lookup
+from core.trace.stack_history import StackHistory
 
-Value = int | float | bool
+Value = int | float | bool | tuple[Any, ...]  # a tuple: the parts of an array or struct
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class VariableReader:
 
     def __init__(self, record: ChunkRecord, image: Image, debug: DebugInfo) -> None:
         self._history = RegisterHistory(record, image)
+        self._stack = StackHistory(record)
         self._image, self._debug = image, debug
         self._in_scope: dict[int, tuple[VariableInfo, ...]] = {}
 
@@ -87,11 +89,14 @@ class VariableReader:
         self, info: VariableInfo, function: str, pc: int, depth: int, tick: int, lane: int
     ) -> Value | None:
         location = info.location(pc)
-        if location is None or info.type.dtype is None:
+        if location is None:
             return None
         if location.constant is not None:
             return location.constant
-        if location.register is None:
+        if location.stack_offset is not None and info.space == "local":
+            offset = location.stack_offset
+            return self._stack.value(function, depth, offset, info.type, lane, tick)
+        if location.register is None or info.type.dtype is None:
             return None
         held = self._history.value(function, depth, location.register, tick)
         if held is None:

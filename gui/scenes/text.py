@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from core.trace import Value
+
 
 def grouped(value: int) -> str:
     """An integer with its digits in groups of three: 2 112."""
@@ -42,10 +44,13 @@ def index_text(name: str, index: Sequence[int]) -> str:
     return f"{name}[{', '.join(str(int(i)) for i in index)}]"
 
 
-def value_text(value: float | int | bool | None, type_name: str = "") -> str:
+def value_text(value: Value | None, type_name: str = "") -> str:
     """A variable's value: integers in full, floats with seven digits at most, pointers in hex."""
     if value is None:
         return "–"
+    if isinstance(value, tuple):  # an array or a struct
+        inner = type_name.split("[")[0].strip()
+        return "{" + ", ".join(value_text(part, inner) for part in value) + "}"
     if type_name.endswith("*"):
         return f"0x{int(value):x}"
     if isinstance(value, bool | np.bool_):
