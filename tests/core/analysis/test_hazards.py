@@ -164,7 +164,6 @@ def test_clean_twins_give_no_finding(name) -> None:
     assert trace.findings == ()
 
 
-@pytest.mark.xfail(strict=True, reason="__syncwarp does not order the lanes of its warp")
 def test_lanes_of_a_warp_are_ordered_by_syncwarp() -> None:
     source = (
         KERNEL
@@ -231,5 +230,6 @@ extern "C" __global__ void k(const float* A, const float* B, float* C, int N)
 """
     arguments = {n: np.ones((3, 3), np.float32) for n in "ABC"} | {"N": np.int32(3)}
     trace = trace_of(source, arguments, grid=Dim3(2, 2), block=Dim3(2, 2))
-    assert kinds(trace) == {"out_of_bounds"}
-    assert {f.array for f in trace.findings} == {"A", "B", "C"}
+    outside = [f for f in trace.findings if f.kind == "out_of_bounds"]
+    assert {f.array for f in outside} == {"A", "B", "C"}
+    assert kinds(trace) <= {"out_of_bounds", "race"}  # C[0 * 3 + 3] is also C[1 * 3 + 0]
