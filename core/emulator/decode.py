@@ -37,6 +37,7 @@ from core.ptx.ast import (
     Vector,
 )
 from core.ptx.semantics import Operation, operation
+from core.ptx.semantics.carry import CARRY, uses_carry
 from core.ptx.semantics.operation import immediate, refuse, type_of, unsupported
 from core.ptx.types import PRED, TYPES, PtxType, bits_of
 
@@ -82,7 +83,10 @@ class Decoder:
         self.local_offsets, self.local_bytes = _local_layout(function)
         self.addresses = dict(addresses)
         self.instructions = module.instructions[function.first_pc : function.end_pc]
-        self.table = SlotTable(function.registers, self.addresses, self.local_offsets)
+        registers = dict(function.registers)
+        if any(uses_carry(instruction) for instruction in self.instructions):
+            registers[CARRY] = PRED
+        self.table = SlotTable(registers, self.addresses, self.local_offsets)
         self.operations: dict[int, Operation] = {}
 
     def decode(self, watched: frozenset[str]) -> FunctionCode:
@@ -111,7 +115,7 @@ class Decoder:
             found = self._operation(instruction)
             for operand, kind in found.sources:
                 self.table.vote(operand, kind)
-            for operand, kind in zip(_destinations(instruction), found.results, strict=False):
+            for operand, kind in zip(_targets(instruction, found), found.results, strict=False):
                 self.table.vote(operand, kind)
 
     def _operation(self, instruction: Instruction) -> Operation:
@@ -147,7 +151,7 @@ class Decoder:
     def _compute(self, instruction: Instruction) -> Op:
         found = self._operation(instruction)
         sources = [self.table.read(instruction, o, kind) for o, kind in found.sources]
-        slots, writers = self._writers(instruction, _destinations(instruction), found.results)
+        slots, writers = self._writers(instruction, _targets(instruction, found), found.results)
         compute = _compose(found.function, sources, writers)
         read = self.table.slots_of(operand for operand, _ in found.sources)
         return Op(Kind.COMPUTE, instruction, compute=compute, destinations=slots, sources=read)
@@ -304,6 +308,11 @@ def _destinations(instruction: Instruction) -> tuple[Operand, ...]:
     if isinstance(first, Pair):
         return first.first, first.second
     return elements(first)
+
+
+def _targets(instruction: Instruction, found: Operation) -> tuple[Operand, ...]:
+    """Where the results of a computation go."""
+    return _destinations(instruction) if found.targets is None else found.targets
 
 
 def _compose(

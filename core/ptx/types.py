@@ -12,7 +12,8 @@ import numpy as np
 class PtxType:
     """One type suffix: `s32`, `f64`, `pred`, …
 
-    `kind` is "u", "s", "f", "b" (untyped bits) or "p" (predicate); `bits` its width.
+    `kind` is "u", "s", "f", "b" (untyped bits), "p" (predicate) or "x" (packed, or a float that
+    NumPy lacks); `bits` its width.
     `dtype` is how a lane's value is held: untyped bits as signed integers of that width.
     """
 
@@ -37,6 +38,13 @@ class PtxType:
         return self.kind == "s"
 
 
+# Floats that NumPy has no type for, and pairs in one register: held as bits.
+_PACKED = {
+    "bf16": 16, "tf32": 32, "f16x2": 32, "bf16x2": 32, "f32x2": 64, "s16x2": 32, "u16x2": 32,
+    "e4m3x2": 16, "e5m2x2": 16, "e2m1x2": 8, "e2m3x2": 16, "e3m2x2": 16, "ue8m0x2": 16,
+}  # fmt: skip
+
+
 def _table() -> dict[str, PtxType]:
     types = [PtxType("pred", "p", 1, np.dtype(np.bool_))]
     for bits in (8, 16, 32, 64):
@@ -45,6 +53,9 @@ def _table() -> dict[str, PtxType]:
         types.append(PtxType(f"u{bits}", "u", bits, unsigned))
         types.append(PtxType(f"b{bits}", "b", bits, signed))
     types.extend(PtxType(f"f{bits}", "f", bits, np.dtype(f"f{bits // 8}")) for bits in (16, 32, 64))
+    types.extend(
+        PtxType(name, "x", bits, np.dtype(f"i{bits // 8}")) for name, bits in _PACKED.items()
+    )
     return {t.name: t for t in types}
 
 

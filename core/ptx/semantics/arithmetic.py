@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from core.ptx.ast import Instruction
-from core.ptx.semantics import floating, integer
-from core.ptx.semantics.operation import Operation, opcode, refuse, same_type, type_of, unsupported
+from core.ptx.semantics import carry, floating, integer, narrow
+from core.ptx.semantics.operation import Operation, opcode, refuse, same_type, type_of
 
 
 @opcode("add", "sub")
@@ -15,7 +15,7 @@ def add(instruction: Instruction) -> Operation:
     kind = type_of(instruction)
     negative = instruction.opcode == "sub"
     if "cc" in instruction.modifiers:
-        raise unsupported(instruction, "uses the carry flag, which is not supported")
+        return carry.add_with_carry(instruction)
     if kind.is_float:
         return floating.float_operation(instruction, np.subtract if negative else np.add)
     return integer.add_integers(instruction, kind, negative)
@@ -35,7 +35,7 @@ def mad(instruction: Instruction) -> Operation:
     """Multiply-add; of floats it is fused (PTX ISA, `mad` on sm_20 and later)."""
     kind = type_of(instruction)
     if "cc" in instruction.modifiers:
-        raise unsupported(instruction, "uses the carry flag, which is not supported")
+        return carry.multiply_with_carry(instruction)
     if kind.is_float:
         return floating.float_operation(instruction, floating.fused(kind))
     return integer.mad_integers(instruction, kind)
@@ -68,11 +68,12 @@ def absolute(instruction: Instruction) -> Operation:
 @opcode("min", "max")
 def extremum(instruction: Instruction) -> Operation:
     """The smaller or the larger of two values."""
-    refuse(instruction, "relu", "xorsign")
     smallest = instruction.opcode == "min"
-    if not type_of(instruction).is_float:
-        return same_type(instruction, np.minimum if smallest else np.maximum)
-    if len(instruction.operands) > 3 or "NaN" in instruction.modifiers:
-        raise unsupported(instruction, "in this form is not supported")
+    kind = type_of(instruction)
+    if not kind.is_float:
+        return integer.extremum(instruction, kind)
+    refuse(instruction, "relu")
+    if len(instruction.operands) > 3 or {"NaN", "xorsign"} & set(instruction.modifiers):
+        return narrow.extremum_operation(instruction, kind)
     function = floating.minimum if smallest else floating.maximum
     return same_type(instruction, floating.modified(instruction, function))

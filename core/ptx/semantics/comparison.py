@@ -55,6 +55,11 @@ def comparison(instruction: Instruction, kind: PtxType) -> Comparison:
     raise unsupported(instruction, "has no comparison that is supported")
 
 
+def combination(instruction: Instruction) -> Callable[[Array, Array], Array] | None:
+    """The Boolean operation that a comparison's result goes into with a third operand."""
+    return next((_COMBINE[m] for m in instruction.modifiers if m in _COMBINE), None)
+
+
 @opcode("setp", "set")
 def setp(instruction: Instruction) -> Operation:
     """Compares; `setp` gives predicates, `set` all ones (or 1.0) for true."""
@@ -66,7 +71,7 @@ def setp(instruction: Instruction) -> Operation:
     if "ftz" in instruction.modifiers:
         exact = compare
         compare = lambda a, b: exact(flush(a), flush(b))  # noqa: E731
-    combine = next((_COMBINE[m] for m in instruction.modifiers if m in _COMBINE), None)
+    combine = combination(instruction)
     operands = instruction.operands[1:]
     sources = tuple((o, kind if i < 2 else PRED) for i, o in enumerate(operands))
     if instruction.opcode == "set":

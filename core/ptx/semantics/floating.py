@@ -55,7 +55,11 @@ def modified(instruction: Instruction, function: Callable[..., Any]) -> Callable
 
 def float_operation(instruction: Instruction, function: Callable[..., Any]) -> Operation:
     """An operation on the instruction's float type, rounding to nearest even."""
-    refuse(instruction, "rz", "rm", "rp", "relu", "oob")
+    refuse(instruction, "relu", "oob")
+    if any(m in instruction.modifiers for m in ("rz", "rm", "rp")):
+        from core.ptx.semantics.directed import directed_operation
+
+        return directed_operation(instruction)
     return same_type(instruction, modified(instruction, function))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.ptx.ast import Instruction
-from core.ptx.semantics.operation import Array, Operation, opcode, same_type, type_of, unsupported
+from core.ptx.semantics.operation import Array, Operation, opcode, same_type, type_of
 from core.ptx.types import TYPES, PtxType
 
 
@@ -98,8 +98,10 @@ def mad_integers(instruction: Instruction, kind: PtxType) -> Operation:
     """`mad` of integers: `.lo`, `.hi`, `.wide`."""
     multiply, result = product(instruction, kind)
     a, b, c = instruction.operands[1:4]
-    if "sat" in instruction.modifiers:
-        raise unsupported(instruction, "uses .sat, which is not supported")
+    if "sat" in instruction.modifiers:  # mad.hi.sat.s32 is the only form
+        return same_type(
+            instruction, lambda x, y, z: saturated(high_product(x, y, kind).astype("i8") + z)
+        )
     return Operation(
         lambda x, y, z: multiply(x, y) + z,  # type: ignore[operator]
         ((a, kind), (b, kind), (c, result)),
@@ -112,6 +114,33 @@ def mul_integers(instruction: Instruction, kind: PtxType) -> Operation:
     multiply, result = product(instruction, kind)
     a, b = instruction.operands[1:3]
     return Operation(multiply, ((a, kind), (b, kind)), (result,))  # type: ignore[arg-type]
+
+
+def extremum(instruction: Instruction, kind: PtxType) -> Operation:
+    """`min` and `max`; `.relu` raises the result to 0 at least."""
+    ufunc = np.minimum if instruction.opcode == "min" else np.maximum
+    if "relu" in instruction.modifiers:
+        return same_type(instruction, lambda a, b: np.maximum(ufunc(a, b), a.dtype.type(0)))
+    return same_type(instruction, ufunc)
+
+
+@opcode("add", "sub", "min", "max", types=("s16x2", "u16x2"))
+def pair_of_shorts(instruction: Instruction) -> Operation:
+    """The operation on each half of a register."""
+    kind = type_of(instruction)
+    half = np.dtype(np.int16 if kind.name[0] == "s" else np.uint16)
+    ufunc = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum}[
+        instruction.opcode
+    ]
+
+    def function(a: Array, b: Array) -> Array:
+        x, y = (np.ascontiguousarray(v).view(half).reshape(-1, 2) for v in (a, b))
+        result = ufunc(x, y)
+        if "relu" in instruction.modifiers:
+            result = np.maximum(result, half.type(0))
+        return np.ascontiguousarray(result).view(kind.dtype).reshape(-1)
+
+    return same_type(instruction, function)
 
 
 @opcode("sad")

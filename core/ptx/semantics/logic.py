@@ -94,7 +94,7 @@ def lop3(instruction: Instruction) -> Operation:
     return Operation(function, sources, (_B32,))
 
 
-@opcode("popc", "clz", "brev", "bfind", "fns")
+@opcode("popc", "clz", "brev", "bfind")
 def count_bits(instruction: Instruction) -> Operation:
     """Population count, leading zeros, bit reversal, and the highest set bit."""
     kind = type_of(instruction)
@@ -127,8 +127,6 @@ def count_bits(instruction: Instruction) -> Operation:
         return top.astype(np.uint32)
 
     source = instruction.operands[1]
-    if instruction.opcode == "fns":
-        raise unsupported(instruction)
     if instruction.opcode == "brev":
         return Operation(reverse, ((source, unsigned),), (unsigned,))
     functions: dict[str, Callable[[Array], Array]] = {
@@ -196,11 +194,96 @@ def insert_field(instruction: Instruction) -> Operation:
     return Operation(function, ((a, kind), (b, kind), (c, _U32), (d, _U32)), (kind,))
 
 
+# Which bytes of b:a the modes of prmt take, lowest first, for each value of c & 3.
+_SELECTORS: dict[str, list[list[int]]] = {
+    "f4e": [[i + j for j in range(4)] for i in range(4)],
+    "b4e": [[(i - j) % 8 for j in range(4)] for i in range(4)],
+    "rc8": [[i] * 4 for i in range(4)],
+    "ecl": [[max(i, j) for j in range(4)] for i in range(4)],
+    "ecr": [[min(i, j) for j in range(4)] for i in range(4)],
+    "rc16": [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3]],
+}
+
+
+def _permute_by_mode(instruction: Instruction, selectors: Array) -> Operation:
+    def function(a: Array, b: Array, c: Array) -> Array:
+        both = (b.astype(np.uint64) << np.uint64(32)) | a.astype(np.uint64)
+        chosen = selectors[(c & np.uint32(3)).astype(np.intp)]
+        result = np.zeros(1, np.uint64)
+        for i in range(4):
+            byte = (both >> (chosen[:, i] * np.uint64(8))) & np.uint64(0xFF)
+            result = result | (byte << np.uint64(8 * i))
+        return result.astype(np.uint32)
+
+    return same_type(instruction, function, _U32)
+
+
+@opcode("szext")
+def extend_field(instruction: Instruction) -> Operation:
+    """Sign- or zero-extends the low b bits of a."""
+    kind = type_of(instruction)
+    wrap = "wrap" in instruction.modifiers
+
+    def function(a: Array, b: Array) -> Array:
+        count = (b & np.uint32(31)) if wrap else np.minimum(b, np.uint32(32))
+        value = a.view(np.uint32).astype(np.int64)
+        size = count.astype(np.int64)
+        field = value & ((np.int64(1) << size) - 1)
+        if kind.is_signed:
+            top = np.where(size > 0, (field >> np.maximum(size - 1, 0)) & 1, 0)
+            field = field - (top << size)
+        return field.astype(np.uint32).view(kind.dtype)
+
+    a, b = instruction.operands[1:3]
+    return Operation(function, ((a, kind), (b, _U32)), (kind,))
+
+
+@opcode("bmsk")
+def bit_mask(instruction: Instruction) -> Operation:
+    """b ones from bit a on."""
+    wrap = "wrap" in instruction.modifiers
+
+    def function(a: Array, b: Array) -> Array:
+        first, count = (
+            (x & np.uint32(31) if wrap else np.minimum(x, np.uint32(32))).astype(np.uint64)
+            for x in (a, b)
+        )
+        ones = (np.uint64(1) << count) - np.uint64(1)
+        return (ones << first).astype(np.uint32)
+
+    return same_type(instruction, function, _U32)
+
+
+@opcode("fns")
+def find_set(instruction: Instruction) -> Operation:
+    """The offset-th set bit of a mask from a base bit up (offset > 0) or down (< 0)."""
+
+    def function(mask: Array, base: Array, offset: Array) -> Array:
+        shape = np.broadcast_shapes(mask.shape, base.shape, offset.shape)
+        wide = [np.broadcast_to(x, shape).astype(np.int64) for x in (mask, base, offset)]
+        left, at = np.abs(wide[2]), wide[1].copy()
+        step = np.where(wide[2] < 0, -1, 1)
+        left = np.where(wide[2] == 0, 1, left)
+        stay = wide[2] == 0  # only the base bit itself is looked at
+        result = np.full(shape, 0xFFFFFFFF, np.int64)
+        for turn in range(32):
+            inside = (at >= 0) & (at < 32) & (left > 0) & ~(stay & (turn > 0))
+            hit = inside & ((wide[0] >> np.clip(at, 0, 31)) & 1 == 1)
+            left = left - hit
+            result = np.where(hit & (left == 0), at, result)
+            at = at + step
+        return result.astype(np.uint32)
+
+    a, b, c = instruction.operands[1:4]
+    return Operation(function, ((a, _U32), (b, _U32), (c, TYPES["s32"])), (_U32,))
+
+
 @opcode("prmt")
 def permute_bytes(instruction: Instruction) -> Operation:
     """Picks four of the eight bytes of b:a by the nibbles of c; bit 3 copies the sign."""
-    if any(m in instruction.modifiers for m in ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")):
-        raise unsupported(instruction, "in this mode is not supported")
+    mode = next((m for m in instruction.modifiers if m in _SELECTORS), None)
+    if mode is not None:
+        return _permute_by_mode(instruction, np.array(_SELECTORS[mode], np.uint64))
 
     def function(a: Array, b: Array, c: Array) -> Array:
         both = (b.astype(np.uint64) << np.uint64(32)) | a.astype(np.uint64)

@@ -7,7 +7,7 @@ element, when every lane has the same value) in, a new array out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,19 +25,22 @@ class Operation:
     """`results = function(*sources)`.
 
     `sources` are the operands that are read, with the type each is read as; `results` the types of
-    what comes back (one array, or a tuple where there are several).
+    what comes back (one array, or a tuple where there are several). `targets` are where that goes;
+    None: to the instruction's first operand.
     """
 
     function: Callable[..., Any]
     sources: tuple[tuple[Operand, PtxType], ...]
     results: tuple[PtxType, ...]
+    targets: tuple[Operand, ...] | None = None
 
 
 Builder = Callable[[Instruction], Operation]
 BUILDERS: dict[str, Builder] = {}
+TYPED: dict[tuple[str, str], Builder] = {}  # those for one opcode and type
 # Operands of each opcode, the destination included (PTX ISA); those not here check for themselves.
 _OPERANDS: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("neg", "abs", "not", "cnot", "mov", "popc", "clz", "brev", "bfind", "cvt",
+    **dict.fromkeys(("neg", "abs", "not", "cnot", "mov", "popc", "clz", "brev", "bfind",
                      "sqrt", "rcp", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh", "testp"), (2,)),
     **dict.fromkeys(("add", "sub", "mul", "mul24", "div", "rem", "and", "or", "xor", "shl", "shr",
                      "copysign"), (3,)),
@@ -53,14 +56,20 @@ _FLOAT = frozenset({"fma", "sqrt", "rcp", "rsqrt", "sin", "cos", "ex2", "lg2", "
                     "testp"})  # fmt: skip
 
 
-def opcode(*names: str) -> Callable[[Builder], Builder]:
-    """Registers a builder for these opcodes; a second one for the same opcode is a defect."""
+def opcode(*names: str, types: Sequence[str] = ()) -> Callable[[Builder], Builder]:
+    """Registers a builder for these opcodes; a second one for the same opcode is a defect.
+
+    With `types` the builder serves only instructions whose last type suffix is one of them.
+    """
 
     def register(builder: Builder) -> Builder:
         for name in names:
-            if name in BUILDERS:
+            if name in BUILDERS and not types:
                 raise ValueError(f"opcode {name!r} has two builders")
-            BUILDERS[name] = builder
+            if types:
+                TYPED.update({(name, kind): builder for kind in types})
+            else:
+                BUILDERS[name] = builder
         return builder
 
     return register
@@ -68,13 +77,14 @@ def opcode(*names: str) -> Callable[[Builder], Builder]:
 
 def operation(instruction: Instruction) -> Operation:
     """The operation of an arithmetic `instruction`; `UnsupportedPtx` where there is none."""
-    builder = BUILDERS.get(instruction.opcode)
+    last = next((m for m in reversed(instruction.modifiers) if m in TYPES), "")
+    builder = TYPED.get((instruction.opcode, last)) or BUILDERS.get(instruction.opcode)
     if builder is None:
         raise unsupported(instruction)
     given = len(instruction.operands)
     if given not in _OPERANDS.get(instruction.opcode, (given,)):
         raise unsupported(instruction, "has the wrong number of operands")
-    floats = any(kind.is_float for kind in types_of(instruction))
+    floats = any(kind.kind in "fx" for kind in types_of(instruction))
     if instruction.opcode in (_INTEGER if floats else _FLOAT):
         raise unsupported(instruction, "has a type that this instruction cannot have")
     try:

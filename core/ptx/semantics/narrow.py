@@ -1,0 +1,262 @@
+"""Arithmetic on 16-bit floats, packed pairs of them, and in directed rounding modes.
+
+The half types are f16, bf16 and their pairs f16x2 and bf16x2; f32x2 is a pair of f32. Every value
+goes to float64, where the operation is done exactly (`core.ptx.semantics.rounding`), is rounded
+once to its format, and goes back to bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.ptx.ast import Instruction, Pair
+from core.ptx.semantics import rounding
+from core.ptx.semantics.comparison import combination, comparison
+from core.ptx.semantics.operation import (
+    Array,
+    Operation,
+    opcode,
+    type_of,
+    types_of,
+    unsupported,
+)
+from core.ptx.semantics.rounding import FORMATS, Format, mode_of, round_to
+from core.ptx.types import PRED, TYPES, PtxType
+
+NARROW = ("f16", "f16x2", "bf16", "bf16x2", "f32x2")
+_CANONICAL = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "tf32": 0x7FFFFFFF}
+_ONE = {"f16": 0x3C00, "bf16": 0x3F80}
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How the values of a type lie in a register: `lanes` of them, of format `form`."""
+
+    kind: PtxType
+    form: Format
+    lanes: int
+
+    def decode(self, raw: Array) -> Array:
+        """float64 of shape (threads, lanes)."""
+        word = np.dtype(f"u{self.kind.nbytes // self.lanes}")
+        bits = np.ascontiguousarray(raw).view(word).reshape(-1, self.lanes)
+        if self.form.name == "bf16":
+            return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+        return bits.view(f"f{word.itemsize}").astype(np.float64)
+
+    def encode(self, values: Array) -> Array:
+        """The register's content for float64 values that are of the format, in the type's dtype."""
+        name = self.form.name
+        word = np.dtype(f"u{self.kind.nbytes // self.lanes}")
+        if name == "bf16":
+            bits = (values.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(word)
+        else:
+            bits = values.astype(f"f{word.itemsize}").view(word)
+        bits = np.where(np.isnan(values), word.type(_CANONICAL[name]), bits)
+        return np.ascontiguousarray(bits).view(self.kind.dtype).reshape(-1)
+
+
+def codec(kind: PtxType) -> Codec:
+    """The codec of a float type, packed or not."""
+    base = kind.name.removesuffix("x2")
+    return Codec(kind, FORMATS[base], 2 if kind.name.endswith("x2") else 1)
+
+
+# -- arithmetic ---------------------------------------------------------------------------------
+
+
+def _subtract(a: Array, b: Array) -> Array:
+    return rounding.add(a, -b)
+
+
+_EXACT: dict[str, Callable[..., Array]] = {
+    "add": rounding.add, "sub": _subtract, "mul": rounding.multiply, "fma": rounding.fma,
+    "mad": rounding.fma, "div": rounding.divide, "sqrt": rounding.square_root,
+    "rcp": lambda x: rounding.divide(np.ones_like(x), x),
+}  # fmt: skip
+
+
+def rounded_operation(instruction: Instruction, kind: PtxType) -> Operation:
+    """An exact operation rounded by the instruction's mode, with .ftz, .sat and .relu."""
+    form = codec(kind)
+    exact, mode = _EXACT[instruction.opcode], mode_of(instruction)
+    ftz = "ftz" in instruction.modifiers
+    name = instruction.opcode
+
+    def function(*raw: Array) -> Array:
+        values = [form.decode(r) for r in raw]
+        if ftz:
+            values = [rounding.flush_below(v, form.form) for v in values]
+        result = exact(*values)
+        if mode == "rm" and name in ("add", "sub", "fma", "mad"):
+            last = -values[-1] if name == "sub" else values[-1]
+            first = values[0] * values[1] if len(values) == 3 else values[0]
+            result = rounding.zero_sign(result, mode, first, last)
+        result = limited(instruction, round_to(result, form.form, mode))
+        if ftz:
+            result = rounding.flush_below(result, form.form)
+        return form.encode(result)
+
+    return Operation(function, tuple((o, kind) for o in instruction.operands[1:]), (kind,))
+
+
+def limited(instruction: Instruction, value: Array) -> Array:
+    """`.sat`: to 0 … 1, NaN to 0; `.relu`: what is below 0 becomes 0."""
+    if "sat" in instruction.modifiers:
+        return np.where(value > 0, np.minimum(value, 1.0), 0.0)
+    if "relu" in instruction.modifiers:
+        return np.where(value <= 0, 0.0, value)
+    return value
+
+
+@opcode("add", "sub", "mul", "fma", "mad", types=NARROW)
+def arithmetic(instruction: Instruction) -> Operation:
+    """Sums, products and fused multiply-adds."""
+    return rounded_operation(instruction, type_of(instruction))
+
+
+@opcode("neg", "abs", types=NARROW)
+def sign(instruction: Instruction) -> Operation:
+    """Changes the sign bit; a NaN keeps its bits but for that."""
+    kind = type_of(instruction)
+    form = codec(kind)
+    ftz = "ftz" in instruction.modifiers
+    word = np.dtype(f"u{kind.nbytes // form.lanes}")
+    top = word.type(1 << (8 * word.itemsize - 1))
+
+    def function(raw: Array) -> Array:
+        if ftz:
+            raw = form.encode(rounding.flush_below(form.decode(raw), form.form))
+        bits = np.ascontiguousarray(raw).view(word)
+        changed = bits ^ top if instruction.opcode == "neg" else bits & ~top
+        return changed.view(kind.dtype)
+
+    return Operation(function, ((instruction.operands[1], kind),), (kind,))
+
+
+def extremum(instruction: Instruction, values: list[Array]) -> Array:
+    """`min` or `max` of two or three: a number wins over a NaN, unless `.NaN`; -0 is below +0."""
+    smallest = instruction.opcode == "min"
+    result = values[0]
+    for other in values[1:]:
+        result = _extremum2(result, other, smallest, "NaN" in instruction.modifiers)
+    return result
+
+
+def _extremum2(a: Array, b: Array, smallest: bool, keep_nan: bool) -> Array:
+    first = (a < b) | ((a == b) & np.signbit(a)) if smallest else (a > b)
+    if not smallest:
+        first = first | ((a == b) & ~np.signbit(a))
+    chosen = np.where(first | np.isnan(b), a, b)
+    if keep_nan:
+        chosen = np.where(np.isnan(a) | np.isnan(b), np.nan, chosen)
+    return chosen
+
+
+def extremum_operation(instruction: Instruction, kind: PtxType) -> Operation:
+    """`min`/`max` with `.ftz`, `.NaN`, `.xorsign.abs` and a third operand."""
+    form = codec(kind)
+    modifiers = instruction.modifiers
+
+    def function(*raw: Array) -> Array:
+        values = [form.decode(r) for r in raw]
+        if "ftz" in modifiers:
+            values = [rounding.flush_below(v, form.form) for v in values]
+        negative = None
+        if "xorsign" in modifiers:
+            negative = np.signbit(values[0]) ^ np.signbit(values[1])
+        if "abs" in modifiers:
+            values = [np.abs(v) for v in values]
+        result = extremum(instruction, values)
+        if negative is not None:
+            result = np.where(negative, -np.abs(result), np.abs(result))
+        return form.encode(result)
+
+    return Operation(function, tuple((o, kind) for o in instruction.operands[1:]), (kind,))
+
+
+@opcode("min", "max", types=NARROW)
+def narrow_extremum(instruction: Instruction) -> Operation:
+    """The smaller or the larger value."""
+    return extremum_operation(instruction, type_of(instruction))
+
+
+@opcode("ex2", "tanh", types=NARROW)
+def approximate(instruction: Instruction) -> Operation:
+    """2**x and tanh, correctly rounded."""
+    kind = type_of(instruction)
+    form = codec(kind)
+    function = {"ex2": np.exp2, "tanh": np.tanh}[instruction.opcode]
+
+    def compute(raw: Array) -> Array:
+        return form.encode(round_to(function(form.decode(raw)), form.form, "rn"))
+
+    return Operation(compute, ((instruction.operands[1], kind),), (kind,))
+
+
+# -- comparison ---------------------------------------------------------------------------------
+
+
+@opcode("setp", "set", types=NARROW)
+def compare(instruction: Instruction) -> Operation:
+    """Compares; of a pair, `setp` gives two predicates, `set` a mask or 1.0 in each half."""
+    kinds = types_of(instruction)
+    kind = kinds[-1]
+    form = codec(kind)
+    test = comparison(instruction, TYPES["f32"])
+    combine = combination(instruction)
+    ftz = "ftz" in instruction.modifiers
+
+    def plain(a: Array, b: Array) -> Array:
+        x, y = form.decode(a), form.decode(b)
+        if ftz:
+            x, y = (rounding.flush_below(v, form.form) for v in (x, y))
+        return test(x, y)
+
+    def truth(a: Array, b: Array, *c: Array) -> Array:
+        true = plain(a, b)
+        return true if combine is None else combine(true, c[0].reshape(-1, 1))
+
+    sources = tuple((o, kind if i < 2 else PRED) for i, o in enumerate(instruction.operands[1:]))
+    if instruction.opcode == "set":
+        return _set(kinds[0], form, truth, sources)
+    if not isinstance(instruction.operands[0], Pair):
+        if form.lanes == 2:
+            raise unsupported(instruction, "needs two predicates as its result")
+        return Operation(lambda *args: truth(*args)[:, 0], sources, (PRED,))
+
+    def both(a: Array, b: Array, *c: Array) -> tuple[Array, Array]:
+        if form.lanes == 2:
+            found = truth(a, b, *c)
+            return found[:, 0], found[:, 1]
+        true = plain(a, b)[:, 0]
+        return (true, ~true) if combine is None else (combine(true, c[0]), combine(~true, c[0]))
+
+    return Operation(both, sources, (PRED, PRED))
+
+
+def _set(result: PtxType, form: Codec, truth: Callable[..., Array], sources: Any) -> Operation:
+    """All ones or 1.0 for true; a pair compared into u32 or s32 gives a mask in each half."""
+    lanes = form.lanes
+    width = 8 * result.nbytes // lanes
+    base = result.name.removesuffix("x2")
+    if base in _ONE:
+        true = _ONE[base]
+    elif result.is_float:
+        true = int(np.array(1.0, result.dtype).view(f"u{result.nbytes}"))
+    else:
+        true = (1 << width) - 1
+    word = np.dtype(f"u{width // 8}")
+
+    def function(*args: Array) -> Array:
+        bits = np.where(truth(*args), word.type(true), word.type(0))
+        return np.ascontiguousarray(bits).view(result.dtype).reshape(-1)
+
+    return Operation(function, sources, (result,))
+
+
+__all__ = ["NARROW", "Codec", "codec", "rounded_operation"]
