@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from core.errors import CompileError, ParameterError, TilescopeError
 from gui.actions import FocusKeys, build_menus
 from gui.recording import Recorder
+from gui.scenes.findings import finding_rows, go_to
 from gui.scenes.session import Configuration, Session
 from gui.scenes.text import grouped, plural
 from gui.style import set_icon, stylesheet
@@ -31,6 +32,7 @@ from gui.theme import apply_theme, current_theme, theme_names
 from gui.views.base import Panel, SessionView
 from gui.views.configuration_form import ConfigurationForm, SelectionForm
 from gui.views.counters_view import CountersView
+from gui.views.findings_view import FindingsView
 from gui.views.ladder_panel import LadderPanel
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.message_bar import MessageBar
@@ -84,6 +86,7 @@ class MainWindow(QMainWindow):
         self.source = SourceView(session)
         self.variables = VariablesView(session)
         self.counters = CountersView(session)
+        self.findings = FindingsView(session)
         self.transport = TransportBar(session)
         self.message = MessageBar()
         self.benchmark: QWidget | None = None  # made when it is first shown
@@ -172,13 +175,15 @@ class MainWindow(QMainWindow):
             {
                 "Variables": framed("Variables", self.variables, self.variables.scope),
                 "Counters": framed("Counters", self.counters, self.counters.grouping),
+                "Findings": panel("Findings", self.findings),
             },
-            room=27,
+            room=14,
         )
+        self.figures.leave_out("Findings", True)
         self.shared_panel = panel("Shared memory", self.shared)
         self.memory = PanelStack(
             {"Global": panel("Warp and global memory", self.warp), "Shared": self.shared_panel},
-            room=90,
+            room=45,
             follow="Follow step",
         )
         self.upper_row = QSplitter(Qt.Orientation.Horizontal)
@@ -231,7 +236,6 @@ class MainWindow(QMainWindow):
         self.tabs.chosen.connect(self.show_page)
         self.theme_button.clicked.connect(self.next_theme)
         self.help_button.clicked.connect(self.show_cheat_sheet)
-        self.message.line_asked.connect(self.go_to_line)
         self.session.trace_changed.connect(self._on_trace)
         self.session.step_changed.connect(self._offer_memory)
         self.session.configuration_changed.connect(self._on_configuration)
@@ -345,6 +349,7 @@ class MainWindow(QMainWindow):
     def _on_recorded(self) -> None:
         self.form.show_error("")
         self.message.clear()
+        self._show_findings()
 
     def _on_trace(self, trace: object) -> None:
         self._show_launch()
@@ -361,12 +366,35 @@ class MainWindow(QMainWindow):
         if isinstance(error, ParameterError):
             self.form.show_error(str(error))
             return
-        line = None
+        errors = []
         if isinstance(error, CompileError):
             errors = [d for d in error.diagnostics if d.severity == "error"]
             self.source.show_diagnostics(errors)
-            line = errors[0].line if errors else None
-        self.message.show_message(str(error), line=line)
+        if errors:
+            line = errors[0].line
+            self.message.show_message(
+                str(error), label=f"Go to line {line}", action=lambda: self.go_to_line(line)
+            )
+        else:
+            self.message.show_message(str(error))
+
+    def _show_findings(self) -> None:
+        """Name the first fault across the window, and offer the list."""
+        rows = finding_rows(self.session.trace)
+        self.figures.leave_out("Findings", not rows)
+        if not rows:
+            return
+        more = f" ({plural(len(rows) - 1, 'other fault')})" if len(rows) > 1 else ""
+        self.message.show_message(
+            f"{rows[0].title}. {rows[0].message}{more}", label="Show", action=self.show_findings
+        )
+
+    def show_findings(self) -> None:
+        """Show the list of findings and go to the first."""
+        rows = finding_rows(self.session.trace)
+        if rows:
+            self.figures.choose("Findings")
+            go_to(self.session, rows[0].finding)
 
     def _show_launch(self) -> None:
         trace = self.session.trace

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.scenes.session import Configuration, Session
+from gui.scenes.session import WARP_SIZE, Configuration, Session
 from gui.work import Job, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder, Rung
     from core.launch import Workload
+    from core.trace import Trace
 
 WHOLE_LAUNCH_FLOPS = 8_000_000
 """Up to this much arithmetic every block is run and counted; beyond, only the block looked at."""
@@ -39,15 +40,30 @@ def record_job(rung: Rung, parameters: Mapping[str, int], block: int) -> Job:
         workload = rung.workload(**values)
         whole = runs_whole(workload)
         block_shown = min(block, workload.launch.grid.count - 1)
-        return record(
+        trace = record(
             workload,
             blocks=None if whole else [block_shown],
             only_recorded=not whole,
             progress=progress,
             cancelled=cancelled,
         )
+        prepare(trace, block_shown)
+        return trace
 
     return job
+
+
+def prepare(trace: Trace, block: int) -> None:
+    """Have a block's steps, phases and variables indexed here, not when the window first asks."""
+    shown = block if block in trace.recorded_blocks else trace.recorded_blocks[0]
+    record = trace.block(shown)
+    if record.n_steps:
+        step = record.seek(0, "access", forward=True)
+        for warp in range(record.n_warps):
+            record.variables(step, warp * WARP_SIZE)
+        record.shared(step)
+        record.active(step)
+    len(record.phases)
 
 
 class Recorder(QObject):

@@ -9,7 +9,7 @@ everything that changed, for views that would otherwise draw twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -48,6 +48,14 @@ class Configuration:
 
     rung: str
     parameters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def _clamp_speed(speed: float) -> float:
+    return min(max(float(speed), MIN_SPEED), MAX_SPEED)
+
+
+def _direction(value: int) -> int:
+    return (value > 0) - (value < 0)
 
 
 class Session:
@@ -253,7 +261,7 @@ class Session:
 
     @speed.setter
     def speed(self, speed: float) -> None:
-        self._set("speed", min(max(float(speed), MIN_SPEED), MAX_SPEED))
+        self._set("speed", _clamp_speed(speed))
 
     @property
     def playing(self) -> int:
@@ -262,7 +270,7 @@ class Session:
 
     @playing.setter
     def playing(self, direction: int) -> None:
-        self._set("playing", (direction > 0) - (direction < 0))
+        self._set("playing", _direction(direction))
 
     def seek(self, unit: Unit | None = None, forward: bool = True) -> bool:
         """Move by one unit (the session's own when None); False at the end, where nothing moves."""
@@ -290,7 +298,12 @@ class Session:
             raise AttributeError(f"a session has no {', '.join(sorted(unknown))} to set")
         before = dict(self._values)
         wanted = self._choose_block(values.pop("block")) if "block" in values else None
-        clamps = {"step": self._clamp_step, "thread": self._clamp_thread}
+        clamps: dict[str, Callable[[Any], Any]] = {
+            "step": self._clamp_step,
+            "thread": self._clamp_thread,
+            "speed": _clamp_speed,
+            "playing": _direction,
+        }
         for name, value in values.items():
             self._values[name] = clamps[name](value) if name in clamps else value
         self._emit_changes(before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,9 @@ class Band:
 class Timeline:
     """One block's record laid out on an axis of steps."""
 
-    def __init__(self, trace: BlockTrace) -> None:
+    def __init__(self, trace: BlockTrace, faults: Sequence[int] = ()) -> None:
+        """`faults` are the steps at which something is found to be wrong."""
+        self.faults = np.array(sorted({s for s in faults if s >= 0}), np.intp)
         self.n_steps = trace.n_steps
         self.bands = tuple(Band(p.index, p.first, p.last) for p in trace.phases)
         self._line = np.asarray(trace.line)

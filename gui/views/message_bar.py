@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton
 
 from gui.style import set_icon
 
 
 class MessageBar(QFrame):
-    """Shown while there is something to say; `line_asked(line)` when the user wants to go there."""
-
-    line_asked = Signal(int)
+    """Shown while there is something to say, with a button for what can be done about it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("message")
-        self.line: int | None = None
+        self._action: Callable[[], object] = _nothing
         self._icon = QToolButton()
         self._icon.setEnabled(True)
         self._icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -25,7 +25,7 @@ class MessageBar(QFrame):
         self.text.setWordWrap(True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.go = QPushButton()
-        self.go.clicked.connect(self._ask)
+        self.go.clicked.connect(self._act)
         self.close_button = QToolButton()
         self.close_button.setToolTip("Dismiss (Esc)")
         self.close_button.setAccessibleName("Dismiss the message")
@@ -43,13 +43,20 @@ class MessageBar(QFrame):
         """What is shown; empty while the bar is hidden."""
         return "" if self.isHidden() else self.text.text()
 
-    def show_message(self, sentence: str, *, kind: str = "error", line: int | None = None) -> None:
-        """Show a sentence; `line` adds a button that goes to that line of the source."""
-        self.line = line
+    def show_message(
+        self,
+        sentence: str,
+        *,
+        kind: str = "error",
+        label: str = "",
+        action: Callable[[], object] | None = None,
+    ) -> None:
+        """Show a sentence; `action` adds a button with that `label`."""
+        self._action = action or _nothing
         self.text.setText(sentence)
         self.text.setAccessibleName(sentence)
-        self.go.setVisible(line is not None)
-        self.go.setText(f"Go to line {line}")
+        self.go.setVisible(action is not None)
+        self.go.setText(label)
         self.setProperty("kind", kind)
         self.style().unpolish(self)
         self.style().polish(self)
@@ -61,6 +68,8 @@ class MessageBar(QFrame):
         """Hide the bar."""
         self.hide()
 
-    def _ask(self) -> None:
-        if self.line is not None:
-            self.line_asked.emit(self.line)
+    def _act(self) -> None:
+        self._action()
+
+
+def _nothing() -> None: ...

@@ -13,7 +13,7 @@ from gui.views.segmented import Segmented
 
 
 class PanelStack(QWidget):
-    """Shows all its panels when it is at least `room` lines of text high, else the chosen one.
+    """Shows all its panels when it has `room` lines of text for each, else the chosen one.
 
     The switch between them takes the place of the shown panel's heading. `follow`, if given, is the
     label of a further choice that leaves it to `offer` which panel is shown.
@@ -24,6 +24,7 @@ class PanelStack(QWidget):
         self._room = room
         self._panels = dict(panels)
         self._offered = next(iter(panels))
+        self._left_out: set[str] = set()
         choices = {"": follow} if follow else {}
         self.switch = Segmented({**choices, **{key: key for key in panels}})
         self.splitter = QSplitter(Qt.Orientation.Vertical)
@@ -40,7 +41,11 @@ class PanelStack(QWidget):
     @property
     def panels(self) -> dict[str, Panel]:
         """The panels that are in this stack now; one may have been moved elsewhere."""
-        return {k: p for k, p in self._panels.items() if p.parentWidget() is self.splitter}
+        return {
+            name: panel
+            for name, panel in self._panels.items()
+            if panel.parentWidget() is self.splitter and name not in self._left_out
+        }
 
     @property
     def shown(self) -> str:
@@ -53,6 +58,23 @@ class PanelStack(QWidget):
         if name != self._offered:
             self._offered = name
             self.arrange()
+
+    def leave_out(self, name: str, out: bool) -> None:
+        """Take a panel off the stack's choices, or put it back."""
+        if out == (name in self._left_out):
+            return
+        (self._left_out.add if out else self._left_out.discard)(name)
+        self.switch.button(name).setHidden(out)
+        if out:
+            self._panels[name].hide()
+            if self.switch.value == name:
+                self.switch.value = next(iter(self.panels))
+        self.arrange()
+
+    def choose(self, name: str) -> None:
+        """Show a panel as if the user had picked it."""
+        self.switch.value = name
+        self.arrange()
 
     def take(self, panel: Panel) -> None:
         """Take a panel of this stack back from elsewhere."""
@@ -67,7 +89,7 @@ class PanelStack(QWidget):
     def arrange(self) -> None:
         """Put the switch and the panels in order."""
         panels = self.panels
-        room = self._room * self.fontMetrics().lineSpacing()
+        room = self._room * len(panels) * self.fontMetrics().lineSpacing()
         apart = len(panels) == 1 or self.height() > room
         for name, panel in panels.items():
             chosen = name == self.shown

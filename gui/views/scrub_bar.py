@@ -38,11 +38,16 @@ class ScrubBar(SessionView):
     def refresh(self, names: frozenset[str]) -> None:
         """Follow the record and the step."""
         if names & {"trace", "block"}:
-            trace = self.session.block_trace
-            self.timeline = Timeline(trace) if trace is not None else None
+            self.timeline = self._make_timeline()
         if names & {"trace", "block", "line"}:
             self._picture = None
         self.update()
+
+    def _make_timeline(self) -> Timeline | None:
+        trace, block = self.session.trace, self.session.block_trace
+        if trace is None or block is None:
+            return None
+        return Timeline(block, [f.step for f in trace.findings if f.block == block.block])
 
     def restyle(self) -> None:
         """Paint anew in the theme's colours."""
@@ -103,6 +108,7 @@ class ScrubBar(SessionView):
             self._paint_bands(painter, theme)
             self._paint_marks(painter, theme)
             self._paint_line(painter, theme)
+            self._paint_faults(painter, theme)
         painter.end()
         return picture
 
@@ -150,6 +156,18 @@ class ScrubBar(SessionView):
         for column in columns:
             x = EDGE + float(column)
             painter.fillRect(QRectF(x - 1, self.height() - 4, 3, 4), theme.color("accent"))
+
+    def _paint_faults(self, painter: QPainter, theme: Theme) -> None:
+        """A triangle under every step at which the kernel does wrong."""
+        assert self.timeline is not None
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("error"))
+        bottom = self.height()
+        for step in self.timeline.faults:
+            x = self.x_of(int(step))
+            corners = [QPointF(x - 6, bottom), QPointF(x + 6, bottom), QPointF(x, bottom - 10)]
+            painter.drawPolygon(QPolygonF(corners))
 
     def _paint_handle(self, painter: QPainter, theme: Theme) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QToolButton, QVBoxLayout
 
 from gui.scenes.session import MAX_SPEED, MIN_SPEED, UNITS, Session
 from gui.scenes.text import grouped
@@ -52,6 +52,7 @@ class TransportBar(SessionView):
         self.position = Caption(role="figure")
         self.phase = Caption(role="dim")
         for figure in (self.position, self.phase):
+            figure.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
             figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.scrub = ScrubBar(session)
         self._lay_out()

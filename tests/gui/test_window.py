@@ -175,6 +175,29 @@ def test_shared_memory_has_its_own_place_where_there_is_room(tiled, qtbot, size)
                 assert tiled.memory.shown == ("Shared" if access.space == "shared" else "Global")
 
 
+def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
+    recorded(window, qtbot, "broken_bounds")
+    session = window.session
+    first = session.trace.findings[0]
+    assert first.message in window.message.sentence
+    window.message.go.click()
+    assert (session.block, session.thread, session.line) == (first.block, first.thread, first.line)
+    assert session.step == first.step
+    assert window.figures.shown == "Findings"
+    assert window.findings.list.count() == len(session.trace.findings)
+    assert list(window.transport.scrub.timeline.faults) == sorted(
+        {f.step for f in session.trace.findings if f.block == first.block}
+    )
+    last = session.trace.findings[-1]
+    window.findings.list.itemClicked.emit(
+        window.findings.list.item(window.findings.list.count() - 1)
+    )
+    assert (session.block, session.step) == (last.block, last.step)
+    recorded(window, qtbot, "tiled")
+    assert window.message.sentence == ""
+    assert window.figures.shown == "Variables"
+
+
 def test_cheat_sheet_lists_every_command(tiled, qtbot):
     from gui.views.cheat_sheet import CheatSheet
 
