@@ -74,13 +74,25 @@ def grids_of(trace: Trace) -> tuple[Grid, ...]:
         return tuple(_plain(a, i, len(trace.arrays)) for i, a in enumerate(trace.arrays))
     left, top, result = (arrays[n] for n in (layout.left, layout.top, layout.result))
     turned = layout.top_transposed
-    rows, columns = top.shape[::-1] if turned else top.shape
     name = f"{top.name}ᵀ" if turned else top.name
     return (
-        Grid(left, left.name, *left.shape, (1, 0), extent=left.shape),
-        Grid(top, name, rows, columns, (0, 1), transposed=turned, extent=(rows, columns)),
-        Grid(result, result.name, *result.shape, (1, 1), result=True, extent=result.shape),
+        _matrix(left, left.name, (1, 0)),
+        _matrix(top, name, (0, 1), transposed=turned),
+        _matrix(result, result.name, (1, 1), result=True),
     )
+
+
+def _matrix(
+    array: Array,
+    label: str,
+    place: tuple[int, int],
+    *,
+    transposed: bool = False,
+    result: bool = False,
+) -> Grid:
+    rows, columns = array.shape[::-1] if transposed else array.shape
+    extent = (rows, columns)
+    return Grid(array, label, rows, columns, place, transposed, result, extent=extent)
 
 
 def close_up(grids: tuple[Grid, ...], block_trace: BlockTrace, step: int) -> tuple[Grid, ...]:

@@ -14,7 +14,7 @@ from gui.scenes.naming import element_name, elements_name, numbers_name, span_na
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
-    from core.trace import Access, Array, BlockTrace
+    from core.trace import Access, Array, BlockTrace, SharedArray
 
 LANES = 32
 SECTOR, LINE = 32, 128  # bytes
@@ -86,6 +86,12 @@ class WarpScene:
             else:
                 runs.append((lane, lane, text))
         return tuple(runs)
+
+
+def access_shown(block_trace: BlockTrace, step: int) -> tuple[int, bool]:
+    """The step whose access the scene of `step` shows, -1 for none, and whether it is `step`."""
+    access = history_of(block_trace).last_access(step, "global")
+    return (-1, False) if access is None else (access.step, access.step == step)
 
 
 def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | None:
@@ -180,7 +186,7 @@ def _lines(access: Access, warp: int, cell: int) -> tuple[LineStrip, ...]:
                 address=line,
                 label=span_name(array, held[0], held[-1]) if held else "",
                 fetched=tuple(s in used for s in sectors),  # type: ignore[arg-type]
-                bytes_used=tuple(used.get(s, 0) for s in sectors),  # type: ignore[arg-type]
+                bytes_used=tuple(used.get(s, 0) for s in sectors),
                 lanes=tuple(tuple(touched.get(address, ())) for address in cells),
                 elements=tuple(inside),
                 touched=_touched(array, inside, [tuple(touched.get(a, ())) for a in cells]),
@@ -189,7 +195,7 @@ def _lines(access: Access, warp: int, cell: int) -> tuple[LineStrip, ...]:
     return tuple(strips)
 
 
-def _touched(array: Array, elements: list[int], lanes: list[tuple[int, ...]]) -> str:
+def _touched(array: Array | SharedArray, elements: list[int], lanes: list[tuple[int, ...]]) -> str:
     who = sorted({lane for cell in lanes for lane in cell})
     what = np.array([e for e, cell in zip(elements, lanes, strict=True) if cell], np.int64)
     return f"{numbers_name(who)}: {elements_name(array, what)}"

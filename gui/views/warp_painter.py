@@ -148,7 +148,11 @@ class WarpPainter:
     def _draw_strip(self) -> None:
         p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
         strong = theme.color("load" if scene.verb == "loads" else "store")
-        used, waste, idle, frames, boxes = [], [], [], [], []
+        used: list[QRectF] = []
+        waste: list[QRectF] = []
+        idle: list[QRectF] = []
+        frames: list[QRectF] = []
+        boxes: list[QRectF] = []
         for line, placed in zip(scene.lines, g.strip, strict=True):
             for number, rect in enumerate(placed.sectors):
                 (frames if line.fetched[number] else idle).append(rect)

@@ -12,7 +12,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.scenes.session import Hover, Session
-from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene, warp_scene
+from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene, access_shown, warp_scene
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.painting import nothing
@@ -35,6 +35,7 @@ class WarpView(SessionView):
         self.controls: tuple[QWidget, ...] = ()
         self._scene: WarpScene | None = None
         self._geometry: WarpGeometry | None = None
+        self._shown: tuple[int, bool, int, int] | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Warp and memory")
@@ -56,8 +57,15 @@ class WarpView(SessionView):
     def refresh(self, names: frozenset[str]) -> None:
         """Work out the scene; hovering only repaints."""
         if names - {"hover"}:
-            block = self.session.block_trace
-            self._scene = warp_scene(block, self.session.step, self.session.warp) if block else None
+            block, step, warp = self.session.block_trace, self.session.step, self.session.warp
+            shown = (
+                access_shown(block, step) if block is not None and block.n_steps else (-1, False)
+            )
+            now = (*shown, warp, self.session.lane)
+            if now == self._shown and names == {"step"}:
+                return  # the last access to global memory is still the same
+            self._shown = now
+            self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
             self._geometry = None
             self.caption.setText(self._scene.caption if self._scene else self._why_empty())
             self.setAccessibleDescription(self.caption.text())
