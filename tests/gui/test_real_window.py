@@ -173,8 +173,10 @@ def test_a_lesson_with_keys_and_mouse(app):
     row = height // geometry["rungs"]
     app.click(x + 60, y + row + row // 2)  # the second rung
     app.until(rung="uncoalesced", thread=0)
-    app.keys("Home", "Right")
-    assert "load A at line 19" in app.until(playing=0)["caption"] or app.report()["step"] > 0
+    app.keys("Home")
+    app.until(step=0)
+    app.keys("Right")
+    wait_for(lambda: "load A at line" in app.report()["caption"], "the first load of A")
 
     picture = app.screen()
     assert picture.shape == (HEIGHT, WIDTH, 3)
