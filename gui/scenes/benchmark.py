@@ -19,7 +19,10 @@ SIZE_NAMES = ("m", "n", "k")
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One measured kernel. `gflops` is at the median; `low` and `high` bound 90 % of samples."""
+    """One measured kernel. `gflops` is at the median; `low` and `high` bound 90 % of samples.
+
+    `samples` are the rates of the launches in GFLOPS, in their order; empty if the work is unknown.
+    """
 
     title: str
     details: str
@@ -30,6 +33,8 @@ class ResultRow:
     ok: bool | None
     recorded: bool
     notes: str
+    rung: str | None = None
+    samples: tuple[float, ...] = ()
 
     @property
     def rate_text(self) -> str:
@@ -56,7 +61,26 @@ def result_row(result: BenchmarkResult, recorded: bool) -> ResultRow:
         result.ok,
         recorded,
         "; ".join(notes) + f"; {result.date[:10]}",
+        result.rung,
+        _rates(result),
     )
+
+
+def _rates(result: BenchmarkResult) -> tuple[float, ...]:
+    if result.flops is None:
+        return ()
+    return tuple(result.flops / (ms * 1e6) for ms in result.samples_ms if ms > 0)
+
+
+def best_row(rows: Sequence[ResultRow], rung: str) -> int | None:
+    """The place of a rung's first, hence fastest, row in ranked rows; None if it has none."""
+    return next((i for i, r in enumerate(rows) if r.rung == rung and r.samples), None)
+
+
+def row_sentence(row: ResultRow) -> str:
+    """What the plot of a row's samples shows."""
+    when = "recorded on" if row.recorded else "measured on"
+    return f"{row.title} ({row.details}), {when} an {row.device}: {len(row.samples)} launches."
 
 
 def rank(rows: Iterable[ResultRow]) -> tuple[ResultRow, ...]:

@@ -24,9 +24,11 @@ from gui.scenes.benchmark import (
     SIZES,
     ResultRow,
     benchmark_parameters,
+    best_row,
     rank,
     result_row,
     result_sentence,
+    row_sentence,
     running_median,
 )
 from gui.scenes.text import grouped
@@ -93,7 +95,24 @@ class BenchmarkView(SessionView):
             self.subject.setText(f"{rung.title}: {values}")
         if self._worker is None:
             self._probe()
+        if "configuration" in names:
+            self._choose_rung()
         self._enable()
+
+    def _choose_rung(self) -> None:
+        """Show the best known result of the configured rung."""
+        configuration = self.session.configuration
+        if configuration is not None and self._running is None:
+            place = best_row(self.table.rows.rows, configuration.rung)
+            if place is not None:
+                self.table.selectRow(place)
+
+    def _show_row(self, place: int) -> None:
+        if self._running is None:
+            row = self.table.rows.rows[place]
+            self.samples = list(row.samples)
+            self.shown.setText(row_sentence(row))
+            self._plot()
 
     def parameters(self) -> dict[str, int]:
         """The parameters that a run would use."""
@@ -115,6 +134,7 @@ class BenchmarkView(SessionView):
         from core.gpu.jobs import BenchmarkJob, RungSubject
 
         self.samples = []
+        self.shown.setText(f"{self.subject.text()}, running.")
         self._plot()
         job = BenchmarkJob(RungSubject(configuration.rung, self.parameters()))
         self.caption.setText("Starting …")
@@ -166,7 +186,7 @@ class BenchmarkView(SessionView):
         self.size_box.setCurrentText("4096")
         self.size_box.setAccessibleName("Size of the benchmark")
         self.size_box.setToolTip("N of the measured launch; block and tile are those configured")
-        self.size_box.currentTextChanged.connect(lambda _: self.refresh(self.WATCHES))
+        self.size_box.currentTextChanged.connect(lambda _: self.refresh(frozenset()))
         self.run_button = QPushButton("Run on GPU")
         self.run_button.setProperty("role", "primary")
         self.run_button.setToolTip("Compile, check against float64 and time on the GPU (Ctrl+R)")
@@ -184,6 +204,10 @@ class BenchmarkView(SessionView):
         for item in (self._dots, self._median, self._median_text):
             self.plot.addItem(item)
         self.table = ResultsTable()
+        self.table.chosen.connect(self._show_row)
+        self.shown = Caption(role="dim")
+        self.shown.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.shown.setContentsMargins(current_theme().spacing.margin, 0, 0, 0)
         for name in ("left", "bottom"):
             self.plot.getAxis(name).enableAutoSIPrefix(False)
         self._plot()
@@ -205,6 +229,7 @@ class BenchmarkView(SessionView):
         column = QVBoxLayout(upper)
         column.setContentsMargins(0, 4, 0, 0)
         column.addLayout(controls)
+        column.addWidget(self.shown)
         column.addWidget(self.plot, 1)
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.setHandleWidth(8)
@@ -262,8 +287,10 @@ class BenchmarkView(SessionView):
             log.exception("the benchmark failed")
             self.caption.setText(f"The benchmark failed unexpectedly: {error!r}.")
         else:
-            self._results.append(result_row(result, recorded=False))
+            row = result_row(result, recorded=False)
+            self._results.append(row)
             self.table.load(rank(self._results))
+            self.table.selectRow(self.table.rows.rows.index(row))
             self.caption.setText(result_sentence(result))
         self._enable()
 

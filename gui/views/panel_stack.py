@@ -64,7 +64,7 @@ class PanelStack(QWidget):
         if out == (name in self._left_out):
             return
         (self._left_out.add if out else self._left_out.discard)(name)
-        self.switch.button(name).setHidden(out)
+        self.switch.show_choice(name, not out)
         if out:
             self._panels[name].hide()
             if self.switch.value == name:

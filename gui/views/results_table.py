@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRectF,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -98,7 +105,9 @@ class RateBar(QStyledItemDelegate):
 
 
 class ResultsTable(QTableView):
-    """The table; `load` replaces its rows."""
+    """The table; `load` replaces its rows. `chosen(place)` is emitted when a row is selected."""
+
+    chosen = Signal(int)
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,12 +118,18 @@ class ResultsTable(QTableView):
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.verticalHeader().hide()
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setAccessibleName("Measured kernels")
+        self.selectionModel().currentRowChanged.connect(self._on_row)
         self.verticalHeader().setDefaultSectionSize(current_theme().spacing.control - 2)
 
+    def _on_row(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.chosen.emit(index.row())
+
     def load(self, rows: tuple[ResultRow, ...]) -> None:
-        """Show these results."""
+        """Show these results, none selected."""
         self.rows.load(rows)
         header = self.horizontalHeader()
         for column in range(BAR):

@@ -26,19 +26,29 @@ class Segmented(QWidget):
             button.setText(label)
             button.setCheckable(True)
             button.setProperty("role", "segment")
-            button.setProperty("place", self._place(place))
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setToolTip((tips or {}).get(key, ""))
             button.setAccessibleName(label)
             self._group.addButton(button, place)
             layout.addWidget(button)
         self._group.button(0).setChecked(True)
+        self._shape()
         self._group.idClicked.connect(lambda place: self.chosen.emit(self._keys[place]))
 
-    def _place(self, place: int) -> str:
-        if place == len(self._keys) - 1:
-            return "last"
-        return "first" if place == 0 else "middle"
+    def show_choice(self, key: str, shown: bool) -> None:
+        """Offer a choice, or not."""
+        self.button(key).setHidden(not shown)
+        self._shape()
+
+    def _shape(self) -> None:
+        """Round the corners of the first and the last button that are shown."""
+        shown = [b for key in self._keys if not (b := self.button(key)).isHidden()]
+        for button in shown:
+            ends = [button is shown[0], button is shown[-1]]
+            place = {(True, False): "first", (False, True): "last"}.get(tuple(ends), "middle")
+            button.setProperty("place", place)
+            button.style().unpolish(button)
+            button.style().polish(button)
 
     @property
     def value(self) -> str:

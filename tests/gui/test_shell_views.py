@@ -316,5 +316,8 @@ def test_benchmark_plots_samples_as_they_arrive(session, ladder, qtbot):
     assert view._median_text.isVisible()
     assert len(view._dots.data) == 40
     assert view.table.rows.rows[0].title == "Tiled"
+    assert len(view.samples) == 40
+    view.table.selectRow(len(view.table.rows.rows) - 1)
+    assert view.samples == list(view.table.rows.rows[-1].samples)
     assert is_painted(view.plot)
     view.shut_down()
