@@ -26,8 +26,8 @@ from gui.views.painting import nothing
 from gui.views.pan_zoom import PanZoomView
 from gui.views.segmented import Segmented
 
-OTHER_BLOCKS_A_TICK = 4
-ACCESSES_A_TICK = 64
+OTHER_BLOCKS_A_TICK = 1
+ACCESSES_A_TICK = 48
 
 
 class MatrixCanvas(PanZoomView):

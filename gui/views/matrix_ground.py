@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QFontMetricsF
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.scenes.grids import Grid, Owned
 from gui.scenes.text import grouped, plural
@@ -14,6 +14,7 @@ from gui.theme import FEW_THREADS
 from gui.views.matrix_drawing import TICK_ROOM, VALUE_FROM, MatrixDrawing, tick_step
 from gui.views.painting import LEFT, RIGHT, Key, draw_legend, fill, frame, pen, text
 
+NAME_GAP = 18.0  # pixels between a name and the column numbers
 BESIDE_FROM = 190.0  # pixels left of A from which the legend has the whole height there
 
 
@@ -35,14 +36,18 @@ class MatrixGround(MatrixDrawing):
             frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
             if not grid.result:
                 self._draw_inputs(grid)
-        self._draw_names()
         self._draw_indices()
+        self._draw_names()
         draw_legend(self.p, self._corner(), self.theme, self._key(loads=loads))
+
+    def _fits_all(self) -> bool:
+        """Whether every grid is in sight as a whole."""
+        return all(self.window.contains(self.layout.box(g, self.view)) for g in self.layout.grids)
 
     def _corner(self) -> QRectF:
         """The space left of B and above A; empty where the arrays are not drawn so."""
         grids = self.layout.grids
-        if len(grids) != 3 or grids[2].place != (1, 1):
+        if len(grids) != 3 or grids[2].place != (1, 1) or not self._fits_all():
             return QRectF()
         left, above = (self.layout.box(g, self.view) for g in grids[:2])
         line = QFontMetricsF(self.theme.font("caption")).height()
@@ -126,39 +131,66 @@ class MatrixGround(MatrixDrawing):
             name = QFontMetricsF(font).horizontalAdvance(grid.label) + 2
             wide = QFontMetricsF(small).horizontalAdvance(size) + 8
             if product and grid.place != (1, 1):
-                top = max(box.top() - (index + line) / 2 - 2, 2.0)
-                left = box.left() - 12 - name - wide
+                top = box.top() - (index + line) / 2 - 2
+                left = box.left() - NAME_GAP - name - wide
                 if left < 6:
-                    left, wide = max(box.left() - 12 - name, 6.0), 0.0
+                    left, wide = box.left() - NAME_GAP - name, 0.0
             else:
-                above = line + 3 if product else line + index + 5
-                left, top = max(box.left(), 8.0), max(box.top() - above, 2.0)
-            self._write_name(grid.label, size if wide else "", QRectF(left, top, name, line))
+                left, top = box.left(), box.top() - (line + 3 if product else line + index + 5)
+            area = QRectF(left, top, name, line)
+            self._write_name(grid.label, size if wide else "", self._in_sight(area, box, index))
+
+    def _in_sight(self, name: QRectF, box: QRectF, index: float) -> QRectF:
+        """Where a name goes: at its place, or in the corner of what is seen of its grid."""
+        if self.window.contains(name):
+            return name
+        seen = box.intersected(self.window)
+        if seen.width() < 80 or seen.height() < 40:
+            return QRectF()
+        corner = QPointF(max(seen.left(), 40.0) + 6, max(seen.top(), index + 6) + 4)
+        return QRectF(corner, name.size())
 
     def _write_name(self, name: str, size: str, area: QRectF) -> None:
+        if area.isEmpty():
+            return
         ink, dim = self.theme.color("text"), self.theme.color("text_dim")
         bold, small = self.theme.font("caption", bold=True), self.theme.font("small")
+        if not self._fits_all():
+            wide = area.width() + QFontMetricsF(small).horizontalAdvance(size) + 14
+            chip = QRectF(area.left() - 4, area.top(), wide, area.height())
+            self.p.fillRect(chip, self.theme.color("panel", 0.88))
         text(self.p, area, name, ink, bold, LEFT, elide=False)
         rest = area.translated(area.width() + 6, 0)
         text(self.p, rest, size, dim, small, LEFT, elide=False)
 
     def _draw_indices(self) -> None:
-        """Row numbers left of A and B, column numbers above them; C shares those."""
+        """Row numbers left of A and B, column numbers above them; C shares those.
+
+        Where those places are out of sight the numbers stay at the edge, over a veil.
+        """
         small, color = self.theme.font("small"), self.theme.color("text_faint")
         line = QFontMetricsF(small).height()
-        across, down = tick_step(TICK_ROOM, self.scale), tick_step(line * 1.15, self.scale)
+        veil, side = self.theme.color("panel", 0.88), 36.0
+        boxes = [self.layout.box(g, self.view) for g in self.layout.grids if g.place != (1, 1)]
+        if any(b.top() < line + 4 and b.right() > 0 for b in boxes):
+            self.p.fillRect(QRectF(0, 0, self.window.width(), line + 5), veil)
+        if any(b.left() < side and b.bottom() > 0 for b in boxes):
+            self.p.fillRect(QRectF(0, 0, side, self.window.height()), veil)
         for grid in self.layout.grids:
-            if grid.place == (1, 1):
-                continue
-            box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
-            top, left, rows, columns = self._visible(grid)
-            y = max(box.top() - line - 2, 2.0)
-            for c in range(-(-left // across) * across, left + columns, across):
-                x = origin.x() + (c + 0.5) * self.scale
-                area = QRectF(x - 30, y, 60, line)
-                text(self.p, area, str(c), color, small, elide=False)
-            x = max(box.left() - 6, 30.0)
-            for r in range(-(-top // down) * down, top + rows, down):
-                y_row = origin.y() + (r + 0.5) * self.scale
-                area = QRectF(x - 60, y_row - line / 2, 60, line)
-                text(self.p, area, str(r), color, small, RIGHT, elide=False)
+            if grid.place != (1, 1):
+                self._draw_numbers(grid, side, line, color)
+
+    def _draw_numbers(self, grid: Grid, side: float, line: float, color: QColor) -> None:
+        small = self.theme.font("small")
+        across, down = tick_step(TICK_ROOM, self.scale), tick_step(line * 1.15, self.scale)
+        box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
+        top, left, rows, columns = self._visible(grid)
+        y = max(box.top() - line - 2, 2.0)
+        for c in range(-(-left // across) * across, left + columns, across):
+            x = origin.x() + (c + 0.5) * self.scale
+            text(self.p, QRectF(x - 30, y, 60, line), str(c), color, small, elide=False)
+        x = max(box.left() - 6, side - 4)
+        for r in range(-(-top // down) * down, top + rows, down):
+            middle = origin.y() + (r + 0.5) * self.scale
+            area = QRectF(x - 60, middle - line / 2, 60, line)
+            text(self.p, area, str(r), color, small, RIGHT, elide=False)

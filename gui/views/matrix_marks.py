@@ -152,6 +152,8 @@ class MatrixMarks(MatrixDrawing):
         small = self.theme.font("small")
         line = QFontMetricsF(small).height()
         area = QRectF(12, self.window.bottom() - line - 6, self.window.width() - 24, line)
+        if any(self.layout.box(g, self.view).intersects(area) for g in self.layout.grids):
+            self.p.fillRect(area.adjusted(-12, -3, 12, 6), self.theme.color("panel", 0.88))
         text(self.p, area, words, self.theme.color("text"), small, LEFT)
 
     def _about(self, own: Owned | None) -> str:

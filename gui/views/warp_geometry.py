@@ -147,8 +147,9 @@ def _one_row(
     cell = lane
     while cell > 3.0 and _pack(lines, area.width(), cell, whole)[-1:] > [0]:
         cell -= 0.25
-    high = min(max(0.28 * (area.height() - text), 1.5 * text), 3.2 * text)
-    links = min(area.height() - high - text - 4, 7.5 * text)
+    height = area.height()
+    high = min(max(0.28 * (height - text), 1.5 * text), max(3.2 * text, 0.14 * height))
+    links = min(height - high - text - 4, max(7.5 * text, 0.45 * height))
     top, left = area.top() + max(links, 0.0), area.left()
     result = []
     for line in lines:
