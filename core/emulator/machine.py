@@ -42,7 +42,7 @@ _FRAME_GAP = 256  # bytes between two stack frames, so that what runs off one hi
 class Limits:
     """How long a kernel may run: instructions issued for the blocks that run together."""
 
-    instructions: int = 5_000_000
+    instructions: int = 2_000_000
 
 
 class Frame:
@@ -824,7 +824,8 @@ def _has_lines(code: FunctionCode, image: Image) -> bool:
     """Whether any instruction of the function comes from a line of the user's source."""
     function = code.function
     instructions = image.module.instructions[function.first_pc : function.end_pc]
-    return any(i.position.file == 1 and i.position.line > 0 for i in instructions)
+    source = image.module.source_file
+    return any(i.position.file == source and i.position.line > 0 for i in instructions)
 
 
 def _stack_bytes(code: FunctionCode) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from core.errors import TilescopeError
 from core.ptx.types import PtxType
@@ -172,6 +173,19 @@ class Module:
     branch_targets: Mapping[str, tuple[str, ...]]  # the labels of a brx.idx table
     files: Mapping[int, str]
     text: str
+
+    @cached_property
+    def source_file(self) -> int:
+        """The number of the file that the kernels stand in: the text that was compiled.
+
+        It is not always 1: NVRTC's own headers may be numbered first.
+        """
+        for function in self.functions.values():
+            if function.is_entry:
+                for instruction in self.instructions[function.first_pc : function.end_pc]:
+                    if instruction.position.line:
+                        return instruction.position.file
+        return 1
 
     def entry(self, name: str) -> Function:
         """The kernel of that name; `TilescopeError` lists the kernels there are."""

@@ -190,6 +190,7 @@ class _Parser:
         variables: list[Variable] = []
         if not cursor.accept(";"):
             cursor.expect("{")
+            self.position = SourcePosition(0, 0)  # a function without `.loc` has no lines
             for variable in (*returns, *parameters):
                 if variable.space == "reg":
                     scope.declare_register(variable.name, variable.type)

@@ -49,10 +49,12 @@ class Steps:
 def source_lines(module: Module) -> NDArray[np.int32]:
     """The line of the user's source of every instruction, 0 where it has none.
 
-    `.loc` counts files from 1; the first is the text that was compiled.
+    What comes from a header has none.
     """
+    source = module.source_file
     return np.array(
-        [i.position.line if i.position.file == 1 else 0 for i in module.instructions], np.int32
+        [i.position.line if i.position.file == source else 0 for i in module.instructions],
+        np.int32,
     )
 
 
