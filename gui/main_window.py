@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
 
 PAGES = {"step": "Step through", "benchmark": "Benchmark"}
-MIN_LEFT, LEFT, MAX_LEFT = 27, 31, 60  # widths of the left column, in digits
+MIN_LEFT, LEFT, MAX_LEFT = 22, 31, 60  # widths of the left column, in digits
 WIDE = 190  # digits: from here on, shared memory has a panel of its own beside the source
 
 
@@ -69,8 +69,8 @@ class MainWindow(QMainWindow):
         assert app is not None
         app.installEventFilter(self._focus_keys)
         self._connect()
-        self.set_theme(theme)
         self.resize(1440, 900)
+        self.set_theme(theme)
         self._show_launch()
 
     # ---- building
@@ -288,7 +288,8 @@ class MainWindow(QMainWindow):
         digit = QFontMetrics(theme.font()).horizontalAdvance("0")
         self.left.setMinimumWidth(MIN_LEFT * digit)
         self.left.setMaximumWidth(MAX_LEFT * digit)
-        self.body.setSizes([LEFT * digit, 100 * LEFT * digit])
+        left = min(LEFT * digit, self.width() // 5)
+        self.body.setSizes([left, max(self.width() - left, 1)])
         self._place_shared()
         self.form.restyle()
         for view in self.findChildren(SessionView):
