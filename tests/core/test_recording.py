@@ -247,9 +247,6 @@ extern "C" __global__ void k(int* out)
     assert trace.outputs["out"].tolist() == [int(t != 3) for t in range(32)]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a function without .loc keeps the last line of the function before it"
-)
 def test_a_trap_is_at_the_line_that_calls_it() -> None:
     source = """
 extern "C" __global__ void k(int* out)

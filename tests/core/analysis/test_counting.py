@@ -160,10 +160,6 @@ def test_padding_a_column_access(pad) -> None:
     assert view.wavefronts == math.gcd(32 + pad, 32)
 
 
-WIDE = "banks._words cannot reshape an array of no rows"
-
-
-@pytest.mark.xfail(strict=True, reason=WIDE)
 @pytest.mark.parametrize(("width", "groups"), [(8, 2), (16, 4)])
 def test_wide_rows_go_by_halves_and_quarters(width, groups) -> None:
     """Consecutive elements of 8 or 16 bytes fill 32 banks two or four times."""
@@ -175,7 +171,6 @@ def test_wide_rows_go_by_halves_and_quarters(width, groups) -> None:
     assert spread.conflicts == 32 - groups
 
 
-@pytest.mark.xfail(strict=True, reason=WIDE)
 @pytest.mark.parametrize("width", [8, 16])
 def test_one_wide_element_for_all_is_one_wavefront_or_two(width) -> None:
     """16 bytes: the halves of a warp never merge (measured, docs/counting.md)."""

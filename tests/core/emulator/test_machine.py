@@ -346,7 +346,6 @@ extern "C" __global__ void k(int* out)
 # -- memory -----------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="banks._words cannot reshape no rows (8-byte accesses)")
 def test_dynamic_shared_memory_starts_after_the_static() -> None:
     source = """
 extern "C" __global__ void k(int* out)
