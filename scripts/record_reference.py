@@ -1,0 +1,255 @@
+"""Takes the reference set's counters and outputs on a GPU: tests/data/reference/GPU_DATE.json.
+
+    python scripts/record_reference.py cubins FOLDER     compile every launch (needs NVRTC, no GPU)
+    python scripts/record_reference.py run FOLDER        launch them: hashes, and counters under ncu
+    python scripts/record_reference.py write FOLDER      join what was found into the reference set
+
+`run` needs PyCUDA and Nsight Compute (`ncu`, allowed to read counters) and reads nothing but FOLDER
+and the reference set; so one machine may compile, another measure. It starts one ncu for each build
+and suite, leaves the card's clocks as they are, and can be repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this script runs from the checkout
+
+import numpy as np  # noqa: E402
+
+from core.analysis.counters import COUNTERS  # noqa: E402
+from core.launch import ArrayArgument  # noqa: E402
+from tests.reference_set import ReferenceLaunch, load_launches  # noqa: E402
+
+Build = Literal["as_written", "as_compiled"]
+BUILDS: tuple[Build, ...] = ("as_written", "as_compiled")
+OPTIONS: dict[Build, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ("-lineinfo",)}
+SUITES = ("kernels", "patterns")
+# Beyond COUNTERS: whatever of these the chip has, by regular expression of the metric's base name.
+FURTHER = {
+    "kernels": (
+        r"l1tex__t_(requests|sectors)_pipe_lsu_mem_global_op_(atom|red)",
+        r"l1tex__t_(requests|sectors)_pipe_lsu_mem_local_op_(ld|st)",
+        r"l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit",
+        r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared(_op_(atom|red))?",
+        r"smsp__(sass_)?inst_executed_op_(shared|generic|global)_(atom|red)(_dot_(alu|cas))?",
+        r"smsp__(sass_)?inst_executed_op_(shared|generic|global|local)_(ld|st)",
+        r"smsp__sass_inst_executed_op_(global|shared|generic)_(atom|red)\w*",
+    ),
+    "patterns": (r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared",),
+}
+SOURCE_METRICS = ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
+GLOBAL_SOURCE_METRICS = (
+    "memory_l2_theoretical_sectors_global",
+    "memory_l2_theoretical_sectors_global_ideal",
+    "memory_l1_tag_requests_global",
+)
+
+
+def compile_all(folder: Path) -> None:
+    """Writes cubins.pickle: {(launch, build): (cubin, entry)} and the compiler's version."""
+    from cuda.bindings import nvrtc
+
+    from core.compiler import compile_cubin, cubin_entries, resolve_entry
+
+    images: dict[tuple[str, str], tuple[bytes, str]] = {}
+    for launch in load_launches():
+        for build in BUILDS:
+            work = launch.workload
+            image = compile_cubin(
+                work.source,
+                source_name=work.source_name,
+                defines=work.defines,
+                extra_options=OPTIONS[build],
+            )
+            entry = resolve_entry(cubin_entries(image), work.kernel, work.source_name)
+            images[launch.name, build] = (image, entry)
+    _, major, minor = nvrtc.nvrtcVersion()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cubins.pickle").write_bytes(
+        pickle.dumps({"nvrtc": f"{major}.{minor}", "images": images})
+    )
+    print(f"{len(images)} cubins by NVRTC {major}.{minor}")
+
+
+def launch_all(folder: Path, build: Build, suite: str, out: Path | None) -> None:
+    """Launches a suite in order, once each; with `out`, writes the outputs' hashes there."""
+    import pycuda.driver as cuda
+
+    images = pickle.loads((folder / "cubins.pickle").read_bytes())["images"]
+    cuda.init()
+    context = cuda.Device(0).make_context()
+    rows = []
+    try:
+        modules: dict[bytes, Any] = {}
+        for launch in _suite(suite):
+            image, entry = images[launch.name, build]
+            if image not in modules:
+                modules[image] = cuda.module_from_buffer(image)
+            found = _launch(cuda, modules[image].get_function(entry), launch)
+            rows.append({"launch": launch.name, "build": build, "outputs": found})
+    finally:
+        context.pop()
+    if out is not None:
+        out.write_text(json.dumps(rows), encoding="utf-8")
+    print(f"{build}, {suite}: {len(rows)} launches", flush=True)
+
+
+def _suite(suite: str) -> list[ReferenceLaunch]:
+    return [launch for launch in load_launches() if launch.suite == suite]
+
+
+def _launch(cuda: Any, function: Any, launch: ReferenceLaunch) -> dict[str, str]:
+    """One launch; SHA-256 of each output, or its bytes where bits are not defined."""
+    config = launch.workload.launch
+    buffers = {}
+    values: list[Any] = []
+    for argument in config.arguments:
+        if isinstance(argument, ArrayArgument):
+            buffers[argument.name] = cuda.to_device(argument.data)
+            values.append(np.uintp(int(buffers[argument.name])))
+        else:
+            values.append(argument.value)
+    grid, block = config.grid, config.block
+    function(
+        *values,
+        grid=(grid.x, grid.y, grid.z),
+        block=(block.x, block.y, block.z),
+        shared=config.shared_bytes,
+    )
+    cuda.Context.synchronize()
+    found = {}
+    for array in launch.outputs:
+        host = np.empty_like(array.data)
+        cuda.memcpy_dtoh(host, buffers[array.name])
+        found[array.name] = (
+            hashlib.sha256(host.tobytes()).hexdigest()
+            if launch.approximate is None
+            else host.tobytes().hex()
+        )
+    for buffer in buffers.values():
+        buffer.free()
+    return found
+
+
+def measure(folder: Path) -> None:
+    """Everything that needs the GPU: hashes, then ncu for each suite and build."""
+    import pycuda.driver as cuda
+
+    cuda.init()
+    device = cuda.Device(0)
+    names = _available_metrics()
+    machine = {
+        "gpu": device.name(),
+        "driver": _first_line(
+            ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        ),
+        "ncu": _first_line(["ncu", "--version"], lambda line: line.startswith("Version")),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    (folder / "machine.json").write_text(json.dumps(machine), encoding="utf-8")
+    (folder / "metrics.txt").write_text("\n".join(sorted(names)), encoding="utf-8")
+    for suite in SUITES:
+        for build in BUILDS:
+            me = [sys.executable, __file__, "launch", str(folder), "--build", build]
+            out = folder / f"hashes-{suite}-{build}.json"
+            _run([*me, "--suite", suite, "--out", str(out)])
+            metrics = ",".join(_metrics(suite, names))
+            report = folder / f"{suite}-{build}"
+            _run(["ncu", "--clock-control", "none", "--metrics", metrics, "-f", "-o", str(report),
+                  *me, "--suite", suite])  # fmt: skip
+            text = _run(["ncu", "--import", f"{report}.ncu-rep", "--page", "raw", "--csv",
+                         "--print-units", "base"])  # fmt: skip
+            (folder / f"{suite}-{build}.csv").write_text(text, encoding="utf-8")
+
+
+def _available_metrics() -> frozenset[str]:
+    listed = _run(["ncu", "--query-metrics"])
+    return frozenset(re.findall(r"^(\w+__\w+)", listed, re.MULTILINE))
+
+
+def _metrics(suite: str, available: Iterable[str]) -> list[str]:
+    wanted = [re.compile(pattern) for pattern in FURTHER[suite]]
+    found = [f"{n}.sum" for n in sorted(available) if any(p.fullmatch(n) for p in wanted)]
+    source = SOURCE_METRICS if suite == "patterns" else SOURCE_METRICS + GLOBAL_SOURCE_METRICS
+    return list(dict.fromkeys([*COUNTERS.values(), *found, *source]))
+
+
+def write(folder: Path) -> Path:
+    """Joins what `run` left in `folder` into one file of the reference set; returns its path."""
+    machine = json.loads((folder / "machine.json").read_text(encoding="utf-8"))
+    nvrtc = pickle.loads((folder / "cubins.pickle").read_bytes())["nvrtc"]
+    rows = []
+    for suite in SUITES:
+        for build in BUILDS:
+            hashes = json.loads((folder / f"hashes-{suite}-{build}.json").read_text("utf-8"))
+            with (folder / f"{suite}-{build}.csv").open(encoding="utf-8", newline="") as file:
+                counted = list(csv.DictReader(file))[1:]  # the first row holds the units
+            if len(counted) != len(hashes):
+                raise SystemExit(f"{suite}, {build}: ncu saw {len(counted)} of {len(hashes)}")
+            rows += [_row(h, c) for h, c in zip(hashes, counted, strict=True)]
+    chip = re.sub(r"\W+", "-", machine["gpu"].lower().removeprefix("nvidia ")).strip("-")
+    path = ROOT / "tests" / "data" / "reference" / f"{chip}_{machine['date']}.json"
+    head = json.dumps({**machine, "nvrtc": nvrtc}, indent=1)[:-2]
+    lines = ",\n  ".join(json.dumps(row) for row in rows)
+    path.write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
+    print(f"{len(rows)} rows in {path.relative_to(ROOT)}")
+    return path
+
+
+def _row(hashed: dict[str, Any], counted: dict[str, str]) -> dict[str, Any]:
+    short = {metric: name for name, metric in COUNTERS.items()}
+    counters = {
+        short.get(metric, metric.removesuffix(".sum")): int(float(value.replace(",", "")))
+        for metric, value in counted.items()
+        if re.match(r"(l1tex|smsp)__|memory_", metric) and value and value != "n/a"
+    }
+    return {**hashed, "counters": counters}
+
+
+def _run(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)[:300]}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def _first_line(command: Sequence[str], keep: Callable[[str], bool] = bool) -> str:
+    return next((line.strip() for line in _run(command).splitlines() if keep(line)), "unknown")
+
+
+def main() -> None:
+    """Reads the command line and does one of the steps."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("step", choices=("cubins", "run", "launch", "write"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--build", choices=BUILDS, default="as_written")
+    parser.add_argument("--suite", choices=SUITES, default="kernels")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    if options.step == "cubins":
+        compile_all(options.folder)
+    elif options.step == "run":
+        measure(options.folder)
+    elif options.step == "launch":
+        launch_all(options.folder, options.build, options.suite, options.out)
+    else:
+        write(options.folder)
+
+
+if __name__ == "__main__":
+    main()
