@@ -153,6 +153,7 @@ class ConfigurationForm(QWidget):
         self.editors = {}
         for row, parameter in enumerate(rung.parameters):
             label = QLabel(parameter.label)
+            label.setWordWrap(True)
             editor = self._editor(parameter)
             label.setBuddy(editor)
             tip = f"{parameter.minimum} to {parameter.maximum}"
