@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import EventKind
+from gui.scenes.parts import Part, all_elements, parts_of
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace
 
 Ints = NDArray[np.int64]
 
-
 _LOAD, _STORE, _ATOMIC = EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC
-RECENT = 8  # loads from global memory that a value stored to shared memory may have come from
+RECENT = 16  # loaded elements of a thread that a value stored to shared memory may have come from
 
 
 @dataclass
@@ -118,18 +118,19 @@ class History:
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def read_through(self, name: str, step: int) -> Ints:
-        """For each thread, the element of global `name` whose copy in shared memory it loads now.
+        """For each thread, the elements of global `name` whose copies in shared memory it loads.
 
-        -1 where there is none. A copy is known by its value: a thread stores to shared memory the
-        very value that one of its latest loads from global memory gave it.
+        int64[k, threads], -1 where there is none; k is 0 or the elements that each thread loads at
+        this step. A copy is known by its value: a thread stores to shared memory the very value
+        that one of its latest loads from global memory gave it.
         """
         self._scan(step)
         loads = self._through_shared.get(name)
+        rows = []
         if loads is not None:
-            place = int(np.searchsorted(loads.steps, step))
-            if place < len(loads.steps) and loads.steps[place] == step:
-                return loads.elements[place].astype(np.int64)
-        return np.empty(0, np.int64)
+            first, last = np.searchsorted(loads.steps, [step, step + 1])
+            rows = loads.elements[int(first) : int(last)]
+        return np.stack(rows).astype(np.int64) if rows else np.empty((0, 0), np.int64)
 
     def times_loaded(self, name: str, size: int, step: int) -> Ints:
         """How many lanes have loaded each of the `size` elements of global `name` up to `step`.
@@ -174,7 +175,9 @@ class History:
                 access: Any = self._trace.access(int(step))
                 if is_global(access) and access.kind == "load":
                     key = (access.array.name, int(self._trace.pc[step]))
-                    found.setdefault(key, []).append(access.elements[access.active])
+                    found.setdefault(key, []).append(
+                        all_elements(access, access.array.dtype.itemsize)
+                    )
             result: dict[str, list[Ints]] = {}
             for (name, _), parts in found.items():
                 result.setdefault(name, []).append(np.unique(np.concatenate(parts)))
@@ -208,16 +211,23 @@ class History:
             if access is None:
                 continue
             self._spaces[int(at)] = access.space
-            if is_global(access) and access.kind == "load":
-                self._loads.setdefault(access.array.name, _Loads()).add(int(at), access.elements)
-                self._origins.loaded(access)
-            elif access.space == "shared" and access.array is not None:
-                if access.kind == "store":
-                    self._origins.stored(access)
-                else:
-                    for name, elements in self._origins.read(access):
-                        self._through_shared.setdefault(name, _Loads()).add(int(at), elements)
+            if access.array is not None:
+                for part in parts_of(access, access.array.dtype):
+                    self._note(int(at), access, part)
         self._scanned = max(self._scanned, end)
+
+    def _note(self, step: int, access: Access, part: Part) -> None:
+        """One part of an access, for the answers that go along with the clock."""
+        assert access.array is not None
+        name = access.array.name
+        if access.space == "global" and access.kind == "load":
+            self._loads.setdefault(name, _Loads()).add(step, part.elements)
+            self._origins.loaded(name, part)
+        elif access.space == "shared" and access.kind == "store":
+            self._origins.stored(name, access.array.nbytes // access.array.dtype.itemsize, part)
+        elif access.space == "shared":
+            for source, elements in self._origins.read(name, part):
+                self._through_shared.setdefault(source, _Loads()).add(step, elements)
 
     def _writes_to(self, name: str) -> list[_Write]:
         if self._global_writes is None:
@@ -225,9 +235,10 @@ class History:
             for at in self._writes:
                 access: Any = self._trace.access(int(at))
                 if is_global(access):
-                    live = np.flatnonzero(access.active)
-                    write = _Write(int(at), access.elements[live], live, access.values[live])
-                    found.setdefault(access.array.name, []).append(write)
+                    for part in parts_of(access, access.array.dtype):
+                        live = np.flatnonzero(part.elements >= 0)
+                        write = _Write(int(at), part.elements[live], live, part.values[live])
+                        found.setdefault(access.array.name, []).append(write)
             self._global_writes = found
         return self._global_writes.get(name, [])
 
@@ -247,46 +258,45 @@ class _Origins:
     """Which element of which global array each cell of shared memory holds a copy of."""
 
     def __init__(self) -> None:
-        self._recent: list[Any] = []
+        self._recent: list[tuple[int, Part]] = []
         self._names: list[str] = []
         self._cells: dict[str, tuple[NDArray[np.int16], Ints]] = {}
 
-    def loaded(self, access: Any) -> None:
+    def loaded(self, name: str, part: Part) -> None:
         """A load from global memory: its values may be stored to shared memory next."""
-        self._recent = [*self._recent[-RECENT + 1 :], access]
-        if access.array.name not in self._names:
-            self._names.append(access.array.name)
+        if name not in self._names:
+            self._names.append(name)
+        self._recent = [*self._recent[-RECENT + 1 :], (self._names.index(name), part)]
 
-    def stored(self, access: Any) -> None:
+    def stored(self, name: str, size: int, part: Part) -> None:
         """A store to shared memory: each lane's value is looked for in its latest loads."""
-        size = access.array.nbytes // access.array.dtype.itemsize
         names, flats = self._cells.setdefault(
-            access.array.name, (np.full(size, -1, np.int16), np.full(size, -1, np.int64))
+            name, (np.full(size, -1, np.int16), np.full(size, -1, np.int64))
         )
-        live = np.flatnonzero(access.active & (access.elements >= 0))
-        cells, values = access.elements[live], access.values[live]
+        live = np.flatnonzero(part.elements >= 0)
+        cells, values = part.elements[live], part.values[live]
         names[cells], flats[cells] = -1, -1
         open_lanes = np.ones(len(live), bool)
-        for load in reversed(self._recent):
-            same = open_lanes & load.active[live] & (load.values[live] == values)
-            names[cells[same]] = self._names.index(load.array.name)
+        for number, load in reversed(self._recent):
+            same = open_lanes & (load.elements[live] >= 0) & (load.values[live] == values)
+            names[cells[same]] = number
             flats[cells[same]] = load.elements[live[same]]
             open_lanes &= ~same
             if not open_lanes.any():
                 break
 
-    def read(self, access: Any) -> list[tuple[str, Ints]]:
+    def read(self, name: str, part: Part) -> list[tuple[str, Ints]]:
         """A load from shared memory: for each global array, the element each thread gets."""
-        if access.array.name not in self._cells:
+        if name not in self._cells:
             return []
-        names, flats = self._cells[access.array.name]
-        live = access.active & (access.elements >= 0)
-        cell = np.where(live, access.elements, 0)
+        names, flats = self._cells[name]
+        live = part.elements >= 0
+        cell = np.where(live, part.elements, 0)
         found = []
-        for number, name in enumerate(self._names):
+        for number, source in enumerate(self._names):
             mine = live & (names[cell] == number)
             if mine.any():
-                found.append((name, np.where(mine, flats[cell], -1)))
+                found.append((source, np.where(mine, flats[cell], -1)))
         return found
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
 from gui.scenes.history import History, Ints, history_of, is_global
 from gui.scenes.naming import elements_name
+from gui.scenes.parts import all_elements, elements_a_lane
 from gui.scenes.text import capital, plural
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _marks(
         lit, touched, verb = _touched(access, thread)  # type: ignore[arg-type]
     through = history.read_through(name, step)
     if len(through):
-        touched, verb = through[thread : thread + 1], "load"
+        touched, verb = through[:, thread], "load"
     loaded = history.loaded_in_phase(int(block_trace.phase[step])).get(name, [])
     side = _side(grid, grids, history)
     written, values = history.value_stored(name, step) if grid.result else (EMPTY, EMPTY)
@@ -145,14 +146,12 @@ def _own(grids: tuple[Grid, ...], history: History, thread: int) -> Ints:
 
 
 def _touched(access: Access, thread: int) -> tuple[Ints, Ints, str]:
-    live = access.elements[access.active]
-    own = access.elements[thread] if access.active[thread] else -1
+    assert access.array is not None
+    itemsize = access.array.dtype.itemsize
+    own = int(access.elements[thread])
+    mine = np.arange(own, own + elements_a_lane(access, itemsize)) if own >= 0 else EMPTY
     verb = "load" if access.kind == "load" else "store"
-    width = max(1, access.width // access.array.dtype.itemsize) if access.array else 1
-    if width > 1:
-        live = (live[:, None] + np.arange(width)).ravel()
-    thread_cells = np.arange(own, own + width) if own >= 0 else EMPTY
-    return np.unique(live[live >= 0]), thread_cells, verb
+    return np.unique(all_elements(access, itemsize)), mine, verb
 
 
 def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:
@@ -174,7 +173,7 @@ def _caption(block_trace: BlockTrace, access: Access | None, step: int) -> str:
     lanes = int(np.count_nonzero(access.active))
     verb = {"load": "load", "store": "store"}.get(access.kind, "update")
     verb += "s" if lanes == 1 else ""
-    what = elements_name(access.array, access.elements)
+    what = elements_name(access.array, all_elements(access, access.array.dtype.itemsize))
     place = " in shared memory" if access.space == "shared" else ""
     idle = block_trace.n_threads - lanes
     guarded = f"; {plural(idle, 'thread')} masked off" if idle else ""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gui.scenes.history import Ints, history_of
 from gui.scenes.naming import element_name, elements_name, numbers_name
+from gui.scenes.parts import all_elements, elements_a_lane
 from gui.scenes.text import plural
 from gui.scenes.warp import LANES, verb_of
 
@@ -30,7 +31,7 @@ class SharedGrid:
     written: NDArray[np.bool_]
     writers: NDArray[np.int32]
     warp_lit: Ints
-    """Flat elements that the selected warp touches at this step, one for each active lane."""
+    """Flat elements that the selected warp touches at this step, every one of each active lane."""
     warp_lanes: Ints
     """The lane of each entry of `warp_lit`."""
     block_lit: Ints
@@ -100,10 +101,10 @@ def _grid(array: SharedArray, states: object, now: Access | None, warp: int) -> 
     mine = now is not None and now.array is not None and now.array.name == array.name
     lit, lanes, block = (np.empty(0, np.int64) for _ in range(3))
     if mine and now is not None:
-        part = now.warp(warp)
-        lanes = np.flatnonzero(part.active)
-        lit = np.asarray(part.elements)[lanes]
-        block = np.unique(now.elements[now.active])
+        part, itemsize = now.warp(warp), array.dtype.itemsize
+        lanes = np.repeat(np.flatnonzero(part.elements >= 0), elements_a_lane(part, itemsize))
+        lit = all_elements(part, itemsize)
+        block = np.unique(all_elements(now, itemsize))
     return SharedGrid(
         array=array,
         rows=int(np.prod(array.shape)) // columns,
@@ -152,7 +153,8 @@ def _caption(access: Access | None, banks: BankScene | None, grids: tuple[Shared
     before = "" if banks.live else "Last access to shared memory: "
     if not banks.active:
         return f"{before}No lane of warp {banks.warp} takes part in this access."
-    what = elements_name(access.array, access.warp(banks.warp).elements)
+    part = access.warp(banks.warp)
+    what = elements_name(access.array, all_elements(part, access.array.dtype.itemsize))
     who = f"Warp {banks.warp} {banks.verb} {what}"
     if not banks.live:
         who = who[0].lower() + who[1:]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from core.analysis import coalescing
 from gui.scenes.history import history_of
-from gui.scenes.naming import element_name, elements_name, numbers_name, span_name
+from gui.scenes.naming import elements_name, numbers_name, span_name
+from gui.scenes.parts import all_elements, elements_a_lane, parts_of
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
@@ -56,12 +57,17 @@ class WarpScene:
     step: int
     verb: str
     array: str
+    shape: tuple[int, ...]
+    """The array's."""
+    wide: int
+    """Elements that each lane touches."""
     cell: int
     active: NDArray[np.bool_]
     names: tuple[str, ...]
     elements: NDArray[np.int64]
     addresses: NDArray[np.int64]
     values: NDArray[np.generic]
+    """A row a lane, a column for each element that it touches."""
     threads: NDArray[np.int32]
     lines: tuple[LineStrip, ...]
     sectors: int
@@ -104,6 +110,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         return None
     part = access.warp(warp)
     cell = int(access.array.dtype.itemsize)
+    wide = elements_a_lane(part, cell)
     threads = np.full((LANES, 3), -1, np.int32)
     present = block_trace.threads[warp * LANES : (warp + 1) * LANES]
     threads[: len(present)] = present
@@ -116,12 +123,14 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         step=access.step,
         verb=verb_of(access),
         array=access.array.name,
+        shape=access.array.shape,
+        wide=wide,
         cell=cell,
         active=np.asarray(part.active),
-        names=tuple(element_name(access.array, e) if e >= 0 else "" for e in part.elements),
+        names=tuple(_lane_name(access.array, e, wide) for e in part.elements.tolist()),
         elements=np.asarray(part.elements),
         addresses=np.asarray(part.addresses),
-        values=np.asarray(part.values),
+        values=np.stack([p.values for p in parts_of(part, access.array.dtype)], axis=1),
         threads=threads[: len(present)],
         lines=_lines(access, warp, cell),
         sectors=part.n_sectors,
@@ -129,6 +138,10 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         bytes_used=used,
         warps=_summaries(access, block_trace.n_warps),
     )
+
+
+def _lane_name(array: Array | SharedArray, first: int, count: int) -> str:
+    return "" if first < 0 else span_name(array, first, first + count - 1)
 
 
 def verb_of(access: Access) -> str:
@@ -142,14 +155,15 @@ def _caption(access: Access, warp: int, live: bool) -> str:
     before = "" if live else "Last access to global memory: "
     if not lanes or access.array is None:
         return f"{before}No lane of warp {warp} takes part in this access."
-    name = elements_name(access.array, part.elements)
+    itemsize = access.array.dtype.itemsize
+    name = elements_name(access.array, all_elements(part, itemsize))
     subject = f"Warp {warp} {verb_of(access)} {name}"
     if lanes < LANES:
         subject = f"{plural(lanes, 'lane')} of warp {warp} {_plural(access, lanes)} {name}"
     if not live:
         subject = subject[0].lower() + subject[1:] if lanes == LANES else subject
     distinct = len(np.unique(part.elements[part.active]))
-    if distinct == 1 and lanes > 1:
+    if distinct == 1 and lanes > 1 and elements_a_lane(part, itemsize) == 1:
         return f"{before}{subject}: one element serves all {lanes} lanes, a broadcast."
     sectors = plural(part.n_sectors, "sector")
     if part.n_sectors <= part.ideal_sectors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath
 
@@ -227,7 +228,8 @@ class WarpPainter:
             return
         who = f"Lane {lane}, thread {thread_name(scene.threads[lane])}"
         if scene.active[lane]:
-            where = f"{scene.verb} {scene.names[lane]} = {value_text(scene.values[lane].item())}"
+            values = ", ".join(value_text(v) for v in scene.values[lane].tolist())
+            where = f"{scene.verb} {scene.names[lane]} = {values}"
             address = int(scene.addresses[lane])
             at = f"at byte {address % 128} of the line at 0x{address // 128 * 128:x}"
             words = f"{who} {where}, {at}"
@@ -276,8 +278,11 @@ class WarpPainter:
         lanes = range(len(scene.threads))
         if hover.element is not None:
             name, index = hover.element
-            wanted = f"{name}[{', '.join(str(i) for i in index)}]"
-            return {i for i in lanes if scene.names[i] == wanted}
+            if name != scene.array:
+                return set()
+            flat = int(np.ravel_multi_index(index, scene.shape))
+            mine = (scene.elements >= 0) & (scene.elements <= flat)
+            return set(np.flatnonzero(mine & (scene.elements + scene.wide > flat)).tolist())
         if hover.sector is not None:
             start = hover.sector
             inside = (scene.addresses >= start) & (scene.addresses < start + SECTOR)

@@ -57,7 +57,7 @@ def test_copies_in_shared_memory_are_traced_to_their_elements():
     load = steps_of(block, "tile_a", "load")[4 + 1]  # phase 1, k = 1
     through = history.read_through("A", load)
     rows = np.arange(16) // 4
-    assert through[:16].tolist() == (rows * 7 + 5).tolist()
+    assert through[0, :16].tolist() == (rows * 7 + 5).tolist()
     # thread (0, 1) has read A[1, 0..3] in phase 0 and A[1, 4..5] since, through the tile
     assert history.read_by("A", 4, load).tolist() == [7, 8, 9, 10, 11, 12]
     # k = 3 of phase 1 would be A[i, 7], which is outside: zero fill, a copy of nothing

@@ -1,0 +1,57 @@
+"""An access of several elements a lane (`float4`) as that many accesses of one element each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from core.trace import Access, WarpAccess
+
+
+@dataclass(frozen=True)
+class Part:
+    """One element a lane: its flat index (-1 where the lane is idle) and value; a place a lane."""
+
+    elements: NDArray[np.int64]
+    values: NDArray[Any]
+
+
+def elements_a_lane(access: Access | WarpAccess, itemsize: int) -> int:
+    """How many elements of an array each lane of an access touches, at least 1."""
+    return max(1, access.width // itemsize)
+
+
+def parts_of(access: Access | WarpAccess, dtype: np.dtype[Any]) -> tuple[Part, ...]:
+    """The parts of an access to an array of `dtype`, in the order of memory."""
+    count = elements_a_lane(access, dtype.itemsize)
+    elements, values = np.asarray(access.elements), np.asarray(access.values)
+    if count == 1 and values.ndim == 1 and values.dtype == dtype:
+        return (Part(elements, values),)
+    columns = _columns(values, dtype, count)
+    return tuple(
+        Part(np.where(elements >= 0, elements + j, -1), columns[:, min(j, columns.shape[1] - 1)])
+        for j in range(count)
+    )
+
+
+def _columns(values: NDArray[Any], dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    """One column for each element; registers of another type are read as the array's bits."""
+    table = np.ascontiguousarray(values.reshape(len(values), -1))
+    if (
+        table.dtype.itemsize != dtype.itemsize
+        and table.nbytes == len(table) * count * dtype.itemsize
+    ):
+        return table.view(dtype)
+    return table
+
+
+def all_elements(access: Access | WarpAccess, itemsize: int) -> NDArray[np.int64]:
+    """The flat elements that the active lanes touch, every one of each lane, in lane order."""
+    live = np.asarray(access.elements)
+    live = live[live >= 0]
+    count = elements_a_lane(access, itemsize)
+    return live if count == 1 else (live[:, None] + np.arange(count)).reshape(-1)
