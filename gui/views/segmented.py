@@ -44,8 +44,11 @@ class Segmented(QWidget):
         """Round the corners of the first and the last button that are shown."""
         shown = [b for key in self._keys if not (b := self.button(key)).isHidden()]
         for button in shown:
-            ends = [button is shown[0], button is shown[-1]]
-            place = {(True, False): "first", (False, True): "last"}.get(tuple(ends), "middle")
+            place = "middle"
+            if button is shown[0]:
+                place = "first"
+            elif button is shown[-1]:
+                place = "last"
             button.setProperty("place", place)
             button.style().unpolish(button)
             button.style().polish(button)
