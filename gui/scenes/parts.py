@@ -41,10 +41,7 @@ def parts_of(access: Access | WarpAccess, dtype: np.dtype[Any]) -> tuple[Part, .
 def _columns(values: NDArray[Any], dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     """One column for each element; registers of another type are read as the array's bits."""
     table = np.ascontiguousarray(values.reshape(len(values), -1))
-    if (
-        table.dtype.itemsize != dtype.itemsize
-        and table.nbytes == len(table) * count * dtype.itemsize
-    ):
+    if table.dtype != dtype and table.nbytes == len(table) * count * dtype.itemsize:
         return table.view(dtype)
     return table
 
