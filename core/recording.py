@@ -30,6 +30,7 @@ from core.trace.program_info import ProgramInfo, program_info
 
 LANES = 8192  # threads that run side by side: as many as keep the registers in the L2 cache
 RECORD_BYTES = 512 << 20
+_LOOK_BACK = 64  # steps of its line among which one is sought in which the thread takes part
 TOGETHER = 1 << 16  # threads that may run side by side where blocks wait for each other
 
 
@@ -283,4 +284,9 @@ def _with_step(finding: Finding, trace: Trace) -> Finding:
     """With the step of its block's trace at which to look, if the block was recorded."""
     if finding.block not in trace.recorded_blocks:
         return finding
-    return replace(finding, step=trace.block(finding.block).step_at(finding.tick))
+    block = trace.block(finding.block)
+    step = block.step_at(finding.tick)
+    near = np.flatnonzero(block.line[: step + 1] == finding.line)[-_LOOK_BACK:]
+    taking_part = [s for s in near[::-1] if block.active(int(s))[finding.thread]]
+    found = taking_part[0] if taking_part else near[-1] if len(near) else step
+    return replace(finding, step=int(found))

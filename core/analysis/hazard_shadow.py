@@ -3,7 +3,8 @@
 A granule has as many bytes as the narrowest access so far. Accesses are *plain*, *volatile* or
 *atomic*. Two accesses by different threads race if nothing orders them, one of them writes, and one
 of them is plain (PTX ISA, "Memory Consistency Model": a data race). Volatile accesses of one warp
-race as well: code that counts on its lanes running in lock step has been wrong since Volta.
+to shared memory race as well: code that counts on its lanes running in lock step has been wrong
+since Volta.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ class Shadow:
 
     def _against_writes(self, touch: Touch, order: Order) -> Iterator[tuple[Bad, Stamps]]:
         for how, stamps in self._writes.items():
-            rule = _rule(touch.how, how)
+            rule = self._rule(touch.how, how)
             if rule is None:
                 continue
             found = stamps.take(touch.place)
@@ -155,7 +156,7 @@ class Shadow:
 
     def _against_reads(self, touch: Touch, order: Order) -> Iterator[tuple[Bad, Stamps]]:
         for how, reads in self._reads.items():
-            rule = _rule(touch.how, how)
+            rule = self._rule(touch.how, how)
             if rule is None:
                 continue
             seen = np.zeros(len(touch.place), bool)
@@ -184,9 +185,8 @@ class Shadow:
         bad = order.unordered(found, touch.lanes)
         return bad if bad.any() else None
 
-
-def _rule(one: Class, other: Class) -> str | None:
-    """When two accesses that nothing orders race, given that one of them writes."""
-    if "plain" in (one, other):
-        return "always"
-    return "in a warp" if one == other == "volatile" else None
+    def _rule(self, one: Class, other: Class) -> str | None:
+        """When two accesses that nothing orders race, given that one of them writes."""
+        if "plain" in (one, other):
+            return "always"
+        return "in a warp" if one == other == "volatile" and self._private else None

@@ -208,8 +208,11 @@ class Hazards:
         if reads and shadow.written is not None:
             self._read_unwritten(shadow, event, offset, lanes)
         keys = self._keys(event, offset) if kind.how != "plain" else None
-        if keys is not None and event.kind != "store":
-            self._order.acquire(keys, lanes)
+        if keys is not None:  # of lanes that meet in one atomic, each may come after the others
+            if event.kind != "load":
+                self._order.release(keys, lanes, fenced=kind.fenced)
+            if event.kind != "store":
+                self._order.acquire(keys, lanes)
         stamp = self._order.thread[lanes] | np.int64(serial << 32)
         first = offset // shadow.granule
         for i, value in enumerate(_pieces(event, shadow.granule, lanes)):
@@ -217,8 +220,6 @@ class Hazards:
             touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
             for bad, other in shadow.touch(touch, self._order):
                 self._note("race", event, bad, offset, lanes, other)
-        if keys is not None and event.kind != "load":
-            self._order.release(keys, lanes, fenced=kind.fenced)
 
     def _keys(self, event: AccessEvent, offset: NDArray[np.int64]) -> list[Hashable]:
         """Names of the places, for flags; those of shared memory do not outlive the machine."""
@@ -235,7 +236,10 @@ class Hazards:
     ) -> None:
         shadow.refine(_granule(event))
         size = _element(event)
+        used = self._state.module.used_bytes.get(event.pc, -1)  # the rest is padding of a struct
         for start in range(0, event.width, size):
+            if not (used >> start) & ((1 << size) - 1):
+                continue
             first = (offset + start) // shadow.granule
             bad = shadow.unwritten(first, max(size // shadow.granule, 1))
             self._note("uninitialised", event, bad, offset + start, lanes)

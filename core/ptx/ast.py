@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from core.errors import TilescopeError
@@ -173,6 +173,7 @@ class Module:
     branch_targets: Mapping[str, tuple[str, ...]]  # the labels of a brx.idx table
     files: Mapping[int, str]
     text: str
+    used_bytes: Mapping[int, int] = field(default_factory=dict)  # by pc: a load's bytes that matter
 
     @cached_property
     def source_file(self) -> int:
