@@ -67,6 +67,10 @@ class BankScene:
     """For each of the 32 banks the distinct words asked of it."""
     wavefronts: int
     ideal: int
+    conflicts: int
+    """Wavefronts beyond those of an access in which no two lanes meet in a bank."""
+    width: int
+    """Bytes a lane."""
 
     @property
     def ways(self) -> int:
@@ -143,6 +147,8 @@ def _banks(access: Access, warp: int, live: bool) -> BankScene:
         ),
         wavefronts=int(part.wavefronts),
         ideal=int(part.ideal_wavefronts),
+        conflicts=int(part.conflicts),
+        width=access.width,
     )
 
 
@@ -162,11 +168,15 @@ def _caption(access: Access | None, banks: BankScene | None, grids: tuple[Shared
 
 
 def _verdict(banks: BankScene) -> str:
-    if banks.wavefronts > banks.ideal:
+    if banks.conflicts:
         worst = [i for i, words in enumerate(banks.words) if len(words) == banks.ways]
         where = f"bank {worst[0]}" if len(worst) == 1 else f"banks {numbers_name(worst)}"
         cost = f"{plural(banks.wavefronts, 'wavefront')} where {banks.ideal} would do"
         return f"{banks.ways}-way conflict in {where}, {cost}"
+    if banks.wavefronts > 1:
+        return (
+            f"{plural(banks.wavefronts, 'wavefront')} for {banks.width} bytes a lane, no conflict"
+        )
     words = [w for bank in banks.words for w in bank]
     shared = max((len(w.lanes) for w in words), default=0)
     if shared > 1:

@@ -19,6 +19,7 @@ GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
 VALUE_FROM = 24.0  # pixels a cell from which values are written
 OUTLINE_FROM = 3.0  # pixels a cell from which single elements are outlined
 IMAGE_LIMIT = 4_000_000  # cells: a larger bounding box is drawn as rectangles
+MOST_OUTLINES = 64  # frames drawn for one selection
 TICK_ROOM = 34.0  # pixels between index labels
 
 
@@ -110,16 +111,25 @@ class MatrixDrawing:
             cell = self.layout.rect(grid, self.view, (r, c, 1, 1))
             self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, value_text(data[flat].item()))
 
-    def _outline(self, grid: Grid, flat: int, name: str, width: float) -> None:
-        row, column = (int(v[0]) for v in grid.cells(np.array([flat])))
-        rect = self.layout.rect(grid, self.view, (row, column, 1, 1), 5)
-        frame(self.p, [inset(rect, -0.5)], pen(self.theme.color("panel"), width + 2))
-        frame(self.p, [inset(rect, -0.5)], pen(self.theme.color(name), width))
+    def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
+        """Frame elements (those that touch together) in the colour of a meaning."""
+        rows, columns = grid.cells(flats)
+        shown = (rows >= grid.top) & (rows < grid.top + grid.rows)
+        shown &= (columns >= grid.left) & (columns < grid.left + grid.columns)
+        cells = rectangles(rows[shown], columns[shown])[:MOST_OUTLINES]
+        rects = [inset(self.layout.rect(grid, self.view, cell, 5), -0.5) for cell in cells]
+        frame(self.p, rects, pen(self.theme.color("panel"), width + 2))
+        frame(self.p, rects, pen(self.theme.color(name), width))
 
 
 def flat_of(grid: Grid, index: tuple[int, ...]) -> int:
     """The flat element at an index of the grid's array."""
     return int(np.ravel_multi_index(index, grid.array.shape))
+
+
+def one_of(grid: Grid, index: tuple[int, ...]) -> Ints:
+    """The flat element at an index, alone in an array."""
+    return np.array([flat_of(grid, index)], np.int64)
 
 
 def tick_step(room: float, scale: float) -> int:

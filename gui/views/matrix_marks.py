@@ -9,8 +9,15 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from gui.scenes.grids import Grid, Owned
 from gui.scenes.history import Ints, history_of
 from gui.scenes.matrices import GridMarks, MatrixScene
-from gui.scenes.naming import element_name, thread_name, value_text
-from gui.views.matrix_drawing import GRID_FROM, OUTLINE_FROM, VALUE_FROM, MatrixDrawing, flat_of
+from gui.scenes.naming import element_name, elements_name, thread_name, value_text
+from gui.views.matrix_drawing import (
+    GRID_FROM,
+    OUTLINE_FROM,
+    VALUE_FROM,
+    MatrixDrawing,
+    flat_of,
+    one_of,
+)
 from gui.views.painting import LEFT, fill, frame, hatch, inset, pen, text, text_on
 
 
@@ -31,8 +38,7 @@ class MatrixMarks(MatrixDrawing):
             self._draw_tiles(grid, marks)
             own = scene.own if grid.result else marks.thread
             if self.scale >= OUTLINE_FROM:
-                for flat in own[:64].tolist():
-                    self._outline(grid, flat, "selected", 2.4)
+                self._outline(grid, own, "selected", 2.4)
             self.p.setClipping(False)
             self._draw_outside(grid, marks)
         self._draw_crosshair(scene)
@@ -142,12 +148,11 @@ class MatrixMarks(MatrixDrawing):
         chosen, hover = self.session.element, self.session.hover
         for grid in self.layout.grids:
             if chosen is not None and chosen[0] == grid.array.name:
-                self._outline(grid, flat_of(grid, chosen[1]), "accent", 2.0)
+                self._outline(grid, one_of(grid, chosen[1]), "accent", 2.0)
             if hover is not None and hover.element and hover.element[0] == grid.array.name:
-                self._outline(grid, flat_of(grid, hover.element[1]), "hover", 2.0)
+                self._outline(grid, one_of(grid, hover.element[1]), "hover", 2.0)
             elif hover is not None and hover.thread is not None and grid.result and own:
-                for flat in own.flats[own.threads == hover.thread][:64].tolist():
-                    self._outline(grid, flat, "hover", 2.0)
+                self._outline(grid, own.flats[own.threads == hover.thread], "hover", 2.0)
         words = self._about(own)
         small = self.theme.font("small")
         line = QFontMetricsF(small).height()
@@ -171,8 +176,8 @@ class MatrixMarks(MatrixDrawing):
         for grid in self.layout.grids:
             if grid.result and own is not None:
                 mine = own.flats[own.threads == thread]
-                if len(mine) == 1:
-                    words += f", computes {element_name(grid.array, int(mine[0]))}"
+                if len(mine):
+                    words += f", stores {elements_name(grid.array, mine)}"
         return words
 
     def _about_element(self, grid: Grid, flat: int, own: Owned | None) -> str:

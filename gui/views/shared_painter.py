@@ -174,14 +174,14 @@ class SharedPainter:
         hover = self.session.hover
         for bank, asked in enumerate(banks.words):
             left = g.banks.left() + bank * wide
-            strong = theme.color(
-                "conflict" if len(asked) > 1 else "load" if banks.verb == "loads" else "store"
-            )
+            conflict = banks.conflicts > 0 and len(asked) > 1
+            calm = "load" if banks.verb == "loads" else "store"
+            strong = theme.color("conflict" if conflict else calm)
             for number, word in enumerate(asked):
                 rect = QRectF(left + 1, g.banks.bottom() - (number + 1) * high, wide - 2, high)
                 self._draw_word(word, rect, strong)
             before = len(banks.words[bank - 1]) if bank else 0
-            if len(asked) > 1 and (len(asked) != before or wide > 2.2 * line):
+            if conflict and (len(asked) != before or wide > 2.2 * line):
                 top = g.banks.bottom() - len(asked) * high - line
                 above = QRectF(left - 6, top, wide + 12, line)
                 bold = theme.font("small", bold=True)

@@ -85,5 +85,5 @@ def test_shared_memory_fills_with_all_four(trace):
     assert grid.written.all()
     data = trace.workload.launch.arrays[0].data
     assert np.array_equal(grid.values.ravel(), data[:256])
-    assert (scene.banks.wavefronts, scene.banks.ideal) == (4, 4)
-    assert scene.caption.endswith("no conflict.")
+    assert (scene.banks.wavefronts, scene.banks.ideal, scene.banks.conflicts) == (4, 4, 0)
+    assert scene.caption.endswith(": 4 wavefronts for 16 bytes a lane, no conflict.")
