@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from core.emulator.events import Mask
 from core.emulator.groups import Group
 
-_PERIOD = 1024  # jumps back between two looks
-_WINDOW = 8  # jumps back that a look lasts
+_PERIOD = 128  # jumps back between two looks
+_WINDOW = 4  # jumps back that a look lasts
 FAIR = 100_000  # instructions after which a group that could run gets its turn
 
 

@@ -312,7 +312,6 @@ extern "C" __global__ void k(int* out, int n)
     assert trace.findings == ()
 
 
-@pytest.mark.xfail(strict=True, reason="a frame's place on the stack is fixed by its first call")
 def test_stacks_of_callers_do_not_overlap() -> None:
     source = """
 __device__ __noinline__ int leaf(int x)
@@ -366,16 +365,7 @@ extern "C" __global__ void k(int* out)
     assert trace.findings == ()
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(
-            "as_written",
-            marks=pytest.mark.xfail(strict=True, reason="a parameter is read in another width"),
-        ),
-        "as_compiled",
-    ],
-)
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 def test_all_widths_and_vectors(kind) -> None:
     source = """
 extern "C" __global__ void k(const unsigned char* b, const short* h, const double* d,
@@ -592,8 +582,6 @@ def test_an_endless_loop_meets_the_budget_quickly() -> None:
     assert time.monotonic() - start < 5
 
 
-@pytest.mark.xfail(strict=True, raises=BudgetExceeded,
-                   reason="threads that wait for a lock starve the one that holds it")  # fmt: skip
 def test_a_spin_lock_makes_progress() -> None:
     """Volta and later schedule diverged threads independently, so that this ends."""
     source = """
@@ -700,7 +688,6 @@ def test_counts_are_the_sum_of_the_blocks() -> None:
 # -- stopping ---------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="the text is looked up at the last lane's address")
 def test_assertions_are_reported_with_their_thread() -> None:
     source = """
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
