@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.atomics import update
 from core.emulator.events import AccessEvent, FaultEvent, Mask, Observer
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
-from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, AddressMap, Region, zeros
+from core.emulator.memory import FAR, LOCAL_WINDOW, SHARED_WINDOW, AddressMap, Region, zeros
 from core.emulator.program import MemoryAccess, Op, Registers
 
 Values = tuple[NDArray[Any], ...]
@@ -40,6 +41,11 @@ class MemoryUnit:
 
     def _new_map(self) -> AddressMap:
         return AddressMap([*self.image.memory.regions, self.shared, self.local])
+
+    def see_new_regions(self) -> None:
+        """Looks again at what regions global memory has."""
+        if len(self._map.regions) != len(self.image.memory.regions) + 2:
+            self._map = self._new_map()
 
     def need_local(self, nbytes: int) -> None:
         """Makes each thread's stack at least `nbytes` long; its content is kept."""
@@ -128,7 +134,7 @@ class MemoryUnit:
             self.changes += 1
         else:
             operands = tuple(read(registers) for read in access.values)
-            values = (self._atomic(region, index, access, operands, mask),)
+            values = self._atomics(region, index, access, operands, mask)
         width = access.type.nbytes * access.count
         event = AccessEvent(
             tick, op.instruction.pc, access.kind, region, width, address, mask, values, self._site
@@ -136,6 +142,22 @@ class MemoryUnit:
         for observer in self.observers:
             observer.on_access(event)
         return values
+
+    def _atomics(
+        self,
+        region: Region,
+        index: NDArray[np.int64],
+        access: MemoryAccess,
+        operands: Values,
+        mask: Mask | None,
+    ) -> Values:
+        """An atomic, or one on each element of a vector."""
+        if access.count == 1:
+            return (self._atomic(region, index, access, operands, mask),)
+        return tuple(
+            self._atomic(region, index + i * access.type.nbytes, access, (value,), mask)
+            for i, value in enumerate(operands)
+        )
 
     def _atomic(
         self,
@@ -152,15 +174,13 @@ class MemoryUnit:
         places = np.broadcast_to(index // dtype.itemsize, self.count)
         full = [np.broadcast_to(o, self.count) for o in operands]
         old = np.zeros(self.count, dtype)
-        update = _ATOMICS[access.operation]
-        while len(lanes):
-            _, first = np.unique(places[lanes], return_index=True)
-            now = lanes[first]
+        change = update(access.operation, access.type, region.space)
+        for turn in _turns(places[lanes]):
+            now = lanes[turn]
             before = view[places[now]]
             old[now] = before
-            after = view[places[now]] = update(before, *(o[now] for o in full))
+            after = view[places[now]] = change(before, *(o[now] for o in full))
             self.changes += not np.array_equal(before, after)
-            lanes = np.delete(lanes, first)
         return old
 
     # -- accesses that do not lie in one region -----------------------------------------------
@@ -183,17 +203,17 @@ class MemoryUnit:
         if local.any():
             owner = np.where(local & self._outside_frames(address, width), -1, owner)
         misaligned = (address & (width - 1)) != 0
-        self._fault(op, tick, "out_of_bounds", active & (owner < 0), address, width)
-        self._fault(op, tick, "misaligned", active & (owner >= 0) & misaligned, address, width)
         good = active & (owner >= 0) & ~misaligned
         results = [np.zeros(self.count, access.type.dtype) for _ in range(access.count)]
         for number in np.unique(owner[good]):
             here = good & (owner == number)
-            region = self._map.regions[number]
+            region = self._guess[op.instruction.pc] = self._map.regions[number]
             part = self._only_active(address, here)
             values = self._access(op, registers, here, tick, part, region)
             for result, value in zip(results, values, strict=False):
                 np.copyto(result, value, where=here)
+        self._fault(op, tick, "out_of_bounds", active & (owner < 0), address, width)
+        self._fault(op, tick, "misaligned", active & (owner >= 0) & misaligned, address, width)
         return tuple(results)
 
     def _fault(
@@ -202,13 +222,20 @@ class MemoryUnit:
         where = np.flatnonzero(lanes)
         if not len(where):
             return
-        region = self._map.nearest(int(address[where[0]]))
+        region = self._meant(op.instruction.pc, int(address[where[0]]))
         event = FaultEvent(
             tick, op.instruction.pc, kind, where, address[where].copy(), width, region,
             site=self._site,
         )  # fmt: skip
         for observer in self.observers:
             observer.on_fault(event)
+
+    def _meant(self, pc: int, address: int) -> Region | None:
+        """The region that an illegal access probably meant: its instruction's, or the nearest."""
+        guess = self._guess.get(pc)
+        if guess is not None and abs(address - guess.base) < FAR:
+            return guess
+        return self._map.nearest(address)
 
 
 def _gather(region: Region, index: NDArray[np.int64], access: MemoryAccess) -> Values:
@@ -243,24 +270,13 @@ def _scatter(
             view[place] = value
 
 
-def _increment(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
-    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
-
-
-def _decrement(old: NDArray[Any], limit: NDArray[Any]) -> NDArray[Any]:
-    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
-
-
-# PTX ISA, "Parallel Synchronization and Communication Instructions: atom".
-_ATOMICS: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "exch": lambda old, new: new,
-    "cas": lambda old, compare, new: np.where(old == compare, new, old),
-    "inc": _increment,
-    "dec": _decrement,
-}
+def _turns(places: NDArray[np.int64]) -> Iterator[NDArray[np.intp]]:
+    """Lanes in turns, so that no two of a turn meet and those that do come in order."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
+    by_rank = np.argsort(rank, kind="stable")
+    ends = np.cumsum(np.bincount(rank))
+    for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True):
+        yield order[by_rank[start:end]]

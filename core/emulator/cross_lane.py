@@ -17,7 +17,7 @@ from core.ptx.semantics.operation import Array, Operation, type_of, unsupported
 from core.ptx.types import PRED, TYPES
 
 Rows = NDArray[Any]
-CROSS_LANE = ("shfl", "vote", "activemask", "match", "redux")
+CROSS_LANE = ("shfl", "vote", "activemask", "match", "redux", "elect")
 _U32, _B32 = TYPES["u32"], TYPES["b32"]
 _LANES = np.arange(32, dtype=np.int64)
 
@@ -26,7 +26,7 @@ def cross_lane(instruction: Instruction) -> Operation:
     """The operation; its function takes `(active, *sources)` as rows of 32 lanes."""
     builders: dict[str, Callable[[Instruction], Operation]] = {
         "shfl": _shuffle, "vote": _vote, "activemask": _active_mask, "redux": _reduce,
-        "match": _match,
+        "match": _match, "elect": _elect,
     }  # fmt: skip
     return builders[instruction.opcode](instruction)
 
@@ -111,14 +111,34 @@ def _reduce(instruction: Instruction) -> Operation:
 
 
 def _match(instruction: Instruction) -> Operation:
-    """`match.sync`: which lanes have the same value."""
+    """`match.sync`: which lanes have the same value; `.all`: whether all have."""
     kind = TYPES[f"b{type_of(instruction).bits}"]
-    if "any" not in instruction.modifiers:
-        raise unsupported(instruction, "in this form is not supported")
+    two = isinstance(instruction.operands[0], Pair)
 
-    def function(active: Rows, value: Array) -> Array:
+    def any_of(active: Rows, value: Array) -> Array:
         same = (value[:, :, None] == value[:, None, :]) & active[:, None, :]
         words = np.packbits(same, axis=2, bitorder="little").view(np.uint32)
         return words[:, :, 0]
 
-    return Operation(function, ((instruction.operands[1], kind),), (_U32,))
+    def all_of(active: Rows, value: Array) -> Any:
+        first = np.take_along_axis(value, active.argmax(axis=1)[:, None], axis=1)
+        alike = ((value == first) | ~active).all(axis=1, keepdims=True)
+        words = np.where(alike, mask_bits(active), np.uint32(0))
+        return (words, np.repeat(alike, 32, axis=1)) if two else words
+
+    source = ((instruction.operands[1], kind),)
+    if "all" in instruction.modifiers:
+        return Operation(all_of, source, (_U32, PRED) if two else (_U32,))
+    return Operation(any_of, source, (_U32,))
+
+
+def _elect(instruction: Instruction) -> Operation:
+    """`elect.sync`: the lowest lane that takes part is chosen."""
+
+    def function(active: Rows) -> Any:
+        leader = active.argmax(axis=1).astype(np.uint32)[:, None]
+        return np.repeat(leader, 32, axis=1), (leader == _LANES) & active
+
+    if not isinstance(instruction.operands[0], Pair):
+        raise unsupported(instruction, "needs a predicate for its result")
+    return Operation(function, (), (_U32, PRED))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator import memory
+from core.emulator.async_copy import async_copy
+from core.emulator.clocks import is_clock, read_clock
 from core.emulator.cross_lane import CROSS_LANE, cross_lane
+from core.emulator.jumps import indexed_branch
+from core.emulator.matrices import matrix_access
 from core.emulator.program import (
     Call,
     FunctionCode,
@@ -23,6 +27,7 @@ from core.emulator.program import (
     address_reader,
     run_ends,
 )
+from core.emulator.tensor import multiply, wmma
 from core.errors import UnsupportedPtx
 from core.ptx.ast import (
     Address,
@@ -41,6 +46,7 @@ from core.ptx.semantics.carry import CARRY, uses_carry
 from core.ptx.semantics.operation import immediate, refuse, type_of, unsupported
 from core.ptx.types import PRED, TYPES, PtxType, bits_of
 
+_T = TypeVar("_T")
 Writer = Callable[[NDArray[Any]], NDArray[Any]]
 _WINDOWS = {"shared": memory.SHARED_WINDOW, "local": memory.LOCAL_WINDOW}
 _SPACES = ("global", "shared", "local", "const", "param")
@@ -92,9 +98,9 @@ class Decoder:
     def decode(self, watched: frozenset[str]) -> FunctionCode:
         """The function's code; `watched` names registers whose values are to be recorded."""
         for instruction in self.instructions:
-            self._vote(instruction)
+            _checked(self._vote, instruction)
         self.table.close_votes()
-        ops = [self._op(instruction) for instruction in self.instructions]
+        ops = [_checked(self._op, instruction) for instruction in self.instructions]
         slots = self.table.slots
         return FunctionCode(
             self.function, ops, slots, self.table.dtypes, self.table.constants,
@@ -106,6 +112,8 @@ class Decoder:
 
     def _vote(self, instruction: Instruction) -> None:
         opcode = instruction.opcode
+        if is_clock(instruction):
+            return
         if opcode in ("ld", "ldu", "st", "atom", "red"):
             kind = memory_type(instruction)
             for operand in instruction.operands:
@@ -139,6 +147,8 @@ class Decoder:
         special = _SPECIAL.get(opcode)
         if special is not None:
             op = special(self, instruction)
+        elif is_clock(instruction):
+            op = read_clock(self, instruction)
         elif opcode in _NOTHING:
             op = Op(Kind.NOTHING, instruction)
         else:
@@ -155,6 +165,21 @@ class Decoder:
         compute = _compose(found.function, sources, writers)
         read = self.table.slots_of(operand for operand, _ in found.sources)
         return Op(Kind.COMPUTE, instruction, compute=compute, destinations=slots, sources=read)
+
+    def plain_writers(
+        self,
+        instruction: Instruction,
+        destinations: tuple[Operand, ...],
+        kinds: tuple[PtxType, ...],
+    ) -> tuple[tuple[int, ...], tuple[Writer, ...]]:
+        """The slots of destinations and how values get into them, for an `Action`."""
+        slots, writers = self._writers(instruction, destinations, kinds)
+        return slots, _plain(writers)
+
+    @staticmethod
+    def elements(operand: Operand) -> tuple[Operand, ...]:
+        """The elements of a vector operand, or the operand itself."""
+        return elements(operand)
 
     def _writers(
         self,
@@ -189,11 +214,12 @@ class Decoder:
             readers = tuple(self.table.read(instruction, v, kind) for v in value)
         access = MemoryAccess(
             "load" if is_load else "store", space, kind, len(value),
-            self._address(instruction, address, space), readers, _plain(writers),
+            self.address(instruction, address, space), readers, _plain(writers),
         )  # fmt: skip
         return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
 
-    def _address(self, instruction: Instruction, address: Address, space: str) -> Reader:
+    def address(self, instruction: Instruction, address: Address, space: str) -> Reader:
+        """A reader of the generic address that an access in `space` ("": generic) goes to."""
         read = address_reader(self.table, instruction, address, self.addresses)
         window = _WINDOWS.get(space)
         if window is None:
@@ -218,7 +244,6 @@ class Decoder:
         return Op(Kind.PARAMETER, instruction, destinations=slots, payload=payload)
 
     def _atomic(self, instruction: Instruction) -> Op:
-        refuse(instruction, "noftz", "v2", "v4", "v8")
         has_result = instruction.opcode == "atom"
         kind = memory_type(instruction)
         names = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
@@ -226,15 +251,24 @@ class Decoder:
         if not name:
             raise unsupported(instruction)
         destination = instruction.operands[0] if has_result else None
-        address, *values = instruction.operands[1 if has_result else 0 :]
+        address, *operands = instruction.operands[1 if has_result else 0 :]
         assert isinstance(address, Address)
+        count = vector_length(instruction)
+        if count > 1:
+            operands = operands[:1]  # a cache policy may follow
+        elif any("cache_hint" in m for m in instruction.modifiers):
+            operands = operands[:-1]
+        values = tuple(e for operand in operands for e in elements(operand))
+        wanted = count if count > 1 else 1 + (name == "cas")
+        if len(values) != wanted:
+            raise unsupported(instruction, "has the wrong number of operands")
         slots: tuple[int, ...] = ()
         writers: tuple[Writer | None, ...] = ()
         if destination is not None:
-            slots, writers = self._writers(instruction, (destination,), (kind,))
+            slots, writers = self._writers(instruction, elements(destination), (kind,) * count)
         space = space_of(instruction)
         access = MemoryAccess(
-            "atomic", space, kind, 1, self._address(instruction, address, space),
+            "atomic", space, kind, count, self.address(instruction, address, space),
             tuple(self.table.read(instruction, v, kind) for v in values), _plain(writers), name,
         )  # fmt: skip
         return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
@@ -248,15 +282,52 @@ class Decoder:
         return Op(Kind.BRANCH, instruction, target=target)
 
     def _call(self, instruction: Instruction) -> Op:
-        groups = [o for o in instruction.operands if isinstance(o, Group)]
-        names = [o for o in instruction.operands if isinstance(o, Symbol)]
-        if not names or names[0].name not in self.module.functions:
-            raise unsupported(instruction, "calls through a pointer, which is not supported")
-        first_is_result = isinstance(instruction.operands[0], Group)
-        results = groups[0] if first_is_result else Group(())
-        arguments = groups[1 if first_is_result else 0 :] or [Group(())]
-        call = Call(names[0].name, _variable_names(results), _variable_names(arguments[0]))
+        operands = list(instruction.operands)
+        results = operands.pop(0) if isinstance(operands[0], Group) else Group(())
+        target, *rest = operands
+        arguments = next((o for o in rest if isinstance(o, Group)), Group(()))
+        assert isinstance(results, Group)
+        pointer, name = None, ""
+        if isinstance(target, Symbol) and target.name in self.module.functions:
+            name = target.name
+        elif isinstance(target, Register):
+            pointer = self.table.read(instruction, target, TYPES["s64"])
+        else:
+            raise unsupported(instruction, "calls a function that is not there")
+        call = Call(
+            name, self._names(results, "result"), self._names(arguments, "argument"), pointer,
+            self._argument_values(instruction, arguments), self._result_slots(results),
+        )  # fmt: skip
         return Op(Kind.CALL, instruction, payload=call)
+
+    @staticmethod
+    def _names(group: Group, role: str) -> tuple[str, ...]:
+        """A name for each actual parameter; those that are no variables get one of their own."""
+        return tuple(
+            o.name if isinstance(o, Symbol) else f"{role} {i}" for i, o in enumerate(group.elements)
+        )
+
+    def _argument_values(
+        self, instruction: Instruction, group: Group
+    ) -> tuple[tuple[str, Reader], ...]:
+        """Arguments that are registers or constants, with the name they go under."""
+        found = []
+        names = self._names(group, "argument")
+        for name, operand in zip(names, group.elements, strict=True):
+            if isinstance(operand, Register):
+                kind = self.table.declared(operand.name)
+                found.append((name, self.table.read(instruction, operand, kind)))
+            elif not isinstance(operand, Symbol):
+                found.append((name, self.table.read(instruction, operand, TYPES["b32"])))
+        return tuple(found)
+
+    def _result_slots(self, group: Group) -> tuple[tuple[str, int], ...]:
+        names = self._names(group, "result")
+        return tuple(
+            (name, self.table.slots[operand.name])
+            for name, operand in zip(names, group.elements, strict=True)
+            if isinstance(operand, Register)
+        )
 
     def _return(self, instruction: Instruction) -> Op:
         return Op(Kind.RETURN, instruction, payload=instruction.opcode == "exit")
@@ -291,16 +362,29 @@ class Decoder:
         return Op(Kind.FENCE, instruction)
 
 
+def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
+    """A step of decoding; whatever a malformed instruction trips over becomes one clear error."""
+    try:
+        return step(instruction)
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise unsupported(
+            instruction, "lacks an operand, or has one that it cannot have"
+        ) from error
+
+
 def _plain(writers: tuple[Writer | None, ...]) -> tuple[Writer, ...]:
     return tuple(w if w is not None else _same for w in writers)
 
 
 def _same(x: NDArray[Any]) -> NDArray[Any]:
     return x
-
-
-def _variable_names(group: Group) -> tuple[str, ...]:
-    return tuple(o.name for o in group.elements if isinstance(o, Symbol | Register))
 
 
 def _destinations(instruction: Instruction) -> tuple[Operand, ...]:
@@ -366,6 +450,8 @@ def _pack(instruction: Instruction) -> Operation:
         return Operation(pack, tuple((e, part) for e in source.elements), (kind,))
     assert isinstance(destination, Vector)
     count = len(destination.elements)
+    if kind.nbytes % count:
+        raise unsupported(instruction, "does not split into equal parts")
     part = bits_of(kind.nbytes // count)
 
     def unpack(value: NDArray[Any]) -> tuple[NDArray[Any], ...]:
@@ -407,6 +493,8 @@ _SPECIAL: dict[str, Callable[[Decoder, Instruction], Op]] = {
     "membar": Decoder._fence, "fence": Decoder._fence,
     "bar": Decoder._barrier, "barrier": Decoder._barrier,
     **dict.fromkeys(CROSS_LANE, Decoder._cross_lane),
+    "brx": indexed_branch, "cp": async_copy, "mma": multiply, "wmma": wmma,
+    "ldmatrix": matrix_access, "stmatrix": matrix_access, "movmatrix": matrix_access,
 }  # fmt: skip
 
 

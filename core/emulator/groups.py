@@ -12,6 +12,16 @@ from core.emulator.events import Mask
 from core.launch import Dim3
 
 WARP = 32
+_WITHOUT_CLUSTERS = {
+    name: np.array([value])
+    for name, value in (
+        ("cluster_ctarank", 0), ("cluster_nctarank", 1), ("is_explicit_cluster", 0),
+        ("total_smem_size", 0), ("aggr_smem_size", 0), ("current_graph_exec", 0),
+        ("reserved_smem_offset_begin", 0), ("reserved_smem_offset_end", 0),
+        ("reserved_smem_offset_cap", 0), ("reserved_smem_offset_0", 0),
+        ("reserved_smem_offset_1", 0),
+    )
+}  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -19,7 +29,7 @@ class Group:
     """Lanes at one pc and one call depth. `mask` None means every lane of the machine.
 
     `warp` is -1 where warps go together; `since` is the tick at which it was put aside; `forced`
-    lanes no longer wait for others of their warp.
+    lanes no longer wait for others of their warp, of whom those `expected` were to come.
     """
 
     pc: int
@@ -28,6 +38,7 @@ class Group:
     warp: int = -1
     since: int = 0
     forced: bool = False
+    expected: Mask | None = None  # lanes alive when it began to wait
     _lanes: NDArray[np.intp] | None = None
 
     def lanes(self, count: int) -> NDArray[np.intp]:
@@ -98,10 +109,22 @@ class Geometry:
             "smid": np.array([0]),
             "nsmid": np.array([1]),
             "gridid": np.array([0]),
+            **_WITHOUT_CLUSTERS,
         }
+        if register in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"):
+            return self._cluster(register, axis)
+        if register.startswith("envreg"):
+            return np.zeros(1, np.int32)
         if register not in values:
             raise KeyError(name)
         return values[register].astype(np.uint32).view(np.int32)
+
+
+    def _cluster(self, register: str, axis: str) -> NDArray[np.int32]:
+        """A launch without clusters: each block is one of its own."""
+        if register in ("cluster_ctaid", "cluster_nctaid"):
+            return np.array([int(register == "cluster_nctaid")], np.int32)
+        return self.special(f"%{register.replace('cluster', 'cta')}.{axis}")
 
 
 def warp_rows(values: NDArray[Any], geometry: Geometry, fill: int) -> NDArray[Any]:

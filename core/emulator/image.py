@@ -11,7 +11,7 @@ import numpy as np
 from core.emulator.decode import decode
 from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region
 from core.emulator.program import FunctionCode
-from core.errors import LaunchError
+from core.errors import LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument
 from core.ptx.ast import Function, Module, Variable
 
@@ -21,6 +21,9 @@ MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_STATIC_SHARED = 48 * 1024
 MAX_SHARED = 227 * 1024
+CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
+_CODE_STEP = 16
+HEAP_BYTES = 8 << 20  # CUDA's default size of the device heap
 
 
 class Image:
@@ -50,6 +53,8 @@ class Image:
         self.shared_bytes = static + launch.shared_bytes
         self._addresses = self._place_variables()
         self.parameters = self._parameters()
+        self._heap: Region | None = None
+        self.heap_used = 0
         self._code: dict[str, FunctionCode] = {}
         defined = [f for f in module.functions.values() if f.end_pc > f.first_pc]
         self._functions = sorted(defined, key=lambda f: f.first_pc)
@@ -63,7 +68,39 @@ class Image:
                 content = np.frombuffer(variable.initial or bytes(variable.nbytes), np.uint8)
                 region = self.memory.allocate(variable.name, content, variable.space)
                 addresses[variable.name] = region.base
+        self._callable = [name for name in self.module.functions if name not in addresses]
+        for number, name in enumerate(self._callable):
+            addresses[name] = CODE_WINDOW + _CODE_STEP * number
+        self._relocate(addresses)
         return addresses
+
+    def _relocate(self, addresses: Mapping[str, int]) -> None:
+        """Fills in the addresses in initial values."""
+        regions = {region.base: region for region in self.memory.regions}
+        for variable in self.module.variables.values():
+            for entry in variable.relocations:
+                if entry.symbol not in addresses:
+                    raise TilescopeError(
+                        f"The variable {variable.name} holds the address of {entry.symbol}, "
+                        "which is not in this module."
+                    )
+                value = (addresses[entry.symbol] + entry.addend) >> entry.shift
+                raw = (value & ((1 << (8 * entry.nbytes)) - 1)).to_bytes(entry.nbytes, "little")
+                data = regions[addresses[variable.name]].data
+                data[entry.position : entry.position + entry.nbytes] = np.frombuffer(raw, np.uint8)
+
+    def function_at(self, address: int) -> Function | None:
+        """The function whose address this is."""
+        number, rest = divmod(address - CODE_WINDOW, _CODE_STEP)
+        if rest or not 0 <= number < len(self._callable):
+            return None
+        return self.module.functions[self._callable[number]]
+
+    def heap(self) -> Region:
+        """The device heap that `malloc` serves; made when it is first asked for."""
+        if self._heap is None:
+            self._heap = self.memory.allocate("device heap", np.zeros(HEAP_BYTES, np.uint8))
+        return self._heap
 
     def _parameters(self) -> Mapping[str, bytes]:
         """The kernel's parameters as bytes, and a region for those whose address is taken."""

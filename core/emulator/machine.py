@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core.emulator import collective
 from core.emulator.access import MemoryUnit
+from core.emulator.action import Action, Lanes
 from core.emulator.events import (
     BarrierEvent,
     CallEvent,
@@ -26,13 +27,16 @@ from core.emulator.events import (
     SyncEvent,
 )
 from core.emulator.groups import WARP, Geometry, Group, lanes_of_rows, warp_rows
+from core.emulator.host_calls import Printed, host_call
 from core.emulator.image import Image
 from core.emulator.program import Call, FunctionCode, Kind, Op, ParameterAccess
 from core.emulator.record import ChunkRecord
 from core.emulator.schedule import Schedule
 from core.emulator.spinning import FAIR, Spinning
 from core.errors import BudgetExceeded, Cancelled
+from core.ptx.ast import Function
 from core.ptx.semantics.operation import unsupported
+from core.ptx.types import PtxType
 
 _CHECK_EVERY = 4096  # instructions between two looks at the budget and at `cancelled`
 _FRAME_GAP = 256  # bytes between two stack frames, so that what runs off one hits nothing
@@ -106,9 +110,11 @@ class Machine:
         self.waiting: dict[int, Mask] = {}  # barrier number -> lanes that wait there
         self.resume_at = np.zeros(self.count, np.int64)  # pc after the barrier
         self.resume_depth = np.zeros(self.count, np.int64)
+        self.arrived_at = np.zeros(self.count, np.int64)  # tick of the arrival at a barrier
         self.return_to: list[NDArray[np.int64]] = []  # by depth: pc to go on at, one a lane
         self.frames: dict[tuple[str, int], Frame] = {}
         self.exclusive = True
+        self.printed: list[Printed] = []
         self._enter(Group(image.entry.first_pc, 0, None))
 
     # -- scheduling -------------------------------------------------------------------------
@@ -140,13 +146,15 @@ class Machine:
     def _give_up(self) -> None:
         """The threads that are left can never go on: a GPU would hang."""
         for group, _ in self.parked:
-            self._fault("livelock", group.pc, group.depth, group.lanes(self.count))
+            lanes = group.lanes(self.count)
+            self._fault("livelock", group.pc, group.depth, lanes, tick=group.since)
         waiting = [mask for mask in self.waiting.values() if mask.any()]
         for mask in waiting:
             lanes = np.flatnonzero(mask)
             others = np.flatnonzero(self.alive & ~mask & self._in_block_of(int(lanes[0])))
             at = int(self.resume_at[lanes[0]]) - 1
-            self._fault("deadlock", at, int(self.resume_depth[lanes[0]]), lanes, others)
+            depth, tick = int(self.resume_depth[lanes[0]]), int(self.arrived_at[lanes[0]])
+            self._fault("deadlock", at, depth, lanes, others, tick=tick)
         self.stuck = bool(self.parked or waiting)
         self.parked.clear()
         self.waiting.clear()
@@ -253,14 +261,14 @@ class Machine:
                     if target <= pc and self._spinning.spins(
                         group, target, frame.registers, changes
                     ):
-                        group.pc = target
+                        group.pc, group.since = target, self.tick - 1
                         self.parked.append((group, changes))
                         return
                     start_pc, start_tick, boundary = target, self.tick, 0
                     group.pc = target
                     boundary = self._boundary(group)
                     if any(g.pc <= target and g.depth == group.depth for g in self._peers(group)):
-                        self._enter(group)
+                        self._place(target, group.depth, group.mask)
                         return
                 pc = target
             else:
@@ -297,10 +305,10 @@ class Machine:
         key = (code.function.name, group.depth)
         frame = self.frames.get(key)
         if frame is None:
-            base = sum(
+            base = sum(  # a place of its own: lanes may call it from functions yet to come
                 f.code.local_bytes + _FRAME_GAP
-                for (_, depth), f in self.frames.items()
-                if depth < group.depth and f.code.local_bytes
+                for f in self.frames.values()
+                if f.code.local_bytes
             )
             self.unit.need_local(base + code.local_bytes)
             self.unit.open_frame(base, _stack_bytes(code))
@@ -400,7 +408,7 @@ class Machine:
         self._place(pc + 1, group.depth, rest)
         return -1
 
-    def _place(self, pc: int, depth: int, mask: Mask) -> None:
+    def _place(self, pc: int, depth: int, mask: Mask | None) -> None:
         """Puts lanes at a pc.
 
         Lanes about to return from the kernel do so at once: nothing can come between, and nobody
@@ -429,7 +437,8 @@ class Machine:
         if op.kind is Kind.FENCE:
             self._sync("fence", pc, mask)
             return True
-        if op.guard >= 0 and mask is not None and op.kind is not Kind.CROSS_LANE:
+        together = (Kind.CROSS_LANE, Kind.ACTION)
+        if op.guard >= 0 and mask is not None and op.kind not in together:
             return self._split_guarded(group, op, pc, mask)
         if op.kind is Kind.SYNC:
             return self._warp_sync(frame, group, op, pc)
@@ -437,6 +446,8 @@ class Machine:
             return self._cross_lane(frame, group, op, pc, mask)
         if op.kind is Kind.BARRIER:
             return self._barrier(group, op, pc)
+        if op.kind is Kind.ACTION:
+            return self._action(Lanes(self, frame, group, op, mask))
         if op.kind is Kind.CALL:
             return self._call(frame, group, op, pc)
         if op.kind is Kind.RETURN:
@@ -461,6 +472,24 @@ class Machine:
         if self._other(self.frame(inner), inner, self._unguarded(op), pc):
             self._place(pc + 1, group.depth, mask)
         return False
+
+    def _action(self, lanes: Lanes) -> bool:
+        """An instruction that has a file of its own; False if the group ends here."""
+        action: Action = lanes.op.payload
+        return action.run(lanes)
+
+    def write(self, frame: Frame, slot: int, value: NDArray[Any], mask: Mask | None) -> None:
+        """Gives a register a value, for an action."""
+        self._write(frame, slot, value, mask)
+
+    def place(self, pc: int, depth: int, mask: Mask) -> None:
+        """Puts lanes at a pc, for an action."""
+        self.exclusive = False
+        self._place(pc, depth, mask)
+
+    def report(self, kind: str, pc: int, group: Group, detail: str = "") -> None:
+        """Tells of a fault of all the lanes of a group."""
+        self._fault(kind, pc, group.depth, group.lanes(self.count), detail=detail)
 
     @staticmethod
     def _unguarded(op: Op) -> Op:
@@ -514,7 +543,8 @@ class Machine:
             self.held.remove(mate)
             assert mate.mask is not None
             mask = mask | mate.mask
-        return Group(pc, group.depth, mask, group.warp, forced=group.forced)
+        expected = next((m.expected for m in mates if m.expected is not None), None)
+        return Group(pc, group.depth, mask, group.warp, forced=group.forced, expected=expected)
 
     def _those_ready(
         self, members: NDArray[Any], group: Group, pc: int, also: Mask | None = None
@@ -527,18 +557,25 @@ class Machine:
             return None
         members = members.view(np.uint32)
         present = group.mask if also is None else group.mask | also
-        lack = collective.lacking(members, present, self.alive, self.geometry) & group.mask
+        expected = self.alive.copy() if group.expected is None else group.expected
+        lack = collective.lacking(members, present, expected, self.geometry) & group.mask
         if not lack.any():
             return None
         if group.forced:
-            missing = collective.missing_lanes(members, group.mask, self.alive, self.geometry)
+            missing = collective.missing_lanes(members, group.mask, expected, self.geometry)
             self._fault(
-                "divergent_warp", pc, group.depth, np.flatnonzero(lack), np.flatnonzero(missing)
+                "divergent_warp",
+                pc,
+                group.depth,
+                np.flatnonzero(lack),
+                np.flatnonzero(missing),
+                tick=group.since,
             )
-            group.forced = False
+            group.forced, group.expected = False, None
             return None
         self.exclusive = False
-        self.held.append(Group(pc, group.depth, lack, group.warp))
+        since = self.tick - 1
+        self.held.append(Group(pc, group.depth, lack, group.warp, since, expected=expected))
         return group.mask & ~lack
 
     def _warp_sync(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
@@ -554,12 +591,15 @@ class Machine:
             assert mate.mask is not None
             words = self._op_at(mate.pc).payload(self.frame(mate).registers).view(np.uint32)
             present = mate.mask | (also if also is not None else mate.mask) | gone
-            lack = collective.lacking(words, present, self.alive, self.geometry) & mate.mask
+            expected = self.alive if mate.expected is None else mate.expected
+            lack = collective.lacking(words, present, expected, self.geometry) & mate.mask
             free = mate.mask & ~lack
             if free.any():
                 self.held.remove(mate)
                 if lack.any():
-                    self.held.append(Group(mate.pc, mate.depth, lack, mate.warp))
+                    self.held.append(
+                        Group(mate.pc, mate.depth, lack, mate.warp, mate.since, expected=expected)
+                    )
                 self._place(mate.pc + 1, mate.depth, free)
                 gone = gone | free
                 self.exclusive = False
@@ -620,6 +660,7 @@ class Machine:
         arrived = mask if waiting is None else mask | waiting
         self.resume_at[mask] = pc + 1
         self.resume_depth[mask] = group.depth
+        self.arrived_at[mask] = self.tick - 1
         complete = self._complete(arrived)
         if len(complete):
             self._check_barrier(arrived, complete)
@@ -658,7 +699,8 @@ class Machine:
         self, lanes: NDArray[np.intp], others: NDArray[np.intp], other_pc: int = -1
     ) -> None:
         pc, depth = int(self.resume_at[lanes[0]]) - 1, int(self.resume_depth[lanes[0]])
-        self._fault("divergent_barrier", pc, depth, lanes, others, other_pc)
+        tick = int(self.arrived_at[lanes[0]])
+        self._fault("divergent_barrier", pc, depth, lanes, others, other_pc, tick=tick)
 
     def _fault(
         self,
@@ -669,14 +711,15 @@ class Machine:
         others: NDArray[np.intp] | None = None,
         other_pc: int = -1,
         detail: str = "",
+        tick: int = -1,
     ) -> None:
-        """Tells the observers of a fault that is no memory access."""
+        """Tells the observers of a fault that is no memory access; `tick` -1 is now."""
         site = self._call_site(pc, depth, int(lanes[0]))
         if other_pc >= 0 and others is not None:
             other_pc = self._call_site(other_pc, int(self.resume_depth[others[0]]), int(others[0]))
         event = FaultEvent(
-            self.tick - 1, pc, kind, lanes, np.zeros(0, np.int64), 0, None, detail, site, others,
-            other_pc,
+            self.tick - 1 if tick < 0 else tick, pc, kind, lanes, np.zeros(0, np.int64), 0, None,
+            detail, site, others, other_pc,
         )  # fmt: skip
         for observer in self.observers:
             observer.on_fault(event)
@@ -747,7 +790,7 @@ class Machine:
             key = (name, offset + i * access.types.nbytes)
             value = read(frame.registers)
             old = frame.parameters.get(key)
-            if keep is not None and old is not None:
+            if keep is not None and old is not None and old.itemsize == value.itemsize:
                 value = np.where(keep, value, old.view(value.dtype))
             frame.parameters[key] = value
 
@@ -758,20 +801,76 @@ class Machine:
             return found.view(kind.dtype)
         raw = self.image.parameters.get(key[0]) if frame.code is self.image.entry else None
         if raw is None:
-            raise unsupported(op.instruction, "reads a parameter in pieces, which is not supported")
+            return self._parameter_pieces(frame, op, key)
+        if key[1] + kind.nbytes > len(raw):
+            raise unsupported(op.instruction, "reads beyond the end of a parameter")
         return np.frombuffer(raw, kind.dtype, 1, key[1]).copy()
+
+    def _parameter_pieces(self, frame: Frame, op: Op, key: tuple[str, int]) -> NDArray[Any]:
+        """A parameter read in another width than it was written in: put together from bytes."""
+        kind: PtxType = op.payload.types
+        raw = np.zeros((self.count, kind.nbytes), np.uint8)
+        for (name, offset), value in frame.parameters.items():
+            first, size = offset - key[1], value.itemsize
+            if name != key[0] or first >= kind.nbytes or first + size <= 0:
+                continue
+            full = np.repeat(value, self.count) if value.size == 1 else value
+            octets = np.ascontiguousarray(full).view(np.uint8).reshape(self.count, size)
+            low, high = max(first, 0), min(first + size, kind.nbytes)
+            raw[:, low:high] = octets[:, low - first : high - first]
+        return raw.view(kind.dtype).reshape(-1)
 
     def _call(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         call: Call = op.payload
-        function = self.image.module.functions[call.function]
+        for name, read in call.values:
+            frame.parameters[name, 0] = read(frame.registers)
+        if call.pointer is not None:
+            return self._call_pointer(frame, group, op, pc)
+        return self._enter_function(
+            frame, group, op, pc, self.image.module.functions[call.function]
+        )
+
+    def _call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        """Each lane calls the function whose address it has."""
+        address = op.payload.pointer(frame.registers)
+        if address.size == 1:
+            address = np.repeat(address, self.count)
+        active = np.ones(self.count, bool) if group.mask is None else group.mask
+        targets = np.unique(address[active])
+        self.exclusive = self.exclusive and len(targets) == 1
+        for target in targets:
+            mask = group.mask if len(targets) == 1 else active & (address == target)
+            part = Group(pc, group.depth, mask, group.warp)
+            function = self.image.function_at(int(target))
+            if function is None:
+                self.report("bad_call", pc, part, hex(int(target)))
+                self._exit(part)
+            elif self._enter_function(frame, part, op, pc, function):
+                assert mask is not None or len(targets) == 1
+                self._enter(Group(pc + 1, group.depth, mask, group.warp))
+        return False
+
+    def _enter_function(
+        self, frame: Frame, group: Group, op: Op, pc: int, function: Function
+    ) -> bool:
+        call: Call = op.payload
         if function.first_pc == function.end_pc:
-            return self._host_call(frame, group, op)
+            goes_on = host_call(self, frame, group, op, function.name)
+            if goes_on:
+                self._set_results(frame, call, group.mask)
+            else:
+                self._exit(group)
+            return goes_on
         depth = group.depth + 1
         inner = Group(function.first_pc, depth, group.mask, group.warp)
         callee = self.frame(inner)
         alone = self.exclusive
         for formal, actual in zip(function.parameters, call.arguments, strict=True):
             self._copy_parameter(frame, actual, callee, formal.name, None if alone else group.mask)
+            if formal.space == "reg":
+                slot = callee.code.slots[formal.name]
+                value = callee.parameters[formal.name, 0].view(callee.registers[slot].dtype)
+                self._write(callee, slot, value, None if alone else group.mask)
         if len(self.return_to) < depth:
             self.return_to.append(np.zeros(self.count, np.int64))
         self.return_to[depth - 1][group.lanes(self.count)] = pc + 1
@@ -781,14 +880,11 @@ class Machine:
         self._enter(inner)
         return False
 
-    def _host_call(self, frame: Frame, group: Group, op: Op) -> bool:
-        if op.payload.function != "__assertfail":
-            raise unsupported(op.instruction, f"calls {op.payload.function}, which is not there")
-        address = frame.parameters[(op.payload.arguments[0], 0)]
-        text = self.image.string_at(int(address[-1]))
-        lanes = group.lanes(self.count)
-        self._fault("assert", op.instruction.pc, group.depth, lanes, detail=text)
-        return True
+    def _set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
+        """Results that go to registers, not to parameter variables."""
+        for name, slot in call.targets:
+            value = frame.parameters[name, 0].view(frame.registers[slot].dtype)
+            self._write(frame, slot, value, mask)
 
     def _copy_parameter(
         self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
@@ -816,7 +912,11 @@ class Machine:
             call: Call = caller.code.ops[int(pc) - 1 - caller.code.first_pc].payload
             for formal, actual in zip(function.returns, call.results, strict=True):
                 keep = None if alone and whole is group.mask else mask
+                if formal.space == "reg":
+                    value = frame.registers[frame.code.slots[formal.name]]
+                    frame.parameters[formal.name, 0] = value
                 self._copy_parameter(frame, formal.name, caller, actual, keep)
+            self._set_results(caller, call, mask)
             self._enter(caller_group)
 
 

@@ -19,6 +19,7 @@ SHARED_WINDOW = 1 << 40
 LOCAL_WINDOW = 1 << 41
 PARAMETER_WINDOW = 1 << 42
 GLOBAL_WINDOW = 1 << 46
+FAR = 1 << 36  # an address further from a region than this has nothing to do with it
 _GUARD = 1 << 20  # least distance between two buffers, in bytes
 _GRAIN = 16  # sizes are padded to the widest access, so that every typed view fits
 
@@ -129,4 +130,4 @@ class AddressMap:
             return max(region.base - address, address - region.end + 1, 0)
 
         near = min(self.regions, key=distance, default=None)
-        return near if near is not None and distance(near) < (1 << 36) else None
+        return near if near is not None and distance(near) < FAR else None

@@ -49,6 +49,7 @@ class Kind(IntEnum):
     NOTHING = 9
     SYNC = 10  # lanes of a warp wait for each other
     FENCE = 11
+    ACTION = 12  # see `core.emulator.action`
 
 
 @dataclass(slots=True)
@@ -94,11 +95,19 @@ class ParameterAccess:
 
 @dataclass(slots=True)
 class Call:
-    """A direct call: names of the actual parameter variables."""
+    """A call: names of the actual parameter variables.
+
+    `pointer` gives the function's address where it is called by that (`function` is then ""). An
+    argument that is no variable is put into one of the names first, as `values` says; `targets` are
+    the slots of results that are registers, by the name of the variable they come from.
+    """
 
     function: str
     results: tuple[str, ...]
     arguments: tuple[str, ...]
+    pointer: Reader | None = None
+    values: tuple[tuple[str, Reader], ...] = ()
+    targets: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass
@@ -143,6 +152,10 @@ class SlotTable:
         self.dtypes: list[np.dtype[Any]] = []
         self.constants: list[tuple[int, NDArray[Any]]] = []
         self.specials: list[tuple[int, str]] = []
+
+    def declared(self, name: str) -> PtxType:
+        """The type a register is declared with."""
+        return self._declared[self.slots[name]]
 
     def vote(self, operand: Operand, kind: PtxType) -> None:
         """Notes that the register is used as `kind`."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.action import Lanes
 from core.emulator.dependence import (
     Affine,
     Dependence,
@@ -209,6 +210,15 @@ class TrackingMachine(Machine):
         deps = self._dependences(frame)
         super()._cross_lane(frame, op, mask)
         self._set(deps, op, Mark.UNKNOWN, None)
+
+    def _action(self, lanes: Lanes) -> bool:
+        raise DependsOnData(f"`{lanes.op.instruction.opcode}` is not followed from block to block")
+
+    def _parameter_pieces(self, frame: Frame, op: Op, key: tuple[str, int]) -> NDArray[Any]:
+        raise DependsOnData("a parameter of a function is read in pieces")
+
+    def _call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        raise DependsOnData("a function is called by its address")
 
     def _parameter(self, frame: Frame, group: Group, op: Op) -> None:
         deps = self._dependences(frame)

@@ -1,0 +1,96 @@
+"""`cp.async`: a copy from global to shared memory that does not pass through registers.
+
+It is done at once, as a load of global memory and a store to shared memory; waiting for it then has
+nothing to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.action import Lanes, action_op
+from core.emulator.program import Kind, Op, Reader
+from core.ptx.ast import Address, Instruction, Negated, Register
+from core.ptx.semantics.operation import immediate, unsupported
+from core.ptx.types import PRED, TYPES
+
+if TYPE_CHECKING:
+    from core.emulator.decode import Decoder
+
+_WORD, _BYTE = TYPES["b32"], TYPES["u8"]
+
+
+@dataclass(frozen=True)
+class AsyncCopy:
+    """`size` bytes a lane; of them `given` (None: all) are copied, the others set to zero."""
+
+    size: int
+    to: Reader
+    source: Reader
+    given: Reader | None
+    ignore: Reader | None
+
+    def run(self, lanes: Lanes) -> bool:
+        """Copies."""
+        source, to = lanes.read(self.source), lanes.read(self.to)
+        given = np.full(lanes.machine.count, self.size)
+        if self.given is not None:
+            given = np.minimum(lanes.read(self.given).astype(np.int64), self.size)
+        if self.ignore is not None:
+            given = np.where(lanes.read(self.ignore), 0, given)
+        words = lanes.access("load", _WORD, source, count=self.size // 4, only=given == self.size)
+        whole = [np.where(given == self.size, w, 0).astype(np.int32) for w in words]
+        partly = (given > 0) & (given < self.size) & lanes.active
+        if partly.any():
+            whole = self._bytes(lanes, source, given, partly, whole)
+        lanes.access("store", _WORD, to, tuple(whole), count=self.size // 4)
+        return True
+
+    def _bytes(
+        self,
+        lanes: Lanes,
+        source: NDArray[np.int64],
+        given: NDArray[np.int64],
+        partly: NDArray[np.bool_],
+        words: list[NDArray[Any]],
+    ) -> list[NDArray[Any]]:
+        """Lanes that copy less than the whole, byte by byte."""
+        raw = np.stack(words, 1).view(np.uint8)
+        for i in range(int(given[partly].max())):
+            here = partly & (given > i)
+            (value,) = lanes.access("load", _BYTE, source + i, only=here)
+            raw[:, i] = np.where(here, value, raw[:, i])
+        return [np.ascontiguousarray(w) for w in raw.view(np.int32).T]
+
+
+def async_copy(decoder: Decoder, instruction: Instruction) -> Op:
+    """Decodes `cp.async` and its groups."""
+    modifiers = instruction.modifiers
+    if {"commit_group", "wait_group", "wait_all"} & set(modifiers):
+        return Op(Kind.NOTHING, instruction)
+    if not {"ca", "cg"} & set(modifiers):
+        raise unsupported(instruction)
+    to, source, size, *rest = instruction.operands
+    nbytes = immediate(size)
+    if not isinstance(to, Address) or not isinstance(source, Address) or nbytes not in (4, 8, 16):
+        raise unsupported(instruction, "is no copy of 4, 8 or 16 bytes")
+    if any("cache_hint" in m for m in modifiers):
+        rest = rest[:-1]
+    given = ignore = None
+    if rest:
+        operand = rest[0]
+        inner = operand.operand if isinstance(operand, Negated) else operand
+        predicate = isinstance(inner, Register) and decoder.function.registers[inner.name] is PRED
+        if predicate:
+            ignore = decoder.table.read(instruction, operand, PRED)
+        else:
+            given = decoder.table.read(instruction, operand, TYPES["u32"])
+    action = AsyncCopy(
+        nbytes, decoder.address(instruction, to, "shared"),
+        decoder.address(instruction, source, "global"), given, ignore,
+    )  # fmt: skip
+    return action_op(instruction, action)

@@ -1,0 +1,54 @@
+"""Clocks: a fiction that only ever goes up.
+
+The machine has no notion of time. `%clock`, `%clock64` and `%globaltimer` (as nanoseconds) give the
+number of instructions that the blocks which run together have issued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.emulator.action import Lanes, action_op
+from core.emulator.program import Op
+from core.ptx.ast import Instruction, Special
+from core.ptx.semantics.operation import type_of
+
+if TYPE_CHECKING:
+    from core.emulator.decode import Decoder
+
+
+def is_clock(instruction: Instruction) -> bool:
+    """Whether the instruction reads a clock."""
+    return instruction.opcode == "mov" and any(
+        isinstance(o, Special) and o.name.startswith(("%clock", "%globaltimer"))
+        for o in instruction.operands
+    )
+
+
+@dataclass(frozen=True)
+class ReadClock:
+    """`mov` from a clock register."""
+
+    shift: int  # 32 for the upper half
+    bits: int
+    writers: tuple[Callable[..., Any], ...]
+
+    def run(self, lanes: Lanes) -> bool:
+        """Reads the clock."""
+        now = (lanes.machine.tick >> self.shift) & ((1 << self.bits) - 1)
+        lanes.write((np.array([now], f"u{self.bits // 8}"),), self.writers)
+        return True
+
+
+def read_clock(decoder: Decoder, instruction: Instruction) -> Op:
+    """Decodes a `mov` from a clock register."""
+    kind = type_of(instruction)
+    source = instruction.operands[1]
+    assert isinstance(source, Special)
+    slots, writers = decoder.plain_writers(instruction, (instruction.operands[0],), (kind,))
+    action = ReadClock(32 if source.name.endswith("_hi") else 0, kind.bits, writers)
+    return action_op(instruction, action, slots)
