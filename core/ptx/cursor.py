@@ -67,13 +67,33 @@ class Cursor:
             text = self.take().text
             depth += (text == "(") - (text == ")")
 
-    def integer_or_bits(self) -> int:
-        """A number with an optional minus, as an integer; a float as its bit pattern."""
+    def integer(self) -> int:
+        """A whole number, as sizes and positions are."""
+        token = self.take("number")
+        value = number(token)
+        if not isinstance(value, int):
+            raise PtxSyntaxError(token.line, f"expected a whole number, found {token.text!r}.")
+        return value
+
+    def skip_statement(self) -> str:
+        """Takes everything up to and including the next `;`, and returns it without that."""
+        taken = []
+        while not self.accept(";"):
+            taken.append(self.take().text)
+        return " ".join(taken)
+
+    def integer_or_bits(self, bits: int = 64) -> int:
+        """A number with an optional minus, as an integer; a float as its pattern of `bits` bits."""
         negative = self.accept("-")
         token = self.take("number")
         value = number(token)
         if isinstance(value, float):
-            return int.from_bytes(struct.pack("<d", -value if negative else value), "little")
+            pattern = {16: "<e", 32: "<f"}.get(bits, "<d")
+            try:
+                packed = struct.pack(pattern, -value if negative else value)
+            except OverflowError as error:
+                raise PtxSyntaxError(token.line, f"{token.text} is too large.") from error
+            return int.from_bytes(packed, "little")
         return -value if negative else value
 
 

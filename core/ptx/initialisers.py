@@ -47,7 +47,7 @@ def _list(cursor: Cursor, kind: PtxType, found: _Values) -> None:
 def _element(cursor: Cursor, kind: PtxType, found: _Values) -> None:
     token = cursor.peek()
     if token.kind == "number" or token.text == "-":
-        value = cursor.integer_or_bits() & (2**kind.bits - 1)
+        value = cursor.integer_or_bits(kind.bits) & (2**kind.bits - 1)
         found.data += value.to_bytes(kind.nbytes, "little")
         return
     if token.kind != "word":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.errors import PtxSyntaxError
+from core.errors import PtxSyntaxError, UnsupportedPtx
 from core.ptx.ast import (
     Address,
     Group,
@@ -80,11 +80,14 @@ class Scope:
         return replace(variable, name=self._unique(variable.name))
 
     def resolve(self, name: str) -> str:
-        """The unique name that `name` stands for here, or `name` itself."""
+        """The unique name that `name` stands for here, or `name` itself.
+
+        A name whose scope has ended stands for nothing: what comes back is declared nowhere.
+        """
         for names in reversed(self._names):
             if name in names:
                 return names[name]
-        return name
+        return f"{name}#" if name in self._used else name
 
     def register(self, token: Token) -> Register:
         """The register that `token` names; `PtxSyntaxError` where there is none."""
@@ -187,5 +190,7 @@ def _address(cursor: Cursor, scope: Scope) -> Address:
         offset = _offset(cursor)
     else:
         offset = cursor.integer_or_bits() + _offset(cursor)
+    if cursor.peek().text == ",":
+        raise UnsupportedPtx(token.line, f"[{token.text}, …]", "is a texture's address")
     cursor.expect("]")
     return Address(base, offset)

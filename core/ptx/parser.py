@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 
 from core.errors import PtxSyntaxError, UnsupportedPtx
@@ -21,6 +22,7 @@ _IGNORED_IN_FUNCTION = {
     ".explicitcluster", ".maxclusterrank", ".reqnctapercluster", ".abi_preserve", ".unique",
     ".abi_preserve_control", ".blocksareclusters",
 }  # fmt: skip
+_MOST_REGISTERS = 1 << 17  # of one declaration
 
 
 def parse(text: str) -> Module:
@@ -44,6 +46,7 @@ class _Parser:
         self.labels = Labels()
         self.files: dict[int, str] = {}
         self.position = SourcePosition(0, 0)
+        self.used_bytes: dict[int, int] = {}
 
     # -- module scope -----------------------------------------------------------------------
 
@@ -60,6 +63,7 @@ class _Parser:
             MappingProxyType(self.labels.branch_targets),
             MappingProxyType(self.files),
             self.text,
+            MappingProxyType(self.used_bytes),
         )
 
     def _directive(self) -> None:
@@ -72,8 +76,10 @@ class _Parser:
         elif word == ".target":
             cursor.take()
             self.target = cursor.rest_of_line(token.line)
-        elif word in (".address_size", ".pragma"):
+        elif word == ".address_size":
             cursor.rest_of_line(token.line)
+        elif word == ".pragma":
+            cursor.skip_statement()
         elif word == ".file":
             self._file()
         elif word == ".section":
@@ -87,17 +93,17 @@ class _Parser:
 
     def _file(self) -> None:
         line = self.cursor.take().line
-        number = int(self.cursor.take("number").text)
+        number = self.cursor.integer()
         name = self.cursor.take("string").text
         self.cursor.rest_of_line(line)
         self.files[number] = name[1:-1].replace("\\\\", "\\")
 
     def _loc(self) -> None:
         line = self.cursor.take().line
-        numbers = [int(self.cursor.take("number").text) for _ in range(2)]
-        column = self.cursor.take("number").text if self.cursor.peek().kind == "number" else "0"
+        numbers = [self.cursor.integer() for _ in range(2)]
+        column = self.cursor.integer() if self.cursor.peek().kind == "number" else 0
         self.cursor.rest_of_line(line)  # function_name, inlined_at …
-        self.position = SourcePosition(numbers[0], numbers[1], int(column))
+        self.position = SourcePosition(numbers[0], numbers[1], column)
 
     def _declaration(self) -> None:
         cursor = self.cursor
@@ -132,7 +138,7 @@ class _Parser:
         while True:
             token = cursor.take("word")
             if token.text == ".align":
-                align = int(cursor.take("number").text)
+                align = cursor.integer()
             elif token.text in (".v2", ".v4"):
                 vector = int(token.text[2:])
             elif token.text == ".attribute":
@@ -161,7 +167,7 @@ class _Parser:
             if cursor.accept("]"):
                 unsized = True
                 continue
-            count *= int(cursor.take("number").text, 0)
+            count *= cursor.integer()
             cursor.expect("]")
         initial, relocations = None, ()  # type: tuple[bytes | None, tuple[Relocation, ...]]
         if cursor.accept("="):
@@ -279,9 +285,15 @@ class _Parser:
         elif token.text in _SPACES:
             variables.extend(scope.declare_variable(v) for v in self._variables(extern=False))
         elif token.text == ".pragma":
-            cursor.rest_of_line(token.line)
+            self._pragma(cursor.skip_statement())
         else:
             raise UnsupportedPtx(token.line, cursor.rest_of_line(token.line))
+
+    def _pragma(self, text: str) -> None:
+        """`.pragma "used_bytes_mask N"`: which bytes of the next load matter, bit 0 the first."""
+        found = re.search(r"used_bytes_mask (\w+)", text)
+        if found:
+            self.used_bytes[len(self.instructions)] = int(found[1], 0)
 
     def _registers(self, scope: Scope) -> None:
         """`.reg .f32 %f<13>, %x;`"""
@@ -291,7 +303,10 @@ class _Parser:
         while True:
             name = cursor.take("word").text
             if cursor.accept("<"):
-                for i in range(int(cursor.take("number").text)):
+                line, count = cursor.peek().line, cursor.integer()
+                if count > _MOST_REGISTERS:
+                    raise PtxSyntaxError(line, f"{count:,} registers are more than we can hold.")
+                for i in range(count):
                     scope.declare_register(f"{name}{i}", kind, vector)
                 cursor.expect(">")
             else:
@@ -311,8 +326,8 @@ class _Parser:
         operands = []
         while not cursor.accept(";"):
             operands.append(parse_operand(cursor, scope))
-            if cursor.peek().text != ";":
-                cursor.accept(",")  # a call's result list has no comma in some writers' PTX
+            if cursor.peek().text != ";" and not cursor.accept(",") and opcode != "call":
+                cursor.expect(",")
         end = cursor.previous().start + 1
         return Instruction(
             len(self.instructions), opcode, tuple(modifiers), tuple(operands), guard, negated,

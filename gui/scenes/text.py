@@ -49,7 +49,7 @@ def value_text(value: Value | None, type_name: str = "") -> str:
     if value is None:
         return "–"
     if isinstance(value, tuple):  # an array or a struct
-        inner = type_name.split("[")[0].strip()
+        inner = type_name.split("[", 1)[0].strip()
         return "{" + ", ".join(value_text(part, inner) for part in value) + "}"
     if type_name.endswith("*"):
         return f"0x{int(value):x}"
