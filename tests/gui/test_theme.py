@@ -25,6 +25,7 @@ def test_there_are_three():
 def test_words_are_legible(theme):
     panel = theme.surfaces.panel
     assert min(contrast(getattr(theme.surfaces, name), panel) for name in TEXT) >= 4.5
+    assert contrast(theme.surfaces.text_faint, panel) >= 4.3
     assert min(contrast(getattr(theme.meanings, name), panel) for name in WRITTEN) >= 4.0
 
 
