@@ -170,7 +170,8 @@ class _Recording:
             self.image,
             tuple(self.records),
         )
-        return replace(trace, findings=tuple(_with_step(f, trace) for f in trace.findings))
+        findings = tuple(_with_step(f, trace) for f in trace.findings)
+        return replace(trace, findings=findings, checked=self.options.checks)
 
     def _output(self, name: str, data: NDArray[Any]) -> NDArray[Any]:
         raw = self.image.buffers[name].data[: data.nbytes].copy()

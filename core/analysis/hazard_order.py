@@ -232,11 +232,14 @@ class Order:
             own = now if fenced else int(self._fence[lane])
             threads[int(self.thread[lane])] = own
             since = int(self._by_block[lane])
-            if own < since:  # fences, then a barrier, then one thread's flag
-                mates = self._fence[self._place == self._place[lane]]
-                since = min(since, int(mates.min()))
             block = int(self.block[lane])
-            blocks[block] = max(blocks.get(block, 0), since)
+            if own >= since:
+                blocks[block] = max(blocks.get(block, 0), since)
+            else:  # every thread fenced, then came a barrier, then one thread's flag
+                mates = np.flatnonzero(self._place == self._place[lane])
+                known = np.minimum(self._fence[mates], since).tolist()
+                threads.update(zip(self.thread[mates].tolist(), known, strict=True))
+                threads[int(self.thread[lane])] = own
             if self._by_lane is not None:
                 first = int(self.thread[lane]) - int(self.thread[lane]) % self._size % WARP
                 for other, serial in enumerate(self._by_lane[lane].tolist()):

@@ -45,6 +45,7 @@ class Trace:
     _image: Image
     _records: tuple[ChunkRecord, ...]
     _blocks: dict[int, BlockTrace] = field(default_factory=dict, repr=False)
+    checked: bool = True  # whether races and uninitialised reads were looked for
 
     @property
     def parameters(self) -> Mapping[str, int]:

@@ -1,94 +1,9 @@
 """Faulty kernels and their clean twins: every fault is found where it is, and nothing else."""
 
-import re
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-
-import numpy as np
 import pytest
 
 from core.analysis.findings import KINDS
-from core.compiler import compile_ptx
-from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.ladder import load_ladder
-from core.recording import record
-
-FOLDER = Path(__file__).parent
-RUNGS = load_ladder()
-
-
-@dataclass(frozen=True)
-class Case:
-    """A kernel, its launch as text, and what is to be found: kind, line, array."""
-
-    file: str
-    kernel: str
-    launch: str
-    expected: frozenset[tuple[str, int, str]]
-
-
-def cases(path):
-    """The faulty kernels of a file and their clean twins, which bear the same name and `_ok`."""
-    lines = path.read_text("utf-8").splitlines()
-    starts = [i for i, line in enumerate(lines) if line.startswith("//@ ")]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        name, launch = lines[start].removeprefix("//@ ").split(" ", 1)
-        expected = {
-            (kind, number + 1, array.replace("_memory", " memory"))
-            for number in range(start + 1, end)
-            for kind, array in re.findall(r"//! (\w+)[ ]?(\w*)", lines[number])
-        }
-        assert expected, name
-        yield Case(path.name, name, launch, frozenset(expected))
-        yield Case(path.name, f"{name}_ok", launch, frozenset())
-
-
-CASES = [case for path in sorted(FOLDER.glob("*.cu")) for case in cases(path)]
-
-
-def array(name, role, text, generator):
-    """An argument from `role:dtype[shape]`."""
-    dtype, shape = re.fullmatch(r"(\w+)\[([\d,]+)\]", text).groups()
-    dtype, shape = np.dtype(dtype), tuple(int(size) for size in shape.split(","))
-    if role == "zero":
-        return ArrayArgument(name, np.zeros(shape, dtype), "inout")
-    if role == "output":
-        data = np.full(shape, np.nan if dtype.kind == "f" else 77, dtype)
-    else:
-        low = 0 if dtype.kind == "u" else -100
-        data = generator.integers(low, 128, shape).astype(dtype)
-    return ArrayArgument(name, data, role)
-
-
-@cache
-def build_of(file):
-    return compile_ptx((FOLDER / file).read_text("utf-8"), source_name=file)
-
-
-def workload(case):
-    """The launch of a case. Inputs are the same in every run."""
-    fields = dict(item.split("=", 1) for item in case.launch.split())
-    generator = np.random.default_rng(5)
-    arguments = []
-    for name, text in fields.items():
-        kind, _, value = text.partition(":")
-        if kind == "int32":
-            arguments.append(ScalarArgument(name, np.int32(value)))
-        elif value:
-            arguments.append(array(name, kind, value, generator))
-    grid, block = (Dim3(*map(int, fields[name].split(","))) for name in ("grid", "block"))
-    launch = Launch(grid, block, tuple(arguments), int(fields.get("shared", "0")))
-    source = (FOLDER / case.file).read_text("utf-8")
-    return Workload(case.kernel, source, case.file, case.kernel, launch)
-
-
-def run(case, **options):
-    return record(workload(case), build=build_of(case.file), **options)
-
-
-def places(trace):
-    return {(f.kind, f.line, f.array) for f in trace.findings}
+from tests.core.faults.cases import CASES, places, run
 
 
 def test_there_are_enough():
