@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.emulator.events import Mask
+    from core.emulator.frames import Frame
     from core.emulator.groups import Group
-    from core.emulator.machine import Frame, Machine
+    from core.emulator.machine import Machine
 
 Values = tuple[NDArray[Any], ...]
 

@@ -119,7 +119,6 @@ class Geometry:
             raise KeyError(name)
         return values[register].astype(np.uint32).view(np.int32)
 
-
     def _cluster(self, register: str, axis: str) -> NDArray[np.int32]:
         """A launch without clusters: each block is one of its own."""
         if register in ("cluster_ctaid", "cluster_nctaid"):

@@ -15,9 +15,10 @@ from core.emulator.printf import formatted
 from core.ptx.semantics.operation import unsupported
 
 if TYPE_CHECKING:
+    from core.emulator.frames import Frame
     from core.emulator.groups import Group
-    from core.emulator.machine import Frame, Machine
     from core.emulator.program import Call, Op
+    from core.emulator.state import MachineState
 
 _LONGEST = 1 << 16  # of a string
 
@@ -35,7 +36,7 @@ class Printed:
 class HostCall:
     """A call: the machine, who calls, and the arguments by position."""
 
-    machine: Machine
+    machine: MachineState
     frame: Frame
     group: Group
     op: Op
@@ -61,7 +62,7 @@ class HostCall:
         self.frame.parameters[call.results[0], 0] = value
 
 
-def memory_at(machine: Machine, lane: int, address: int, nbytes: int) -> bytes:
+def memory_at(machine: MachineState, lane: int, address: int, nbytes: int) -> bytes:
     """Up to `nbytes` at a generic address as a lane sees it; fewer at the end of the memory."""
     region = _region(machine, address)
     if region is None:
@@ -73,12 +74,12 @@ def memory_at(machine: Machine, lane: int, address: int, nbytes: int) -> bytes:
     return region.data[start : start + size].tobytes()
 
 
-def _region(machine: Machine, address: int) -> Region | None:
+def _region(machine: MachineState, address: int) -> Region | None:
     regions = (*machine.image.memory.regions, machine.unit.shared, machine.unit.local)
     return next((r for r in regions if r.base <= address < r.end), None)
 
 
-def string_at(machine: Machine, lane: int, address: int) -> str:
+def string_at(machine: MachineState, lane: int, address: int) -> str:
     """The zero-terminated text at an address."""
     raw = memory_at(machine, lane, address, _LONGEST)
     return raw.split(b"\0")[0].decode("utf-8", errors="replace")
@@ -139,7 +140,7 @@ _FUNCTIONS: dict[str, Callable[[HostCall], bool]] = {
 }  # fmt: skip
 
 
-def host_call(machine: Machine, frame: Frame, group: Group, op: Op, name: str) -> bool:
+def host_call(machine: MachineState, frame: Frame, group: Group, op: Op, name: str) -> bool:
     """Does the call; False if the threads end. Raises `UnsupportedPtx` where nobody has it."""
     function = _FUNCTIONS.get(name)
     if function is None:

@@ -19,8 +19,9 @@ from core.emulator.dependence import (
     transfer,
 )
 from core.emulator.events import AccessEvent, Mask
+from core.emulator.frames import Frame
 from core.emulator.groups import Group
-from core.emulator.machine import Frame, Machine
+from core.emulator.machine import Machine
 from core.emulator.program import Op
 from core.ptx.ast import Address, Immediate, Register
 from core.ptx.types import PRED, TYPES, PtxType
@@ -206,19 +207,18 @@ class TrackingMachine(Machine):
         self._check_guard(group, op, self._dependences(frame))
         return super()._branch(frame, group, op, pc)
 
-    def _cross_lane(self, frame: Frame, op: Op, mask: Mask | None) -> None:
+    def _exchange(self, frame: Frame, group: Group, op: Op, mask: Mask | None) -> None:
         deps = self._dependences(frame)
-        super()._cross_lane(frame, op, mask)
+        super()._exchange(frame, group, op, mask)
         self._set(deps, op, Mark.UNKNOWN, None)
 
     def _action(self, lanes: Lanes) -> bool:
-        raise DependsOnData(f"`{lanes.op.instruction.opcode}` is not followed from block to block")
-
-    def _parameter_pieces(self, frame: Frame, op: Op, key: tuple[str, int]) -> NDArray[Any]:
-        raise DependsOnData("a parameter of a function is read in pieces")
+        line = self.image.source_line(lanes.op.instruction.pc)
+        raise DependsOnData(f"`{lanes.op.instruction.opcode}` of line {line} is not followed")
 
     def _call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
-        raise DependsOnData("a function is called by its address")
+        line = self.image.source_line(pc)
+        raise DependsOnData(f"line {line} calls a function by its address")
 
     def _parameter(self, frame: Frame, group: Group, op: Op) -> None:
         deps = self._dependences(frame)

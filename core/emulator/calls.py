@@ -1,0 +1,165 @@
+"""Calls of functions, their parameters, and the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import CallEvent, Mask
+from core.emulator.frames import Frame
+from core.emulator.groups import Group
+from core.emulator.host_calls import host_call
+from core.emulator.program import Call, Op, ParameterAccess
+from core.emulator.warp_sync import WarpSync
+from core.ptx.ast import Function
+from core.ptx.semantics.operation import unsupported
+from core.ptx.types import PtxType
+
+
+class Calls(WarpSync):
+    """Frames entered and left; a call's parameters go from frame to frame."""
+
+    def _parameter(self, frame: Frame, group: Group, op: Op) -> None:
+        access: ParameterAccess = op.payload
+        name, offset = access.key
+        mask, any_left = self._effective(frame, group, op)
+        if not any_left:
+            return
+        keep = None if op.guard < 0 and self.exclusive else mask
+        for i, slot in enumerate(op.destinations):
+            value = self._read_parameter(frame, op, (name, offset + i * access.types.nbytes))
+            self._write(frame, slot, access.writers[i](value), keep)
+        for i, read in enumerate(access.values):
+            key = (name, offset + i * access.types.nbytes)
+            value = read(frame.registers)
+            old = frame.parameters.get(key)
+            if keep is not None and old is not None and old.itemsize == value.itemsize:
+                value = np.where(keep, value, old.view(value.dtype))
+            frame.parameters[key] = value
+
+    def _read_parameter(self, frame: Frame, op: Op, key: tuple[str, int]) -> NDArray[Any]:
+        kind = op.payload.types
+        found = frame.parameters.get(key)
+        if found is not None and found.dtype.itemsize == kind.nbytes:
+            return found.view(kind.dtype)
+        raw = self.image.parameters.get(key[0]) if frame.code is self.image.entry else None
+        if raw is None:
+            return self._parameter_pieces(frame, op, key)
+        if key[1] + kind.nbytes > len(raw):
+            raise unsupported(op.instruction, "reads beyond the end of a parameter")
+        return np.frombuffer(raw, kind.dtype, 1, key[1]).copy()
+
+    def _parameter_pieces(self, frame: Frame, op: Op, key: tuple[str, int]) -> NDArray[Any]:
+        """A parameter read in another width than it was written in: put together from bytes."""
+        kind: PtxType = op.payload.types
+        raw = np.zeros((self.count, kind.nbytes), np.uint8)
+        for (name, offset), value in frame.parameters.items():
+            first, size = offset - key[1], value.itemsize
+            if name != key[0] or first >= kind.nbytes or first + size <= 0:
+                continue
+            full = np.repeat(value, self.count) if value.size == 1 else value
+            octets = np.ascontiguousarray(full).view(np.uint8).reshape(self.count, size)
+            low, high = max(first, 0), min(first + size, kind.nbytes)
+            raw[:, low:high] = octets[:, low - first : high - first]
+        return raw.view(kind.dtype).reshape(-1)
+
+    def _call(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        call: Call = op.payload
+        for name, read in call.values:
+            frame.parameters[name, 0] = read(frame.registers)
+        if call.pointer is not None:
+            return self._call_pointer(frame, group, op, pc)
+        return self._enter_function(
+            frame, group, op, pc, self.image.module.functions[call.function]
+        )
+
+    def _call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        """Each lane calls the function whose address it has."""
+        address = op.payload.pointer(frame.registers)
+        if address.size == 1:
+            address = np.repeat(address, self.count)
+        active = np.ones(self.count, bool) if group.mask is None else group.mask
+        targets = np.unique(address[active])
+        self.exclusive = self.exclusive and len(targets) == 1
+        for target in targets:
+            mask = group.mask if len(targets) == 1 else active & (address == target)
+            part = Group(pc, group.depth, mask, group.warp)
+            function = self.image.function_at(int(target))
+            if function is None:
+                self.report("bad_call", pc, part, hex(int(target)))
+                self._exit(part)
+            elif self._enter_function(frame, part, op, pc, function):
+                assert mask is not None or len(targets) == 1
+                self._enter(Group(pc + 1, group.depth, mask, group.warp))
+        return False
+
+    def _enter_function(
+        self, frame: Frame, group: Group, op: Op, pc: int, function: Function
+    ) -> bool:
+        call: Call = op.payload
+        if function.first_pc == function.end_pc:
+            goes_on = host_call(self, frame, group, op, function.name)
+            if goes_on:
+                self._set_results(frame, call, group.mask)
+            else:
+                self._exit(group)
+            return goes_on
+        depth = group.depth + 1
+        inner = Group(function.first_pc, depth, group.mask, group.warp)
+        callee = self.frame(inner)
+        alone = self.exclusive
+        for formal, actual in zip(function.parameters, call.arguments, strict=True):
+            self._copy_parameter(frame, actual, callee, formal.name, None if alone else group.mask)
+            if formal.space == "reg":
+                slot = callee.code.slots[formal.name]
+                value = callee.parameters[formal.name, 0].view(callee.registers[slot].dtype)
+                self._write(callee, slot, value, None if alone else group.mask)
+        if len(self.return_to) < depth:
+            self.return_to.append(np.zeros(self.count, np.int64))
+        self.return_to[depth - 1][group.lanes(self.count)] = pc + 1
+        for tell in self._on_call:
+            code = callee.code
+            tell(CallEvent(self.tick - 1, pc, group.mask, callee.local_base, code.local_bytes))
+        self._enter(inner)
+        return False
+
+    def _set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
+        """Results that go to registers, not to parameter variables."""
+        for name, slot in call.targets:
+            value = frame.parameters[name, 0].view(frame.registers[slot].dtype)
+            self._write(frame, slot, value, mask)
+
+    def _copy_parameter(
+        self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
+    ) -> None:
+        for (name, offset), value in list(source.parameters.items()):
+            if name == source_name:
+                old = to.parameters.get((to_name, offset))
+                keep = value if mask is None or old is None else None
+                if keep is None and mask is not None and old is not None:
+                    keep = np.where(mask, value, old.view(value.dtype))
+                to.parameters[(to_name, offset)] = value if keep is None else keep
+
+    def _return(self, frame: Frame, group: Group) -> None:
+        """Goes on after the call, each lane where it came from."""
+        function = frame.code.function
+        targets = self.return_to[group.depth - 1]
+        lanes = group.lanes(self.count)
+        alone = self._alone()
+        for pc in np.unique(targets[lanes]):
+            here = targets == pc
+            mask = here if group.mask is None else here & group.mask
+            whole = group.mask if bool(mask.sum() == len(lanes)) else mask
+            caller_group = Group(int(pc), group.depth - 1, whole, group.warp)
+            caller = self.frame(caller_group)
+            call: Call = caller.code.ops[int(pc) - 1 - caller.code.first_pc].payload
+            for formal, actual in zip(function.returns, call.results, strict=True):
+                keep = None if alone and whole is group.mask else mask
+                if formal.space == "reg":
+                    value = frame.registers[frame.code.slots[formal.name]]
+                    frame.parameters[formal.name, 0] = value
+                self._copy_parameter(frame, formal.name, caller, actual, keep)
+            self._set_results(caller, call, mask)
+            self._enter(caller_group)

@@ -1,0 +1,175 @@
+"""What the lanes of a warp do together: shuffles, votes and `__syncwarp`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator import collective
+from core.emulator.barriers import Barriers
+from core.emulator.events import Mask, SyncEvent
+from core.emulator.frames import Frame
+from core.emulator.groups import Group, lanes_of_rows, warp_rows
+from core.emulator.program import Kind, Op
+
+
+class WarpSync(Barriers):
+    """Lanes that are held until the lanes that their member mask names have come."""
+
+    def _cross_lane(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:
+        """A shuffle or vote; False if only some of the lanes go on."""
+        members = op.payload[3]
+        if members is None or op.guard >= 0:
+            self._exchange(frame, group, op, mask)
+            return True
+        whole = self._gather(group, pc)
+        self._check_members(members(frame.registers), whole, pc)
+        ready = self._those_ready(members(frame.registers), whole, pc)
+        if ready is not None:
+            if not ready.any():
+                return False
+            self._exchange(frame, Group(pc, group.depth, ready), op, ready)
+            self._sync("warp", pc, ready, members(frame.registers))
+            self._place(pc + 1, group.depth, ready)
+            return False
+        self._exchange(frame, whole, op, whole.mask)
+        self._sync("warp", pc, whole.mask, members(frame.registers))
+        if whole is group:
+            return True
+        assert whole.mask is not None
+        self._place(pc + 1, group.depth, whole.mask)
+        return False
+
+    def _check_members(self, members: NDArray[Any], group: Group, pc: int) -> None:
+        """A lane must be named by its own member mask (PTX ISA, "shfl.sync")."""
+        words = members.view(np.uint32)
+        if words.size == 1 and words[0] == 0xFFFFFFFF:
+            return
+        mask = np.ones(self.count, bool) if group.mask is None else group.mask
+        outside = collective.strangers(words, mask, self.geometry)
+        if outside.any():
+            lanes = np.flatnonzero(outside)
+            self._fault("inactive_lane", pc, group.depth, lanes, detail="not a member")
+
+    def _gather(self, group: Group, pc: int) -> Group:
+        """The group with those that are held at the same instruction."""
+        mates = [h for h in self.held if h.pc == pc and h.depth == group.depth
+                 and h.warp == group.warp]  # fmt: skip
+        if not mates or group.mask is None:
+            return group
+        mask = group.mask
+        for mate in mates:
+            self.held.remove(mate)
+            assert mate.mask is not None
+            mask = mask | mate.mask
+        expected = next((m.expected for m in mates if m.expected is not None), None)
+        return Group(pc, group.depth, mask, group.warp, forced=group.forced, expected=expected)
+
+    def _those_ready(
+        self, members: NDArray[Any], group: Group, pc: int, also: Mask | None = None
+    ) -> Mask | None:
+        """None if all may go on; else those that may, the others being held.
+
+        `also` are lanes that wait in another place and count as present.
+        """
+        if group.mask is None:
+            return None
+        members = members.view(np.uint32)
+        present = group.mask if also is None else group.mask | also
+        expected = self.alive.copy() if group.expected is None else group.expected
+        lack = collective.lacking(members, present, expected, self.geometry) & group.mask
+        if not lack.any():
+            return None
+        if group.forced:
+            missing = collective.missing_lanes(members, group.mask, expected, self.geometry)
+            self._fault(
+                "divergent_warp",
+                pc,
+                group.depth,
+                np.flatnonzero(lack),
+                np.flatnonzero(missing),
+                tick=group.since,
+            )
+            group.forced, group.expected = False, None
+            return None
+        self.exclusive = False
+        since = self.tick - 1
+        self.held.append(Group(pc, group.depth, lack, group.warp, since, expected=expected))
+        return group.mask & ~lack
+
+    def _warp_sync(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        """`__syncwarp`: lanes may meet that stand at different ones."""
+        mates = [h for h in self.held if self._op_at(h.pc).kind is Kind.SYNC]
+        also = _union(mates) if mates else None
+        members = op.payload(frame.registers)
+        ready = self._those_ready(members, group, pc, also)
+        gone = np.ones(self.count, bool) if group.mask is None else group.mask
+        if ready is not None:
+            gone = ready
+        for mate in mates:
+            assert mate.mask is not None
+            words = self._op_at(mate.pc).payload(self.frame(mate).registers).view(np.uint32)
+            present = mate.mask | (also if also is not None else mate.mask) | gone
+            expected = self.alive if mate.expected is None else mate.expected
+            lack = collective.lacking(words, present, expected, self.geometry) & mate.mask
+            free = mate.mask & ~lack
+            if free.any():
+                self.held.remove(mate)
+                if lack.any():
+                    self.held.append(
+                        Group(mate.pc, mate.depth, lack, mate.warp, mate.since, expected=expected)
+                    )
+                self._place(mate.pc + 1, mate.depth, free)
+                gone = gone | free
+                self.exclusive = False
+        if gone.any():
+            self._sync("warp", pc, None if group.mask is None else gone, members)
+        if ready is None:
+            return True
+        if ready.any():
+            self._place(pc + 1, group.depth, ready)
+        return False
+
+    def _sync(
+        self, kind: str, pc: int, mask: Mask | None, members: NDArray[Any] | None = None
+    ) -> None:
+        """Tells who met; lanes with different member masks met in different circles."""
+        if not self._on_sync:
+            return
+        masks = [mask]
+        if members is not None and members.size > 1:
+            words = members.view(np.uint32)
+            here = np.ones(self.count, bool) if mask is None else mask
+            several = np.unique(words[here])
+            masks = [here & (words == word) for word in several] if len(several) > 1 else [mask]
+        for one in masks:
+            for tell in self._on_sync:
+                tell(SyncEvent(self.tick - 1, pc, kind, one))
+
+    def _exchange(self, frame: Frame, group: Group, op: Op, mask: Mask | None) -> None:
+        function, sources, writers, _ = op.payload
+        active = np.ones(self.count, bool) if mask is None else mask
+        rows = [warp_rows(active, self.geometry, 0)]
+        for read in sources:
+            value = read(frame.registers)
+            if value.size == 1:
+                value = np.repeat(value, self.count)
+            rows.append(warp_rows(value, self.geometry, 0))
+        if op.instruction.opcode == "shfl" and not rows[0].all():
+            lonely = collective.reading_nobody(function, active, rows[1:], self.geometry)
+            if lonely.any():
+                self._fault("inactive_lane", op.instruction.pc, group.depth, np.flatnonzero(lonely))
+        result = function(*rows)
+        results = result if isinstance(result, tuple) else (result,)
+        keep = None if op.guard < 0 and self.exclusive else mask
+        for slot, write, value in zip(op.destinations, writers, results, strict=True):
+            self._write(frame, slot, write(lanes_of_rows(value, self.geometry)), keep)
+
+
+def _union(groups: list[Group]) -> Mask:
+    """The lanes of groups, none of which is everybody."""
+    masks = [g.mask for g in groups if g.mask is not None]
+    result: Mask = np.any(masks, axis=0)
+    return result
