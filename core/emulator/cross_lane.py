@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.ptx.ast import Instruction, Pair
+from core.ptx.ast import Instruction, Operand, Pair
 from core.ptx.semantics.operation import Array, Operation, type_of, unsupported
-from core.ptx.types import PRED, TYPES
+from core.ptx.types import PRED, TYPES, PtxType
 
 Rows = NDArray[Any]
 CROSS_LANE = ("shfl", "vote", "activemask", "match", "redux", "elect")
@@ -73,18 +73,30 @@ def _vote(instruction: Instruction) -> Operation:
     """all, any, uni and ballot over the participating lanes."""
     mode = next((m for m in instruction.modifiers if m in ("all", "any", "uni", "ballot")), "")
 
-    def function(active: Rows, predicate: Array) -> Array:
-        true: Rows = predicate & active
-        false: Rows = ~predicate & active
+    def function(active: Rows, predicate: Array, *members: Array) -> Array:
+        true = _among(mask_bits(predicate & active), members)
         if mode == "ballot":
-            return mask_bits(true)
-        some_true = true.any(axis=1, keepdims=True)
-        some_false = false.any(axis=1, keepdims=True)
-        truths = {"all": ~some_false, "any": some_true, "uni": ~some_true | ~some_false}
-        return np.repeat(truths[mode], 32, axis=1)
+            return true
+        false = _among(mask_bits(~predicate & active), members)
+        truths = {"all": false == 0, "any": true != 0, "uni": (true == 0) | (false == 0)}
+        return truths[mode]
 
     result = _B32 if mode == "ballot" else PRED
-    return Operation(function, ((instruction.operands[1], PRED),), (result,))
+    source = ((instruction.operands[1], PRED),)
+    return Operation(function, (*source, *_members(instruction)), (result,))
+
+
+def _members(instruction: Instruction) -> tuple[tuple[Operand, PtxType], ...]:
+    """The member mask as a source, where the instruction has one.
+
+    Lanes with different masks execute it side by side and see only those of their own.
+    """
+    return ((instruction.operands[-1], _U32),) if "sync" in instruction.modifiers else ()
+
+
+def _among(words: Array, members: tuple[Array, ...]) -> Array:
+    """The bits of `words` that the member mask names."""
+    return words & members[0] if members else words
 
 
 def _active_mask(_: Instruction) -> Operation:
@@ -101,13 +113,17 @@ def _reduce(instruction: Instruction) -> Operation:
         raise unsupported(instruction)
     ufunc = ufuncs[name]
 
-    def function(active: Rows, value: Array) -> Array:
+    def function(active: Rows, value: Array, members: Array) -> Array:
         result = np.zeros_like(value)
         for row in np.flatnonzero(active.any(axis=1)):
-            result[row] = ufunc.reduce(value[row][active[row]], dtype=value.dtype)
+            for mask in np.unique(members[row][active[row]]):
+                inside = active[row] & ((mask >> _LANES.astype(np.uint32)) & np.uint32(1) == 1)
+                total = ufunc.reduce(value[row][inside], dtype=value.dtype)
+                result[row][active[row] & (members[row] == mask)] = total
         return result
 
-    return Operation(function, ((instruction.operands[1], kind),), (kind,))
+    source = ((instruction.operands[1], kind),)
+    return Operation(function, (*source, *_members(instruction)), (kind,))
 
 
 def _match(instruction: Instruction) -> Operation:
@@ -115,18 +131,19 @@ def _match(instruction: Instruction) -> Operation:
     kind = TYPES[f"b{type_of(instruction).bits}"]
     two = isinstance(instruction.operands[0], Pair)
 
-    def any_of(active: Rows, value: Array) -> Array:
+    def any_of(active: Rows, value: Array, members: Array) -> Array:
         same = (value[:, :, None] == value[:, None, :]) & active[:, None, :]
         words = np.packbits(same, axis=2, bitorder="little").view(np.uint32)
-        return words[:, :, 0]
+        return words[:, :, 0] & members
 
-    def all_of(active: Rows, value: Array) -> Any:
-        first = np.take_along_axis(value, active.argmax(axis=1)[:, None], axis=1)
-        alike = ((value == first) | ~active).all(axis=1, keepdims=True)
-        words = np.where(alike, mask_bits(active), np.uint32(0))
-        return (words, np.repeat(alike, 32, axis=1)) if two else words
+    def all_of(active: Rows, value: Array, members: Array) -> Any:
+        same = any_of(active, value, members)
+        present = mask_bits(active) & members
+        alike = same == present
+        words = np.where(alike, present, np.uint32(0))
+        return (words, alike) if two else words
 
-    source = ((instruction.operands[1], kind),)
+    source = ((instruction.operands[1], kind), *_members(instruction))
     if "all" in instruction.modifiers:
         return Operation(all_of, source, (_U32, PRED) if two else (_U32,))
     return Operation(any_of, source, (_U32,))
@@ -135,10 +152,12 @@ def _match(instruction: Instruction) -> Operation:
 def _elect(instruction: Instruction) -> Operation:
     """`elect.sync`: the lowest lane that takes part is chosen."""
 
-    def function(active: Rows) -> Any:
-        leader = active.argmax(axis=1).astype(np.uint32)[:, None]
-        return np.repeat(leader, 32, axis=1), (leader == _LANES) & active
+    def function(active: Rows, members: Array) -> Any:
+        present = mask_bits(active) & members
+        lowest = present & (~present + np.uint32(1))
+        leader = np.bitwise_count(lowest - np.uint32(1)).astype(np.uint32)
+        return leader, (leader == _LANES) & active
 
     if not isinstance(instruction.operands[0], Pair):
         raise unsupported(instruction, "needs a predicate for its result")
-    return Operation(function, (), (_U32, PRED))
+    return Operation(function, _members(instruction), (_U32, PRED))

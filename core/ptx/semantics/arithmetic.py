@@ -53,7 +53,7 @@ def div(instruction: Instruction) -> Operation:
 def neg(instruction: Instruction) -> Operation:
     """Negation."""
     if type_of(instruction).is_float:
-        return same_type(instruction, floating.modified(instruction, np.negative))
+        return same_type(instruction, floating.finished(instruction, floating.negate))
     return same_type(instruction, lambda a: -a)
 
 
@@ -61,7 +61,7 @@ def neg(instruction: Instruction) -> Operation:
 def absolute(instruction: Instruction) -> Operation:
     """Absolute value."""
     if type_of(instruction).is_float:
-        return same_type(instruction, floating.modified(instruction, np.abs))
+        return same_type(instruction, floating.finished(instruction, np.abs))
     return same_type(instruction, np.abs)
 
 

@@ -1,7 +1,8 @@
 """Extended-precision arithmetic: the condition code's carry bit (PTX ISA, "CC.CF").
 
 The bit is a register of its own, `CARRY`, that `.cc` instructions write and `addc`, `subc` and
-`madc` read. A subtraction keeps its borrow there.
+`madc` read. After a subtraction it is set where there was no borrow, as in a + ~b + 1: seen on an
+H200, and NVRTC's 128-bit division reads it so with `addc`.
 """
 
 from __future__ import annotations
@@ -30,11 +31,9 @@ def _add(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
     return total, (partial < a) | (total < partial)
 
 
-def _subtract(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
-    """Unsigned a - b - borrow, and the borrow out."""
-    partial = a - b
-    total = partial - borrow.astype(a.dtype)
-    return total, (a < b) | (partial < borrow.astype(a.dtype))
+def _subtract(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    """Unsigned a + ~b + carry, and the carry out."""
+    return _add(a, ~b, carry)
 
 
 def _operation(instruction: Instruction, function: Callable[..., tuple[Array, Array]]) -> Operation:
@@ -43,7 +42,7 @@ def _operation(instruction: Instruction, function: Callable[..., tuple[Array, Ar
     unsigned = TYPES[f"u{kind.bits}"]
     reads, writes = instruction.opcode[-1] == "c", "cc" in instruction.modifiers
     flag = Register(CARRY)
-    none = np.zeros(1, bool)
+    none = np.array([instruction.opcode == "sub"])
     values = tuple((operand, unsigned) for operand in instruction.operands[1:])
     sources = (*values, (flag, PRED)) if reads else values
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from core.ptx.ast import Instruction
 from core.ptx.semantics.double import directed
-from core.ptx.semantics.floating import canonical
 from core.ptx.semantics.narrow import rounded_operation
 from core.ptx.semantics.operation import Array, Operation, same_type, type_of, unsupported
 from core.ptx.semantics.rounding import mode_of
@@ -26,7 +25,7 @@ def directed_operation(instruction: Instruction) -> Operation:
 
     def function(*operands: Array) -> Array:
         if name == "rcp":
-            return canonical(directed("div", mode, np.ones_like(operands[0]), *operands))
-        return canonical(directed("fma" if name == "mad" else name, mode, *operands))
+            return directed("div", mode, np.ones_like(operands[0]), *operands)
+        return directed("fma" if name == "mad" else name, mode, *operands)
 
     return same_type(instruction, function)

@@ -18,6 +18,7 @@ from core.ptx.ast import Instruction
 from core.ptx.semantics.operation import Array, Operation, opcode, refuse, same_type, type_of
 from core.ptx.types import PRED, PtxType
 
+_SMALLEST_NORMAL = 2.0**-126  # of float32
 _NAN = {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FF8000000000000}
 
 
@@ -28,7 +29,14 @@ def flush(x: Array) -> Array:
 
 
 def canonical(x: Array) -> Array:
-    """Every NaN becomes the one that the hardware writes (PTX ISA: 0x7fffffff for f32)."""
+    """Every NaN becomes the one that the hardware writes (PTX ISA: 0x7fffffff for f32).
+
+    A sum of squares is NaN only if an element is, and is quicker than a look at each of them.
+    """
+    if x.ndim == 1 and x.dtype.itemsize > 2:
+        squares = x.dot(x)
+        if squares == squares:  # noqa: PLR0124
+            return x
     bad = np.isnan(x)
     if not bad.any():
         return x
@@ -60,7 +68,25 @@ def float_operation(instruction: Instruction, function: Callable[..., Any]) -> O
         from core.ptx.semantics.directed import directed_operation
 
         return directed_operation(instruction)
-    return same_type(instruction, modified(instruction, function))
+    return same_type(instruction, finished(instruction, function))
+
+
+def finished(instruction: Instruction, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with `.ftz`, `.sat` and, for f32, the canonical NaN.
+
+    float64 needs nothing: the hardware treats NaN as the processors that NumPy runs on do.
+    """
+    inner = modified(instruction, function)
+    if type_of(instruction).bits != 32:
+        return inner
+    if len(instruction.operands) == 3:
+        return lambda a, b: canonical(inner(a, b))
+    return lambda *args: canonical(inner(*args))
+
+
+def negate(x: Array) -> Array:
+    """-x; a NaN keeps its sign."""
+    return np.where(np.isnan(x), x, -x)
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -82,9 +108,20 @@ def to_odd(rounded: Array, error: Array) -> Array:
 
 
 def fma32(a: Array, b: Array, c: Array) -> Array:
-    """float32 a*b+c with a single rounding: the product is exact in float64."""
-    total, error = two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
-    return to_odd(total, error).astype(np.float32)
+    """float32 a*b+c with a single rounding: the product is exact in float64, the sum nearly.
+
+    Rounding the rounded sum again goes wrong only where it lies just between two float32 values;
+    those, which are rare, and subnormal results are done by rounding to odd first.
+    """
+    product = a.astype(np.float64) * b
+    total = product + c
+    result = total.astype(np.float32)
+    between = (total.view(np.int64) & 0x1FFFFFFF) == 0x10000000
+    if np.abs(result).min() < _SMALLEST_NORMAL:
+        between |= (np.abs(total) < _SMALLEST_NORMAL) & (total != 0)
+    if between.any():
+        return to_odd(*two_sum(product, c.astype(np.float64))).astype(np.float32)
+    return result
 
 
 def _split(a: Array) -> tuple[Array, Array]:
@@ -194,7 +231,7 @@ def testp(instruction: Instruction) -> Operation:
         "infinite": np.isinf,
         "number": lambda x: ~np.isnan(x),
         "notanumber": np.isnan,
-        "normal": lambda x: np.isfinite(x) & (np.abs(x) >= tiny),
+        "normal": lambda x: np.isfinite(x) & ((np.abs(x) >= tiny) | (x == 0)),  # zeros count
         "subnormal": lambda x: (x != 0) & (np.abs(x) < tiny),
     }
     return Operation(tests[instruction.modifiers[0]], ((instruction.operands[1], kind),), (PRED,))

@@ -121,19 +121,17 @@ def arithmetic(instruction: Instruction) -> Operation:
 
 @opcode("neg", "abs", types=NARROW)
 def sign(instruction: Instruction) -> Operation:
-    """Changes the sign bit; a NaN keeps its bits but for that."""
+    """Changes the sign bit; a NaN becomes the canonical one, as on the hardware."""
     kind = type_of(instruction)
     form = codec(kind)
     ftz = "ftz" in instruction.modifiers
-    word = np.dtype(f"u{kind.nbytes // form.lanes}")
-    top = word.type(1 << (8 * word.itemsize - 1))
+    change = np.negative if instruction.opcode == "neg" else np.abs
 
     def function(raw: Array) -> Array:
+        value = form.decode(raw)
         if ftz:
-            raw = form.encode(rounding.flush_below(form.decode(raw), form.form))
-        bits = np.ascontiguousarray(raw).view(word)
-        changed = bits ^ top if instruction.opcode == "neg" else bits & ~top
-        return changed.view(kind.dtype)
+            value = rounding.flush_below(value, form.form)
+        return form.encode(change(value))
 
     return Operation(function, ((instruction.operands[1], kind),), (kind,))
 

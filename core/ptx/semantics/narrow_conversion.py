@@ -30,6 +30,8 @@ def packed_conversion(instruction: Instruction, kinds: list[PtxType]) -> Operati
     decode = _decoder(source)
     if to.kind in "us":
         return _to_integer(instruction, decode, to, source)
+    if source.name == "bf16" and to.name == "f32" and step_free(instruction):
+        return Operation(_widen, ((instruction.operands[1], source),), (to,))
     encode = _encoder(to)
     form = FORMATS[_base(to)]
     step = next((TO_INTEGER[m] for m in instruction.modifiers if m in TO_INTEGER), None)
@@ -45,15 +47,55 @@ def packed_conversion(instruction: Instruction, kinds: list[PtxType]) -> Operati
             x = rounding.flush_below(x, FORMATS[source.name])
         if step is not None:
             x = step(x)
-        x = _limited(instruction, x, form, round_to(x, form, mode))
+        given = x
+        x = _limited(instruction, round_to(x, form, mode), form)
         if ftz and to.is_float:
             x = rounding.flush_below(x, form)
-        return encode(x)
+        bits = encode(x)
+        return _kept_nan(instruction, to, source, raw, given, bits)
 
     return Operation(function, tuple((o, source) for o in instruction.operands[1:]), (to,))
 
 
-def _limited(instruction: Instruction, before: Array, form: Format, x: Array) -> Array:
+def step_free(instruction: Instruction) -> bool:
+    """Whether a conversion has no modifiers but its types."""
+    return len(instruction.modifiers) == 2
+
+
+def _widen(raw: Array) -> Array:
+    """bf16 is the upper half of f32, NaN included."""
+    return (raw.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def _kept_nan(
+    instruction: Instruction,
+    to: PtxType,
+    source: PtxType,
+    raw: tuple[Array, ...],
+    given: Array,
+    bits: Array,
+) -> Array:
+    """NaN where the hardware does not write the canonical one (seen on an H200)."""
+    nan = np.isnan(given[:, 0])
+    if not nan.any() or "sat" in instruction.modifiers:
+        return bits
+    if to.name == "tf32":
+        kept = raw[0].view(np.uint32) & np.uint32(0xFFFFE000)
+        pattern = kept if "rna" in instruction.modifiers else np.uint32(0x7FFFE000)
+        return np.where(nan, pattern, bits.view(np.uint32)).view(np.int32)
+    if source.name == "f64" and to.bits == 16:
+        upper = raw[0].view(np.uint64) >> np.uint64(48)
+        fraction = np.uint16(0x3FF if to.name == "f16" else 0x7F)
+        drop = np.uint64(42 if to.name == "f16" else 45)
+        exponent, quiet = (0x7C00, 0x200) if to.name == "f16" else (0x7F80, 0x40)
+        payload = (raw[0].view(np.uint64) >> drop).astype(np.uint16) & fraction
+        sign = upper.astype(np.uint16) & np.uint16(0x8000)
+        kept = sign | np.uint16(exponent | quiet) | payload
+        return np.where(nan, kept, bits.view(np.uint16)).view(bits.dtype)
+    return bits
+
+
+def _limited(instruction: Instruction, x: Array, form: Format) -> Array:
     """`.sat`, `.relu` and `.satfinite` (which keeps infinities and overflow at the largest)."""
     modifiers = instruction.modifiers
     if "sat" in modifiers:

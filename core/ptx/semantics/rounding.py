@@ -128,14 +128,19 @@ def divide(a: Array, b: Array) -> Array:
     """a / b."""
     quotient = a / b
     product, low = two_product(quotient, b)
-    return to_odd(quotient, np.where(b < 0, -1.0, 1.0) * ((a - product) - low))
+    return _odd(quotient, np.where(b < 0, -1.0, 1.0) * ((a - product) - low))
 
 
 def square_root(a: Array) -> Array:
     """The square root of a."""
     root = np.sqrt(a)
     product, low = two_product(root, root)
-    return to_odd(root, (a - product) - low)
+    return _odd(root, (a - product) - low)
+
+
+def _odd(nearest: Array, error: Array) -> Array:
+    """Rounded to odd; a result of infinities is exact."""
+    return to_odd(nearest, np.where(np.isnan(error), 0.0, error))
 
 
 def zero_sign(result: Array, mode: str, *terms: Array) -> Array:

@@ -258,7 +258,8 @@ def test_properties() -> None:
     tests = {
         "finite": math.isfinite, "infinite": math.isinf, "notanumber": math.isnan,
         "number": lambda x: not math.isnan(x),
-        "normal": lambda x: math.isfinite(x) and abs(x) >= 2.0**-126,
+        # zeros are normal (PTX ISA, testp)
+        "normal": lambda x: x == 0 or (math.isfinite(x) and abs(x) >= 2.0**-126),
         "subnormal": lambda x: 0 < abs(x) < 2.0**-126,
     }  # fmt: skip
     for name, test in tests.items():
@@ -440,7 +441,7 @@ def test_conversions_between_floats() -> None:
     same(evaluate("cvt.sat.f32.f32 {d}, {a};", "f32", a=x), [1, 1, 0, 0, 1, 0, 1])
     same(evaluate("cvt.ftz.f64.f32 {d}, {a};", "f64", a=("f32", [1e-40, -1e-40])), [0.0, -0.0])
     nan = evaluate("cvt.rn.f32.f64 {d}, {a};", "f32", a=("f64", [NAN]))
-    assert bits(nan) == [0x7FFFFFFF]
+    assert bits(nan) == [0x7FC00000]  # on an H200 the upper bits of the fraction are kept
 
 
 def test_saturating_conversion_of_an_integer_to_float() -> None:
@@ -449,9 +450,6 @@ def test_saturating_conversion_of_an_integer_to_float() -> None:
     same(got, [1.0, 0.0, 0.0, 1.0])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="NumPy keeps a NaN's payload and sign; the hardware writes 0x7fffffff"
-)
 def test_a_nan_result_is_the_hardwares() -> None:
     """PTX ISA, floating point: `add`, `mul`, `fma` … of f32 give the canonical NaN 0x7fffffff."""
     a = ("f32", [INF, NAN])

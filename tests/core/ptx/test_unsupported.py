@@ -22,15 +22,22 @@ MALFORMED = [
     "mov.u32 %r1, %d1, %d2;",
 ]  # fmt: skip
 NOT_EXECUTED = [
-    "barrier.cluster.arrive;",
-    "call %d1, (), P;",
-    "ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%r2];",
+    "ld.global.b128 %d1, [%d2];", "barrier.cluster.arrive;", "add.rz.relu.f32 %f1, %f2, %f3;",
+    "cvt.rn.satfinite.scaled::n2::ue8m0.e4m3x2.f32 %h1, %f1, %f2;",
+    "vadd.u32.u32.u32 %r1.b0, %r2, %r3, %r4;", "cp.async.bulk.commit_group;",
+    "cp.async.ca.shared.global [%r1], [%d1], 5;",
+    "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r3}, [%r2];",
+    "ldmatrix.sync.aligned.m8n8.x2.b16 {%r1}, [%r2];",
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}, {%r1}, {%r2}, {%f1};",
+    "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1};",
+    "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1}, %r3, 0;",
+    "wgmma.fence.sync.aligned;", "call NOBODY, (), P;", "brx.idx %r1, NOWHERE;",
+    "red.global.add.v2.f32 [%d1], {%f1};", "cvt.rn.f16x2.ue8m0x2 %r1, %h1;",
     pytest.param(
         "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}];",
         marks=pytest.mark.xfail(strict=True, reason="[a, {b}] is a syntax error to the parser"),
     ),
-]
+]  # fmt: skip
 REFUSED = [*MALFORMED, *NOT_EXECUTED]
 
 
