@@ -36,7 +36,7 @@ from tests.reference_set import ReferenceLaunch, load_launches  # noqa: E402
 Build = Literal["as_written", "as_compiled"]
 BUILDS: tuple[Build, ...] = ("as_written", "as_compiled")
 OPTIONS: dict[Build, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ("-lineinfo",)}
-SUITES = ("kernels", "patterns")
+SUITES = ("kernels", "wide", "atomics")
 # Beyond COUNTERS: whatever of these the chip has, by regular expression of the metric's base name.
 FURTHER = {
     "kernels": (
@@ -48,7 +48,12 @@ FURTHER = {
         r"smsp__(sass_)?inst_executed_op_(shared|generic|global|local)_(ld|st)",
         r"smsp__sass_inst_executed_op_(global|shared|generic)_(atom|red)\w*",
     ),
-    "patterns": (r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared",),
+    "wide": (r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared",),
+    "atomics": (
+        r"l1tex__t_(requests|sectors)_pipe_lsu_mem_global_op_(atom|red)",
+        r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared_op_(atom|red)",
+        r"smsp__sass_inst_executed_op_(global|shared)_(atom|red)",
+    ),
 }
 SOURCE_METRICS = ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
 GLOBAL_SOURCE_METRICS = (
@@ -144,7 +149,7 @@ def _launch(cuda: Any, function: Any, launch: ReferenceLaunch) -> dict[str, str]
     return found
 
 
-def measure(folder: Path) -> None:
+def measure(folder: Path, suites: Sequence[str] = SUITES) -> None:
     """Everything that needs the GPU: hashes, then ncu for each suite and build."""
     import pycuda.driver as cuda
 
@@ -161,7 +166,7 @@ def measure(folder: Path) -> None:
     }
     (folder / "machine.json").write_text(json.dumps(machine), encoding="utf-8")
     (folder / "metrics.txt").write_text("\n".join(sorted(names)), encoding="utf-8")
-    for suite in SUITES:
+    for suite in suites:
         for build in BUILDS:
             me = [sys.executable, __file__, "launch", str(folder), "--build", build]
             out = folder / f"hashes-{suite}-{build}.json"
@@ -183,7 +188,7 @@ def _available_metrics() -> frozenset[str]:
 def _metrics(suite: str, available: Iterable[str]) -> list[str]:
     wanted = [re.compile(pattern) for pattern in FURTHER[suite]]
     found = [f"{n}.sum" for n in sorted(available) if any(p.fullmatch(n) for p in wanted)]
-    source = SOURCE_METRICS if suite == "patterns" else SOURCE_METRICS + GLOBAL_SOURCE_METRICS
+    source = SOURCE_METRICS + GLOBAL_SOURCE_METRICS if suite == "kernels" else SOURCE_METRICS
     return list(dict.fromkeys([*COUNTERS.values(), *found, *source]))
 
 
@@ -214,7 +219,7 @@ def _row(hashed: dict[str, Any], counted: dict[str, str]) -> dict[str, Any]:
     counters = {
         short.get(metric, metric.removesuffix(".sum")): int(float(value.replace(",", "")))
         for metric, value in counted.items()
-        if re.match(r"(l1tex|smsp)__|memory_", metric) and value and value != "n/a"
+        if re.match(r"(l1tex|smsp)__\w+\.sum$|memory_", metric) and value and value != "n/a"
     }
     return {**hashed, "counters": counters}
 
@@ -238,15 +243,15 @@ def main() -> None:
     parser.add_argument("step", choices=("cubins", "run", "launch", "write"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--build", choices=BUILDS, default="as_written")
-    parser.add_argument("--suite", choices=SUITES, default="kernels")
+    parser.add_argument("--suite", choices=SUITES, help="this one only (run, launch)")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.step == "cubins":
         compile_all(options.folder)
     elif options.step == "run":
-        measure(options.folder)
+        measure(options.folder, [options.suite] if options.suite else SUITES)
     elif options.step == "launch":
-        launch_all(options.folder, options.build, options.suite, options.out)
+        launch_all(options.folder, options.build, options.suite or "kernels", options.out)
     else:
         write(options.folder)
 

@@ -23,6 +23,7 @@ from core.expressions import IntExpression
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 
 FOLDER = Path(__file__).parent / "data" / "reference"
+Suite = Literal["kernels", "wide", "atomics"]
 _ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<size>\d+)\] (?P<fill>.+)")
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -32,11 +33,12 @@ class ReferenceLaunch:
     """One launch. `free` are outputs whose bits the order of atomics decides.
 
     `approximate` says how far a function with a documented error may be off, in units in the last
-    place; `suite` is "kernels" or "patterns" (the accesses of one warp that show a single rule).
+    place. The suite "kernels" holds whole kernels; "wide" and "atomics" hold one warp's accesses in
+    many patterns, 8 or 16 bytes a lane to shared memory, and atomics.
     """
 
     name: str
-    suite: Literal["kernels", "patterns"]
+    suite: Suite
     workload: Workload
     free: frozenset[str] = frozenset()
     approximate: float | None = None
@@ -60,17 +62,16 @@ def load_launches(folder: Path = FOLDER) -> tuple[ReferenceLaunch, ...]:
 def _launches(table: Mapping[str, Any], folder: Path) -> Iterator[ReferenceLaunch]:
     for row in table["launch"]:
         yield _launch(row["name"], "kernels", row, folder)
-    for row in table["wide"]:
-        for name, formula in table["patterns"].items():
-            text = f"int32[{row['block'][0]}] = {formula}"
-            arguments = {"index": text, "out": "uint32[1024] output"}
-            one = {**row, "arguments": arguments}
-            yield _launch(f"{row['name']}-{name}", "patterns", one, folder)
+    suite: Suite
+    for suite in ("wide", "atomics"):
+        for row in table[suite]:
+            for name, formula in table[f"{suite}_patterns"].items():
+                index = {"index": f"int32[{row['block'][0]}] = {formula}"}
+                one = {**row, "arguments": {**index, **row["arguments"]}}
+                yield _launch(f"{row['name']}-{name}", suite, one, folder)
 
 
-def _launch(
-    name: str, suite: Literal["kernels", "patterns"], row: Mapping[str, Any], folder: Path
-) -> ReferenceLaunch:
+def _launch(name: str, suite: Suite, row: Mapping[str, Any], folder: Path) -> ReferenceLaunch:
     source = folder / row["file"]
     arguments = tuple(
         _argument(argument, text, seed)
