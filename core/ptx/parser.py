@@ -6,7 +6,7 @@ import re
 from types import MappingProxyType
 
 from core.errors import PtxSyntaxError, UnsupportedPtx
-from core.ptx.ast import Function, Instruction, Module, SourcePosition, Variable
+from core.ptx.ast import Function, Instruction, Module, Relocation, SourcePosition, Variable
 from core.ptx.cursor import Cursor
 from core.ptx.initialisers import parse_initialiser
 from core.ptx.labels import Labels
@@ -169,7 +169,8 @@ class _Parser:
                 continue
             count *= cursor.integer()
             cursor.expect("]")
-        initial, relocations = None, ()  # type: tuple[bytes | None, tuple[Relocation, ...]]
+        initial: bytes | None = None
+        relocations: tuple[Relocation, ...] = ()
         if cursor.accept("="):
             initial, relocations = parse_initialiser(cursor, kind, 0 if unsized else count)
         nbytes = 0 if unsized and initial is None else count * kind.nbytes

@@ -27,7 +27,7 @@ def high_product(a: Array, b: Array, kind: PtxType) -> Array:
     high = u1 * v1 + (middle >> half) + (low_middle >> half)
     if kind.is_signed:  # the unsigned product counts a negative operand as that plus 2^64
         high = high - np.where(a < 0, v, np.uint64(0)) - np.where(b < 0, u, np.uint64(0))
-    return high.view(kind.dtype)
+    return np.asarray(high.view(kind.dtype))
 
 
 def product(instruction: Instruction, kind: PtxType) -> tuple[object, PtxType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -115,7 +116,7 @@ def count_bits(instruction: Instruction) -> Operation:
                 more = (x >> x.dtype.type(step)) != 0
                 n += np.where(more, step, 0)
                 x = np.where(more, x >> x.dtype.type(step), x)
-        return n + (x != 0)
+        return np.asarray(n + (x != 0))
 
     def highest(x: Array) -> Array:
         if kind.is_signed:
@@ -142,6 +143,7 @@ def extract_field(instruction: Instruction) -> Operation:
     """`c & 255` bits of a from position `b & 255`, sign-extended for signed types."""
     kind = type_of(instruction)
     unsigned = TYPES[f"u{kind.bits}"]
+    word: Any = unsigned.dtype.type
     top = kind.bits - 1
 
     def function(a: Array, position: Array, length: Array) -> Array:
@@ -149,25 +151,23 @@ def extract_field(instruction: Instruction) -> Operation:
         raw = a.view(unsigned.dtype)
 
         def bit_from(n: Array) -> Array:
-            return (raw >> np.minimum(n, top).astype(unsigned.dtype)) & unsigned.dtype.type(1)
+            return np.asarray((raw >> np.minimum(n, top).astype(unsigned.dtype)) & word(1))
 
-        shifted = np.where(
-            start > top, unsigned.dtype.type(0), raw >> np.minimum(start, top).astype(raw.dtype)
-        )
+        shifted = np.where(start > top, word(0), raw >> np.minimum(start, top).astype(raw.dtype))
         full = count > top
-        mask = (unsigned.dtype.type(1) << np.minimum(count, top).astype(raw.dtype)) - 1
+        mask = (word(1) << np.minimum(count, top).astype(raw.dtype)) - 1
         field = np.where(full, shifted, shifted & mask.astype(raw.dtype))
         if not kind.is_signed:
-            return field
+            return np.asarray(field)
         last = np.minimum(start + count - 1, top)
         sign = np.where(count == 0, 0, bit_from(np.maximum(last, 0))).astype(bool)
         kept = np.minimum(count, np.maximum(top + 1 - start, 0))
         ones = np.where(
             kept > top,
-            unsigned.dtype.type(0),
-            ~unsigned.dtype.type(0) << np.minimum(kept, top).astype(raw.dtype),
+            word(0),
+            ~word(0) << np.minimum(kept, top).astype(raw.dtype),
         )
-        return np.where(sign, field | ones, field).astype(raw.dtype).view(kind.dtype)
+        return np.asarray(np.where(sign, field | ones, field).astype(raw.dtype).view(kind.dtype))
 
     a, b, c = instruction.operands[1:4]
     return Operation(function, ((a, kind), (b, _U32), (c, _U32)), (kind,))
@@ -177,7 +177,7 @@ def extract_field(instruction: Instruction) -> Operation:
 def insert_field(instruction: Instruction) -> Operation:
     """`d & 255` low bits of a replace those of b from position `c & 255`."""
     kind = TYPES[f"u{type_of(instruction).bits}"]
-    word = kind.dtype.type
+    word: Any = kind.dtype.type
 
     def function(a: Array, b: Array, position: Array, length: Array) -> Array:
         start, count = (position & 255).astype(np.int64), (length & 255).astype(np.int64)
@@ -188,7 +188,7 @@ def insert_field(instruction: Instruction) -> Operation:
         mask = low << np.minimum(start, top).astype(kind.dtype)
         mask = np.where(start > top, word(0), mask).astype(kind.dtype)
         moved = a << np.minimum(start, top).astype(kind.dtype)
-        return (b & ~mask) | (moved & mask)
+        return np.asarray((b & ~mask) | (moved & mask))
 
     a, b, c, d = instruction.operands[1:5]
     return Operation(function, ((a, kind), (b, kind), (c, _U32), (d, _U32)), (kind,))
