@@ -1,6 +1,6 @@
 """Times the ladder on this machine's GPU and writes the results for resources/recorded/.
 
-    python benchmarks/record_gpu.py OUT.json [--budget SECONDS] [--sizes 512,1024,2048,4096]
+    python scripts/record_gpu.py OUT.json [--budget SECONDS] [--sizes 512,1024,2048,4096]
 
 A point that fails is reported and left out; the sweep goes on with the next.
 """
