@@ -70,6 +70,8 @@ class AsyncCopy:
 def async_copy(decoder: Decoder, instruction: Instruction) -> Op:
     """Decodes `cp.async` and its groups."""
     modifiers = instruction.modifiers
+    if "bulk" in modifiers or "mbarrier" in modifiers or "reduce" in modifiers:
+        raise unsupported(instruction)
     if {"commit_group", "wait_group", "wait_all"} & set(modifiers):
         return Op(Kind.NOTHING, instruction)
     if not {"ca", "cg"} & set(modifiers):

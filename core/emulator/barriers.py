@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from core.emulator.events import BarrierEvent, Mask
 from core.emulator.groups import Group
+from core.emulator.named_barriers import NAMED
 from core.emulator.program import Kind, Op
 from core.emulator.run_queue import RunQueue
 
@@ -36,7 +37,8 @@ class Barriers(RunQueue):
             self.alive[:] = False
         else:
             self.alive &= ~group.mask
-        for number in list(self.waiting):
+        self.named.after_exit()
+        for number in [n for n in self.waiting if n < NAMED]:
             arrived = self.waiting[number]
             complete = self._complete(arrived)
             if len(complete):

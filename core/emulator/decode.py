@@ -14,6 +14,7 @@ from core.emulator.clocks import is_clock, read_clock
 from core.emulator.cross_lane import CROSS_LANE, cross_lane
 from core.emulator.jumps import indexed_branch
 from core.emulator.matrices import matrix_access
+from core.emulator.named_barriers import named_barrier
 from core.emulator.program import (
     Call,
     FunctionCode,
@@ -43,7 +44,7 @@ from core.ptx.ast import (
 )
 from core.ptx.semantics import Operation, operation
 from core.ptx.semantics.carry import CARRY, uses_carry
-from core.ptx.semantics.operation import immediate, refuse, type_of, unsupported
+from core.ptx.semantics.operation import immediate, type_of, unsupported
 from core.ptx.types import PRED, TYPES, PtxType, bits_of
 
 _T = TypeVar("_T")
@@ -338,13 +339,11 @@ class Decoder:
     def _barrier(self, instruction: Instruction) -> Op:
         if "warp" in instruction.modifiers:
             return Op(Kind.SYNC, instruction, payload=self._members(instruction))
-        refuse(instruction, "red", "arrive", "cluster")
-        if len(instruction.operands) != 1:
-            raise unsupported(instruction, "with a thread count is not supported")
         number = immediate(instruction.operands[0])
-        if number is None:
-            raise unsupported(instruction, "with a barrier in a register is not supported")
-        return Op(Kind.BARRIER, instruction, payload=number)
+        plain = len(instruction.operands) == 1 and number is not None
+        if plain and not {"red", "arrive", "cluster"} & set(instruction.modifiers):
+            return Op(Kind.BARRIER, instruction, payload=number)
+        return named_barrier(self, instruction)
 
     def _cross_lane(self, instruction: Instruction) -> Op:
         found = cross_lane(instruction)

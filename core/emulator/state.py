@@ -20,6 +20,7 @@ from core.emulator.frames import Frame, has_lines, stack_bytes
 from core.emulator.groups import WARP, Geometry, Group
 from core.emulator.host_calls import Printed
 from core.emulator.image import Image
+from core.emulator.named_barriers import NamedBarriers
 from core.emulator.program import Op
 from core.emulator.record import ChunkRecord
 from core.emulator.schedule import Schedule
@@ -78,6 +79,7 @@ class MachineState:
         self.frames: dict[tuple[str, int], Frame] = {}
         self.exclusive = True
         self.printed: list[Printed] = []
+        self.named = NamedBarriers(self)  # type: ignore[arg-type]
 
     def frame(self, group: Group) -> Frame:
         """The activation that the group executes in."""

@@ -24,7 +24,7 @@ def packed_conversion(instruction: Instruction, kinds: list[PtxType]) -> Operati
     if len(kinds) != 2:
         raise unsupported(instruction, "converts a type that is not supported")
     to, source = kinds
-    refuse(instruction, "scaled", "rs")
+    refuse(instruction, "rs", *(m for m in instruction.modifiers if m.startswith("scaled")))
     if to.name == "ue8m0x2" or source.name == "ue8m0x2":
         raise unsupported(instruction, "converts a type that is not supported")
     decode = _decoder(source)
