@@ -3,8 +3,8 @@
     python scripts/window_on_gpu.py OUT [--size 4096] [--tile 32]
 
 Opens the window on Qt's offscreen platform, takes a picture of the tiled kernel at a step, then
-runs its benchmark on the Benchmark page, with a picture while samples arrive and one at the end, and
-kills the worker process in the middle of a second run: the window must live and say so. Writes
+runs its benchmark on the Benchmark page, with a picture while samples arrive and one at the end,
+and kills the worker process in the middle of a second run: the window must live and say so. Writes
 OUT/window_on_gpu.json with what the page said.
 """
 

@@ -16,11 +16,12 @@ from core.errors import ArgumentError, CompileError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from core.compiler import Build
     from core.launch import Workload
     from core.trace import Trace
 
 _SIZES = "Parameters of a rung"
-_LAUNCH = "A kernel of your own (FILE.cu)"
+_LAUNCH = "A kernel of your own (FILE.cu or FILE.ptx)"
 _OUTPUT = "Result"
 
 Size = Annotated[int | None, typer.Option(show_default=False, rich_help_panel=_SIZES)]
@@ -32,7 +33,11 @@ def _option(*names: str, panel: str, text: str) -> Any:
 
 def trace(
     kernel: Annotated[
-        str, typer.Argument(metavar="RUNG|FILE.cu", help="A rung of the ladder or a CUDA source.")
+        str,
+        typer.Argument(
+            metavar="RUNG|FILE.cu|FILE.ptx",
+            help="A rung of the ladder, a CUDA source or a PTX file.",
+        ),
     ],
     n: Size = None,
     m: Size = None,
@@ -112,6 +117,10 @@ def trace(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
     ] = False,
+    save: Annotated[
+        Path | None,
+        _option("--save", panel=_OUTPUT, text="Save the whole record as FILE.npz."),
+    ] = None,
     save_outputs: Annotated[
         Path | None,
         _option("--save-outputs", panel=_OUTPUT, text="Save what the kernel wrote as DIR/*.npy."),
@@ -129,19 +138,24 @@ def trace(
         "define": define or None,
         "arg": arg or None,
     }
-    workload = (
-        _file_workload(Path(kernel), given, launch, seed)
-        if is_file(kernel)
-        else _rung_workload(kernel, given, launch, seed, blank=counters_only)
-    )
+    ptx: Build | None = None
+    if kernel.endswith(".ptx"):
+        workload, ptx = _ptx_workload(Path(kernel), given, launch, seed)
+    elif is_file(kernel):
+        workload = _file_workload(Path(kernel), given, launch, seed)
+    else:
+        workload = _rung_workload(kernel, given, launch, seed, blank=counters_only)
     if counters_only:
-        _show_counts(workload, build, budget, seed, as_json=as_json)
+        _show_counts(workload, build, budget, seed, ptx, as_json=as_json)
         return
-    result = _record(
-        workload, build, _chosen_blocks(blocks, workload), budget, order, seed, checks=checks
-    )
+    chosen = _chosen_blocks(blocks, workload)
+    result = _record(workload, build, chosen, budget, order, seed, ptx, checks=checks)
     from core.cli import report
 
+    if save is not None:
+        from core.storage import save_trace
+
+        save_trace(result, save)
     if save_outputs is not None:
         report.save_outputs(result, save_outputs)
     if as_json:
@@ -160,6 +174,7 @@ def _show_counts(
     build: Literal["as_written", "as_compiled"],
     budget: int | None,
     seed: int,
+    ptx: Build | None,
     *,
     as_json: bool,
 ) -> None:
@@ -169,7 +184,7 @@ def _show_counts(
 
     limits = Limits() if budget is None else Limits(instructions=budget)
     with _compile_errors(workload), _progress_bar(f"counting {workload.kernel}") as progress:
-        counted = count(workload, kind=build, limits=limits, progress=progress)
+        counted = count(workload, kind=build, build=ptx, limits=limits, progress=progress)
     if as_json:
         typer.echo(json.dumps(report.counted_json(counted, seed), indent=1, allow_nan=False))
     else:
@@ -190,11 +205,27 @@ def _rung_workload(
     return rung.blank_workload(**given) if blank else rung.workload(seed, **given)
 
 
-def _file_workload(
+def _ptx_workload(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> Workload:
-    from core.arguments import parse_defines, parse_dim3, user_workload
+) -> tuple[Workload, Build]:
+    from core.arguments import parse_dim3
+    from core.ptx_files import ptx_workload
 
+    _check_launch_options(path, given, launch)
+    if launch["define"] is not None:
+        raise ArgumentError("-D is for a compiler; PTX is compiled already.")
+    return ptx_workload(
+        path,
+        launch["kernel"],
+        parse_dim3(launch["grid"], "grid"),
+        parse_dim3(launch["block"], "block"),
+        launch["shared"] or 0,
+        launch["arg"] or (),
+        seed,
+    )
+
+
+def _check_launch_options(path: Path, given: Mapping[str, int], launch: Mapping[str, Any]) -> None:
     if given:
         name = next(iter(given))
         raise ParameterError(
@@ -204,6 +235,14 @@ def _file_workload(
     for option in ("grid", "block"):
         if launch[option] is None:
             raise ArgumentError(f"{path} needs --{option}, such as --{option} 8,8.")
+
+
+def _file_workload(
+    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+) -> Workload:
+    from core.arguments import parse_defines, parse_dim3, user_workload
+
+    _check_launch_options(path, given, launch)
     return user_workload(
         path,
         launch["kernel"],
@@ -245,6 +284,7 @@ def _record(
     budget: int | None,
     order: Literal["lockstep", "round_robin", "warp_by_warp", "random"],
     seed: int,
+    ptx: Build | None,
     *,
     checks: bool,
 ) -> Trace:
@@ -255,7 +295,7 @@ def _record(
     with _compile_errors(workload), _progress_bar(f"running {workload.kernel}") as progress:
         return record(
             workload, kind=build, blocks=blocks, limits=limits, order=order, seed=seed,
-            checks=checks, progress=progress,
+            checks=checks, progress=progress, build=ptx,
         )  # fmt: skip
 
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from core.analysis.counters import Counters
 from core.analysis.findings import Finding
 from core.compiler import Build
+from core.emulator.host_calls import Printed
 from core.emulator.image import Image
 from core.emulator.record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload
-from core.ptx.ast import Instruction
+from core.ptx.ast import Instruction, Module
 from core.ptx.dwarf import debug_info
 from core.trace.arrays import Array, SharedArray
 from core.trace.block import BlockTrace
@@ -46,6 +47,12 @@ class Trace:
     _records: tuple[ChunkRecord, ...]
     _blocks: dict[int, BlockTrace] = field(default_factory=dict, repr=False)
     checked: bool = True  # whether races and uninitialised reads were looked for
+    prints: tuple[Printed, ...] = ()  # what each call of printf wrote, in order of time
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """The lines that the kernel printed."""
+        return tuple("".join(p.text for p in self.prints).splitlines())
 
     @property
     def parameters(self) -> Mapping[str, int]:
@@ -63,9 +70,19 @@ class Trace:
         return self._program.shared_arrays
 
     @property
+    def records(self) -> tuple[ChunkRecord, ...]:
+        """The machine's own records, for storage."""
+        return self._records
+
+    @property
     def instructions(self) -> tuple[Instruction, ...]:
         """The PTX instructions of the module, indexed by pc."""
         return self._program.module.instructions
+
+    @property
+    def module(self) -> Module:
+        """The parsed PTX that ran."""
+        return self._program.module
 
     @cached_property
     def _places(self) -> dict[int, tuple[int, int]]:

@@ -1,0 +1,95 @@
+"""A trace read back from disk steps as the one that was saved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import TilescopeError
+from core.ladder import load_ladder
+from core.recording import record
+from core.storage import VERSION, load_trace, save_trace
+from core.trace import Trace
+
+LADDER = load_ladder()
+
+
+def saved(trace: Trace, folder: Path) -> Trace:
+    path = folder / "trace.npz"
+    save_trace(trace, path)
+    return load_trace(path)
+
+
+def assert_same_block(a: Trace, b: Trace, block: int) -> None:
+    one, other = a.block(block), b.block(block)
+    for name in ("kind", "line", "phase", "pc"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    thread = one.n_threads - 1
+    for step in range(one.n_steps):
+        np.testing.assert_array_equal(one.active(step), other.active(step))
+        assert one.variables(step, thread) == other.variables(step, thread)
+        first, second = one.access(step), other.access(step)
+        assert (first is None) == (second is None)
+        if first is not None and second is not None:
+            np.testing.assert_array_equal(first.addresses, second.addresses)
+            np.testing.assert_array_equal(first.values, second.values)
+            assert first.array == second.array
+        for key, state in one.shared(step).items():
+            np.testing.assert_array_equal(state.values, other.shared(step)[key].values)
+            np.testing.assert_array_equal(state.last_writer, other.shared(step)[key].last_writer)
+
+
+@pytest.mark.parametrize(
+    ("rung", "parameters"),
+    [
+        ("tiled_bounds", {"n": 6, "tile": 4}),
+        ("coalesced", {"n": 5, "block_x": 3, "block_y": 2}),
+        ("aat_padded", {"n": 8, "tile": 4}),
+        ("broken_bounds", {}),
+    ],
+)
+def test_it_steps_identically(rung: str, parameters: dict[str, int], tmp_path: Path) -> None:
+    trace = record(LADDER[rung].workload(**parameters))
+    again = saved(trace, tmp_path)
+    assert again.counters == trace.counters
+    assert again.findings == trace.findings
+    assert again.recorded_blocks == trace.recorded_blocks
+    assert again.note == trace.note
+    for name, data in trace.outputs.items():
+        np.testing.assert_array_equal(again.outputs[name], data)
+    for block in trace.recorded_blocks:
+        assert_same_block(trace, again, block)
+
+
+def test_a_large_record_is_small_on_disk(tmp_path: Path) -> None:
+    workload = LADDER["coalesced"].workload(n=512, tile=32)
+    trace = record(workload, blocks=[0], only_recorded=True)
+    memory = sum(r.nbytes() for r in trace.records)
+    save_trace(trace, tmp_path / "t.npz")
+    buffers = sum(a.data.nbytes for a in workload.launch.arrays)
+    assert (tmp_path / "t.npz").stat().st_size < buffers + memory / 4
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    with pytest.raises(TilescopeError, match="There is no file"):
+        load_trace(path)
+    path.write_bytes(b"not a zip file at all")
+    with pytest.raises(TilescopeError, match="not a trace"):
+        load_trace(path)
+    np.savez(path, header=np.frombuffer(b"[1, 2]", np.uint8))
+    with pytest.raises(TilescopeError, match="not a trace"):
+        load_trace(path)
+    header = json.dumps({"format": "tilescope trace", "version": VERSION + 1}).encode()
+    np.savez(path, header=np.frombuffer(header, np.uint8))
+    with pytest.raises(TilescopeError, match="record it again"):
+        load_trace(path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    trace = record(LADDER["vector_add"].workload(n=4, block_x=4))
+    with pytest.raises(TilescopeError, match="cannot be written"):
+        save_trace(trace, tmp_path / "none" / "t.npz")
