@@ -16,6 +16,7 @@ from core.analysis.reporting import FaultCollector, Reporter
 from core.compiler import Build, compile_ptx, find_entry
 from core.emulator.events import Observer
 from core.emulator.groups import Geometry
+from core.emulator.host_calls import Printed
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.record import ChunkRecord
@@ -139,6 +140,7 @@ class _Recording:
         self.records: list[ChunkRecord] = []
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.issued = 0
+        self.prints: list[Printed] = []
         roles = {a.name: a.role for a in image.launch.arrays}
         self.global_state = GlobalState(
             image.module,
@@ -171,7 +173,9 @@ class _Recording:
             tuple(self.records),
         )
         findings = tuple(_with_step(f, trace) for f in trace.findings)
-        return replace(trace, findings=findings, checked=self.options.checks)
+        return replace(
+            trace, findings=findings, checked=self.options.checks, prints=tuple(self.prints)
+        )
 
     def _output(self, name: str, data: NDArray[Any]) -> NDArray[Any]:
         raw = self.image.buffers[name].data[: data.nbytes].copy()
@@ -235,7 +239,7 @@ class _Recording:
         record = ChunkRecord(geometry) if keep else None
         faults = FaultCollector()
         observers: list[Observer] = [
-            CountingObserver(self.tally, geometry, self._shared_name),
+            CountingObserver(self.tally, geometry, self._shared_name, self.image.module),
             faults,
         ]
         hazards: Hazards | None = None
@@ -255,6 +259,7 @@ class _Recording:
         if hazards is not None:
             hazards.finish()
         self.issued += machine.tick
+        self.prints += machine.printed
         if record is not None:
             self.records.append(record)
         reporter = Reporter(self.program, geometry)

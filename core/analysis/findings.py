@@ -19,6 +19,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "livelock": "threads that loop for ever, waiting for what nobody will write",
         "assert": "an assertion that fails",
         "trap": "a trap, which stops the kernel",
+        "bad_call": "a call of an address at which there is no function",
     }
 )
 

@@ -118,6 +118,10 @@ class Reporter:
     def _trap(self, event: FaultEvent, _: Place) -> str:
         return f"{self._thread(int(event.lanes[0]))} executes a trap, which stops the kernel."
 
+    def _bad_call(self, event: FaultEvent, _: Place) -> str:
+        who = self._thread(int(event.lanes[0]))
+        return f"{who} calls the function at address {event.detail}, where there is none."
+
     def _divergent_barrier(self, event: FaultEvent, _: Place) -> str:
         lane, other = self._pair(event)
         if event.other_pc < 0:
@@ -223,13 +227,16 @@ _SENTENCES: dict[str, Callable[[Reporter, FaultEvent, Place], str]] = {
     "misaligned": Reporter._misaligned,
     "assert": Reporter._assert,
     "trap": Reporter._trap,
+    "bad_call": Reporter._bad_call,
     "divergent_barrier": Reporter._divergent_barrier,
     "divergent_warp": Reporter._divergent_warp,
     "inactive_lane": Reporter._inactive_lane,
     "deadlock": Reporter._deadlock,
     "livelock": Reporter._livelock,
 }
-_OF_THREADS = ("assert", "trap", "divergent_barrier", "divergent_warp", "deadlock", "livelock")
+_OF_THREADS = (
+    "assert", "trap", "bad_call", "divergent_barrier", "divergent_warp", "deadlock", "livelock",
+)  # fmt: skip
 
 
 def _counted(message: str, count: int, kind: str) -> str:

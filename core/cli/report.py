@@ -36,6 +36,7 @@ COUNTERS = (
     "shared_st_conflicts",
 )
 _FILE_WIDTH = 120
+_NARROW = 100  # columns; below, tables by line leave what can be worked out to the source
 _DIRECTIONS = {"ld": "load", "st": "store"}
 
 
@@ -46,6 +47,7 @@ def as_json(trace: Trace, seed: int) -> dict[str, Any]:
         "hazards": [_hazard(finding) for finding in trace.findings],
         "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
         "error": {name: _finite(error) for name, error in errors(trace).items()},
+        "printed": list(trace.printed),
     }
 
 
@@ -107,8 +109,12 @@ def show(trace: Trace, console: Console | None = None) -> None:
     """Print the tables for people."""
     console = console or _console()
     console.print(_headline(trace), soft_wrap=True)
-    for table in _tables(trace):
+    for table in _tables(trace, console.width):
         console.print(table)
+    if trace.printed:
+        console.print("Printed by the kernel:", style="bold")
+        for line in trace.printed:
+            console.print(Text(line), soft_wrap=True)
     for line in _verdict(trace):
         console.print(line, soft_wrap=True)
 
@@ -117,7 +123,7 @@ def show_counted(counted: Counted, console: Console | None = None) -> None:
     """Print the tables of a launch that was only counted."""
     console = console or _console()
     console.print(_headline(counted), soft_wrap=True)
-    for table in _tables(counted):
+    for table in _tables(counted, console.width):
         console.print(table)
     blocks = counted.workload.launch.grid.count
     ran = len(counted.kinds)
@@ -188,17 +194,18 @@ def _headline(trace: Trace | Counted) -> Text:
     )
 
 
-def _tables(trace: Trace | Counted) -> Iterator[Table]:
+def _tables(trace: Trace | Counted, width: int) -> Iterator[Table]:
     counters = trace.counters
     arrays = [_Row((name,), row) for name, row in counters.by_array.items()]
     total = _Row(("all",), counters.totals)
-    yield from _pair("by array", ("array",), arrays, total)
+    yield from _pair("by array", ("array",), arrays, total, _HEADS)
     source = trace.workload.source.splitlines()
     lines = [
         _Row((str(line), Text(_code(source, line), overflow="ellipsis", no_wrap=True)), row)
         for line, row in sorted(counters.by_line.items())
     ]
-    yield from _pair("by source line", ("line", "source"), lines, None)
+    heads = _NARROW_HEADS if width < _NARROW else _HEADS
+    yield from _pair("by source line", ("line", "source"), lines, None, heads)
 
 
 def _code(source: list[str], line: int) -> str:
@@ -206,10 +213,14 @@ def _code(source: list[str], line: int) -> str:
 
 
 def _pair(
-    title: str, labels: tuple[str, ...], rows: list[_Row], total: _Row | None
+    title: str,
+    labels: tuple[str, ...],
+    rows: list[_Row],
+    total: _Row | None,
+    heads: Mapping[str, tuple[str, ...]],
 ) -> Iterator[Table]:
     """One table for global memory and one for shared memory, where there is anything to show."""
-    for space, make in (("global", _global_cells), ("shared", _shared_cells)):
+    for space in ("global", "shared"):
         body = list(_filled(rows, space))
         if not body:
             continue
@@ -218,14 +229,14 @@ def _pair(
         for label in labels:
             table.add_column(label, justify="right" if label == "line" else "left")
         table.add_column("", no_wrap=True)
-        for head in _HEADS[space]:
+        for head in heads[space]:
             table.add_column(head, justify="right", no_wrap=True)
         for row, op in body:
-            table.add_row(*row.label, _DIRECTIONS[op], *make(row, op))
+            table.add_row(*row.label, _DIRECTIONS[op], *_cells(row, op, space, heads))
         if total is not None and len(body) > 1:
             table.add_section()
             for row, op in _filled([total], space):
-                table.add_row(*row.label, _DIRECTIONS[op], *make(row, op))
+                table.add_row(*row.label, _DIRECTIONS[op], *_cells(row, op, space, heads))
         yield table
 
 
@@ -238,27 +249,33 @@ _HEADS = {
     "global": ("requests", "sectors", "ideal", "per request", "excess"),
     "shared": ("requests", "wavefronts", "ideal", "conflicts"),
 }
+_NARROW_HEADS = {
+    "global": ("requests", "sectors", "ideal"),
+    "shared": ("requests", "wavefronts", "ideal"),
+}
+_UNITS = {"global": "sectors", "shared": "wavefronts"}
 
 
-def _global_cells(row: _Row, op: str) -> tuple[str | Text, ...]:
-    requests, sectors = row.value(f"global_{op}_requests"), row.value(f"global_{op}_sectors")
-    ideal = row.ideal(f"global_{op}_sectors")
-    ratio = f"{sectors / requests:.3g}"
-    return f"{requests:,}", f"{sectors:,}", f"{ideal:,}", ratio, _waste(sectors - ideal)
+def _cells(
+    row: _Row, op: str, space: str, heads: Mapping[str, tuple[str, ...]]
+) -> Iterator[str | Text]:
+    """What stands under the heads of a space's table."""
+    requests, unit = row.value(f"{space}_{op}_requests"), _UNITS[space]
+    moved, ideal = row.value(f"{space}_{op}_{unit}"), row.ideal(f"{space}_{op}_{unit}")
+    narrow = heads is _NARROW_HEADS
+    cells: dict[str, str | Text] = {
+        "requests": f"{requests:,}",
+        unit: _coloured(moved, moved > ideal) if narrow else f"{moved:,}",
+        "ideal": f"{ideal:,}",
+        "per request": f"{moved / requests:.3g}",
+        "excess": _coloured(moved - ideal, moved > ideal),
+        "conflicts": _coloured(moved - ideal, moved > ideal),
+    }
+    return (cells[head] for head in heads[space])
 
 
-def _shared_cells(row: _Row, op: str) -> tuple[str | Text, ...]:
-    wavefronts = row.value(f"shared_{op}_wavefronts")
-    return (
-        f"{row.value(f'shared_{op}_requests'):,}",
-        f"{wavefronts:,}",
-        f"{row.ideal(f'shared_{op}_wavefronts'):,}",
-        _waste(row.value(f"shared_{op}_conflicts")),
-    )
-
-
-def _waste(amount: int) -> Text:
-    return Text(f"{amount:,}", style="bold red" if amount else "green")
+def _coloured(amount: int, bad: bool) -> Text:
+    return Text(f"{amount:,}", style="bold red" if bad else "green")
 
 
 def _verdict(trace: Trace) -> Iterator[Text]:

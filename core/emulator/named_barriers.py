@@ -1,4 +1,4 @@
-"""Barriers with a thread count or in a register, that only announce (`bar.arrive`) or vote (`.red`).
+"""Barriers with a count or in a register, that only announce (`bar.arrive`) or vote (`bar.red`).
 
 A barrier lets a block's waiting threads go on when as many threads as its count says have come to
 it, or, without a count, all its living ones. The lanes that wait are kept with those of plain

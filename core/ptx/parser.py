@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import MappingProxyType
 
 from core.errors import PtxSyntaxError, UnsupportedPtx
@@ -53,6 +54,10 @@ class _Parser:
     def module(self) -> Module:
         while not self.cursor.at_end():
             self._directive()
+        if not any(i.position.line for i in self.instructions):  # the PTX itself is the source
+            self.instructions = [
+                replace(i, position=SourcePosition(1, i.ptx_line)) for i in self.instructions
+            ]
         return Module(
             self.version,
             self.target,
