@@ -10,7 +10,7 @@ A stamp is `serial << 32 | thread`; the thread counts through the grid.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,14 +25,39 @@ LOW = np.int64(0xFFFFFFFF)
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Serials up to which accesses are known: of whole blocks, and of single threads."""
+    """Serials up to which accesses are known, of single threads and of whole blocks.
 
-    blocks: Mapping[int, int]
-    threads: Mapping[int, int]
+    All arrays int64; the keys ascend.
+    """
 
-    def covers(self, serial: int, thread: int, block: int) -> bool:
-        """Whether the access of a thread is among them."""
-        return serial < self.threads.get(thread, 0) or serial < self.blocks.get(block, 0)
+    threads: NDArray[np.int64]
+    thread_serials: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    block_serials: NDArray[np.int64]
+
+    def covers(self, serials: Stamps, threads: Stamps, blocks: Stamps) -> NDArray[np.bool_]:
+        """Which accesses, by their serial, thread and block, are among them."""
+        result: NDArray[np.bool_] = serials < _look_up(self.threads, self.thread_serials, threads)
+        result |= serials < _look_up(self.blocks, self.block_serials, blocks)
+        return result
+
+
+def _look_up(keys: Stamps, values: Stamps, wanted: Stamps) -> Stamps:
+    """The value of each wanted key, 0 where there is none."""
+    if not len(keys):
+        return np.zeros(len(wanted), np.int64)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, values[place], 0)
+
+
+def _latest(keys: list[Stamps], serials: list[Stamps]) -> tuple[Stamps, Stamps]:
+    """The keys in ascending order, each with its highest serial."""
+    key, serial = np.concatenate(keys), np.concatenate(serials)
+    order = np.lexsort((serial, key))
+    key, serial = key[order], serial[order]
+    last = np.ones(len(key), bool)
+    last[:-1] = key[1:] != key[:-1]
+    return key[last], serial[last]
 
 
 def merged(parts: Iterable[Knowledge]) -> Knowledge:
@@ -40,20 +65,17 @@ def merged(parts: Iterable[Knowledge]) -> Knowledge:
     unique = list({id(p): p for p in parts}.values())
     if len(unique) == 1:
         return unique[0]
-    blocks: dict[int, int] = {}
-    threads: dict[int, int] = {}
-    for part in unique:
-        for mine, theirs in ((blocks, part.blocks), (threads, part.threads)):
-            for key, serial in theirs.items():
-                mine[key] = max(mine.get(key, 0), serial)
-    return Knowledge(blocks, threads)
+    return Knowledge(
+        *_latest([p.threads for p in unique], [p.thread_serials for p in unique]),
+        *_latest([p.blocks for p in unique], [p.block_serials for p in unique]),
+    )
 
 
 @dataclass
 class Timeline:
     """What outlives one machine: the serial, and what was published at which place."""
 
-    published: dict[Hashable, Knowledge] = field(default_factory=dict)
+    published: dict[tuple[str, int], Knowledge] = field(default_factory=dict)
     sites: list[int] = field(default_factory=lambda: [-1, -1])  # pc of each serial's access
 
     @property
@@ -79,8 +101,10 @@ class Order:
         self.thread: Stamps = self.block * self._size + within
         self._warp = within // WARP
         self._machine_warp = self._place * geometry.warps + self._warp
+        self._warp_sizes = np.bincount(self._machine_warp)
         self._by_block = np.full(count, timeline.serial, np.int64)
-        self._by_lane: Stamps | None = None  # (lanes, 32)
+        self._by_whole_warp = np.zeros(count, np.int64)
+        self._by_lane: Stamps | None = None  # (lanes, 32), where only some lanes of a warp met
         self._by_warp: Stamps | None = None  # (warps of the machine, warps of a block)
         self._fence = np.zeros(count, np.int64)
         self._known: dict[int, Knowledge] = {}  # lane -> what it has acquired
@@ -102,19 +126,29 @@ class Order:
         same_block = thread // self._size == self.block[lanes]
         result &= ~(same_block & (serial < self._by_block[lanes]))
         within = thread % self._size
+        same_warp = same_block & (within // WARP == self._warp[lanes])
+        result &= ~(same_warp & (serial < self._by_whole_warp[lanes]))
         if self._by_lane is not None:
-            same_warp = same_block & (within // WARP == self._warp[lanes])
             result &= ~(same_warp & (serial < self._by_lane[lanes, within % WARP]))
         if self._by_warp is not None:
             warp = np.where(same_block, within // WARP, 0)
             by_warp = self._by_warp[self._machine_warp[lanes], warp]
             result &= ~(same_block & (serial < by_warp))
         if self._known or self._block_known:
-            for i in np.flatnonzero(result):
-                block = int(thread[i]) // self._size
-                knows = self._of(int(lanes[i]))
-                result[i] = not any(k.covers(int(serial[i]), int(thread[i]), block) for k in knows)
+            self._strike_known(result, serial, thread, lanes)
         return result
+
+    def _strike_known(
+        self, result: NDArray[np.bool_], serial: Stamps, thread: Stamps, lanes: NDArray[np.intp]
+    ) -> None:
+        """Clears `result` where the lane has acquired what it asks about."""
+        by_knowledge: dict[int, tuple[Knowledge, list[int]]] = {}
+        for i in np.flatnonzero(result).tolist():
+            for known in self._of(int(lanes[i])):
+                by_knowledge.setdefault(id(known), (known, []))[1].append(i)
+        for known, places in by_knowledge.values():
+            one = thread[places]
+            result[places] &= ~known.covers(serial[places], one, one // self._size)
 
     def same_warp(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Whether each stamp's thread belongs to the lane's warp."""
@@ -165,20 +199,31 @@ class Order:
 
     def synchronised(self, event: SyncEvent) -> None:
         """Lanes of a warp met; `event.mask` are those that did."""
-        self.timeline.next()
-        count = self._geometry.lanes
-        lanes = np.arange(count) if event.mask is None else np.flatnonzero(event.mask)
-        if self._by_lane is None:
-            self._by_lane = np.zeros((count, WARP), np.int64)
-        taking = np.zeros((len(self._geometry.blocks) * self._geometry.warps, WARP), bool)
-        warp, lane = self._machine_warp[lanes], self.thread[lanes] % self._size % WARP
-        taking[warp, lane] = True
-        known = np.zeros(taking.shape, np.int64)
-        np.maximum.at(known, warp, self._by_lane[lanes])
-        known[taking] = self.timeline.serial
-        self._by_lane[lanes] = known[warp]
+        now = self.timeline.next()
+        if event.mask is None:
+            self._by_whole_warp[:] = now
+            lanes = np.arange(self._geometry.lanes)
+        else:
+            lanes = np.flatnonzero(event.mask)
+            self._meet(lanes, now)
         if self._known:
-            self._share_warps(lanes, warp)
+            self._share_warps(lanes, self._machine_warp[lanes])
+
+    def _meet(self, lanes: NDArray[np.intp], now: int) -> None:
+        """These lanes met the others of their warp among them."""
+        present = np.bincount(self._machine_warp[lanes], minlength=len(self._warp_sizes))
+        whole = (present == self._warp_sizes)[self._machine_warp[lanes]]
+        self._by_whole_warp[lanes[whole]] = now
+        lanes = lanes[~whole]
+        if not len(lanes):
+            return
+        if self._by_lane is None:
+            self._by_lane = np.zeros((self._geometry.lanes, WARP), np.int64)
+        warp, lane = self._machine_warp[lanes], self.thread[lanes] % self._size % WARP
+        known = np.zeros((len(self._warp_sizes), WARP), np.int64)
+        np.maximum.at(known, warp, self._by_lane[lanes])
+        known[warp, lane] = now
+        self._by_lane[lanes] = known[warp]
 
     def _share_warps(self, lanes: NDArray[np.intp], warp: NDArray[np.int64]) -> None:
         taking_part = set(lanes.tolist())
@@ -196,53 +241,59 @@ class Order:
         else:
             self._fence[mask] = self.timeline.serial
 
-    def acquire(self, keys: list[Hashable], lanes: NDArray[np.intp]) -> None:
-        """Lanes read, by an atomic or volatile access, the places that `keys` name."""
+    def acquire(self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp]) -> None:
+        """Lanes read, by an atomic or volatile access, the bytes at `offset` in a region."""
         published = self.timeline.published
         if not published:
             return
-        for key, lane in zip(keys, lanes.tolist(), strict=True):
-            found = published.get(key)
-            if found is not None:
-                old = self._known.get(lane)
-                self._known[lane] = found if old is None else merged((found, old))
+        places, inverse = np.unique(offset, return_inverse=True)
+        found = [published.get((region, place)) for place in places.tolist()]
+        joined: dict[tuple[int, int], Knowledge] = {}
+        for place, lane in zip(inverse.tolist(), lanes.tolist(), strict=True):
+            new, old = found[place], self._known.get(lane)
+            if new is not None:
+                if old is not None:
+                    pair = (id(new), id(old))
+                    if pair not in joined:
+                        joined[pair] = merged((new, old))
+                    new = joined[pair]
+                self._known[lane] = new
 
-    def release(self, keys: list[Hashable], lanes: NDArray[np.intp], *, fenced: bool) -> None:
-        """Lanes write these places by an atomic or volatile access.
+    def release(
+        self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp], *, fenced: bool
+    ) -> None:
+        """Lanes write these bytes by an atomic or volatile access.
 
         What a lane did before its last fence (with `fenced`, before this access) is published.
         """
-        by_key: dict[Hashable, list[int]] = {}
-        for key, lane in zip(keys, lanes.tolist(), strict=True):
-            if fenced or self._fence[lane]:
-                by_key.setdefault(key, []).append(lane)
-        for key, several in by_key.items():
-            parts = [self._published_by(several, fenced)]
-            parts += [k for lane in several for k in self._of(lane)]
-            old = self.timeline.published.get(key)
+        if not fenced:
+            publishing = self._fence[lanes] > 0
+            offset, lanes = offset[publishing], lanes[publishing]
+        for place in np.unique(offset).tolist():
+            several = lanes[offset == place]
+            parts = [self._published_by(several, fenced=fenced)]
+            if self._known or self._block_known:
+                parts += [k for lane in several.tolist() for k in self._of(lane)]
+            old = self.timeline.published.get((region, place))
             if old is not None:
                 parts.append(old)
-            self.timeline.published[key] = merged(parts)
+            self.timeline.published[region, place] = merged(parts)
 
-    def _published_by(self, lanes: list[int], fenced: bool) -> Knowledge:
-        now = self.timeline.serial
-        blocks: dict[int, int] = {}
-        threads: dict[int, int] = {}
-        for lane in lanes:
-            own = now if fenced else int(self._fence[lane])
-            threads[int(self.thread[lane])] = own
-            since = int(self._by_block[lane])
-            block = int(self.block[lane])
-            if own >= since:
-                blocks[block] = max(blocks.get(block, 0), since)
-            else:  # every thread fenced, then came a barrier, then one thread's flag
-                mates = np.flatnonzero(self._place == self._place[lane])
-                known = np.minimum(self._fence[mates], since).tolist()
-                threads.update(zip(self.thread[mates].tolist(), known, strict=True))
-                threads[int(self.thread[lane])] = own
-            if self._by_lane is not None:
-                first = int(self.thread[lane]) - int(self.thread[lane]) % self._size % WARP
-                for other, serial in enumerate(self._by_lane[lane].tolist()):
-                    if 0 < serial <= own:
-                        threads[first + other] = max(threads.get(first + other, 0), serial)
-        return Knowledge(blocks, threads)
+    def _published_by(self, lanes: NDArray[np.intp], *, fenced: bool) -> Knowledge:
+        own = np.full(len(lanes), self.timeline.serial) if fenced else self._fence[lanes]
+        since, block = self._by_block[lanes], self.block[lanes]
+        after = own >= since
+        threads, serials = [self.thread[lanes]], [own]
+        # Where every thread fenced, then came a barrier, and then one thread's flag:
+        before = np.isin(self._place, np.unique(self._place[lanes[~after]]))
+        threads.append(self.thread[before])
+        serials.append(np.minimum(self._fence, self._by_block)[before])
+        mates = self.thread[lanes] - self.thread[lanes] % self._size % WARP
+        met = np.repeat(self._by_whole_warp[lanes][:, None], WARP, axis=1)
+        if self._by_lane is not None:
+            met = np.maximum(met, self._by_lane[lanes])
+        met = np.where(met <= own[:, None], met, 0)
+        useful = met > since[:, None]
+        threads.append((mates[:, None] + np.arange(WARP))[useful])
+        serials.append(met[useful])
+        return Knowledge(*_latest(threads, serials), *_latest([block[after]], [since[after]]))

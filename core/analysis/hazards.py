@@ -6,7 +6,7 @@ memory (`core.analysis.hazard_shadow`) and what is ordered (`core.analysis.hazar
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -207,12 +207,12 @@ class Hazards:
         reads = event.kind == "load" or (event.kind == "atomic" and not kind.exchanges)
         if reads and shadow.written is not None:
             self._read_unwritten(shadow, event, offset, lanes)
-        keys = self._keys(event, offset) if kind.how != "plain" else None
-        if keys is not None:  # of lanes that meet in one atomic, each may come after the others
+        if kind.how != "plain":  # of lanes that meet in an atomic, each may come after the others
+            name = event.region.name if event.region.space == "global" else f"shared {id(self)}"
             if event.kind != "load":
-                self._order.release(keys, lanes, fenced=kind.fenced)
+                self._order.release(name, offset, lanes, fenced=kind.fenced)
             if event.kind != "store":
-                self._order.acquire(keys, lanes)
+                self._order.acquire(name, offset, lanes)
         stamp = self._order.thread[lanes] | np.int64(serial << 32)
         first = offset // shadow.granule
         for i, value in enumerate(_pieces(event, shadow.granule, lanes)):
@@ -220,12 +220,6 @@ class Hazards:
             touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
             for bad, other in shadow.touch(touch, self._order):
                 self._note("race", event, bad, offset, lanes, other)
-
-    def _keys(self, event: AccessEvent, offset: NDArray[np.int64]) -> list[Hashable]:
-        """Names of the places, for flags; those of shared memory do not outlive the machine."""
-        if event.region.space == "shared":
-            return [(id(self), place) for place in offset.tolist()]
-        return [(event.region.name, place) for place in offset.tolist()]
 
     def _read_unwritten(
         self,
