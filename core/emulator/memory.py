@@ -20,7 +20,7 @@ LOCAL_WINDOW = 1 << 41
 PARAMETER_WINDOW = 1 << 42
 GLOBAL_WINDOW = 1 << 46
 FAR = 1 << 36  # an address further from a region than this has nothing to do with it
-_GUARD = 1 << 20  # least distance between two buffers, in bytes
+_GUARD = 1 << 32  # least distance between two buffers, in bytes: an index off by far hits nothing
 _GRAIN = 16  # sizes are padded to the widest access, so that every typed view fits
 
 
