@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-_MARK = "cuda_fp16.h"  # a folder that holds it holds the others
+_MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
 _INTEGERS = "".join(
     f"typedef {sign} {plain} {letter}int{bits}_t;\n"
     for bits, plain in ((8, "char"), (16, "short"), (32, "int"), (64, "long long"))
@@ -64,12 +64,16 @@ _RUNTIME = ("cuda_runtime.h", "cuda.h", "device_launch_parameters.h", "cuda_runt
 
 @cache
 def include_folders() -> tuple[Path, ...]:
-    """The folders with CUDA's headers, or none: of the PyPI packages first, then a toolkit."""
-    for folder in _candidates():
-        if (folder / _MARK).is_file():
-            cccl = folder / "cccl"
-            return (folder, cccl) if cccl.is_dir() else (folder,)
-    return ()
+    """The folders with CUDA's headers, or none: the place that has most of them.
+
+    PyPI packages come before a toolkit that has as much.
+    """
+    folders = [f for f in _candidates() if (f / _MARKS[0]).is_file()]
+    if not folders:
+        return ()
+    best = max(folders, key=lambda f: sum((f / mark).exists() for mark in _MARKS))
+    cccl = best / "cccl"
+    return (best, cccl) if cccl.is_dir() else (best,)
 
 
 def stand_ins() -> Mapping[str, str]:

@@ -1,7 +1,6 @@
 """Tensor cores: `mma.sync`, and `wmma.load`, `wmma.mma` and `wmma.store`.
 
-D = A B + C. Products are exact; they are summed up in float64 and rounded once to the type of D,
-which is more accurate than the hardware, whose order and width of the sum are not documented.
+D = A B + C, added up as in `core.emulator.accumulation`.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator import accumulation
 from core.emulator.action import Lanes, action_op
 from core.emulator.fragments import (
     ELEMENTS,
@@ -28,7 +28,6 @@ from core.emulator.fragments import (
 from core.emulator.program import Op, Reader
 from core.ptx.ast import Address, Immediate, Instruction
 from core.ptx.semantics.operation import refuse, unsupported
-from core.ptx.semantics.rounding import FORMATS, round_to
 from core.ptx.types import TYPES, bits_of
 
 if TYPE_CHECKING:
@@ -57,13 +56,13 @@ class Multiply:
         shape = self.shape
         left = gather([lanes.rows(r) for r in self.a], a, shape.m, shape.k)
         right = gather([lanes.rows(r) for r in self.b], b, shape.n, shape.k)
-        total = left @ right.swapaxes(1, 2)
-        total = total + gather_result([lanes.rows(r) for r in self.c], c, shape)
+        addend = gather_result([lanes.rows(r) for r in self.c], c, shape)
         if d.name == "s32":
-            if self.saturate:
-                total = np.clip(total, -(2**31), 2**31 - 1)
-        elif d.name != "f64":
-            total = round_to(total, FORMATS[d.name], "rn")
+            total = accumulation.integers(left, right, addend, saturate=self.saturate)
+        elif d.name == "f64":
+            total = accumulation.doubles(left, right, addend)
+        else:
+            total = accumulation.floats(left, right, addend, d.name)
         found = scatter_result(total, d, shape)
         lanes.write(tuple(lanes.lanes_of(r) for r in found), self.writers)
         return True
