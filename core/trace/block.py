@@ -17,7 +17,7 @@ from core.trace.path import Path, Segments
 from core.trace.phases import Phase
 from core.trace.program_info import ProgramInfo
 from core.trace.shared_history import SharedHistory
-from core.trace.steps import EventKind, Steps, build_steps
+from core.trace.steps import EventKind, Executed, Steps, build_steps
 from core.trace.variables import Value, Variable, VariableReader, VariableRow
 
 Unit = Literal["access", "line", "barrier", "phase"]
@@ -200,6 +200,13 @@ class BlockTrace:
         lane = self._lanes.start + thread
         end = min(tick, int(path.ticks[-1]) + 1)  # others go on after this thread has ended
         return self._reader.at(int(path.pcs[place]), int(path.depths[place]), end, lane)
+
+    def executed(self, thread: int) -> Executed:
+        """The instructions that a thread executed, in order, and the steps that they belong to."""
+        path, ticks = self._thread_path(thread), self._steps.tick
+        last = np.maximum(np.searchsorted(ticks, path.ticks, "right") - 1, 0)
+        first = np.searchsorted(ticks, path.ticks, "left")
+        return Executed(path.pcs, path.depths, first, last)
 
     def _thread_path(self, thread: int) -> Path:
         if thread not in self._paths:

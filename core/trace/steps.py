@@ -46,6 +46,20 @@ class Steps:
     event: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class Executed:
+    """What one thread executed: columns with one place an instruction, all int64 (n,).
+
+    `last_steps` is the step that an instruction belongs to: the last that begins no later. Steps
+    `first_steps` to it are its own (an access that it makes); there are none where first > last.
+    """
+
+    pcs: NDArray[np.int64]
+    depths: NDArray[np.int64]
+    first_steps: NDArray[np.int64]
+    last_steps: NDArray[np.int64]
+
+
 def source_lines(module: Module) -> NDArray[np.int32]:
     """The line of the user's source of every instruction, 0 where it has none.
 
