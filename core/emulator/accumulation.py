@@ -1,8 +1,9 @@
-"""How tensor cores add up: as an H200 was seen to, bit for bit (640 of 640 results of `mma.sync`).
+"""How tensor cores add up: as an H200 was seen to, bit for bit (`tests/data/isa`).
 
 All the products of an instruction and C are aligned to the greatest exponent among them, where the
 exponent of a product is the sum of its factors', cut off 25 bits below it, and added exactly. The
-sum is cut off to float32, or rounded to nearest float16. float64 goes through a chain of fused
+sum is cut off to float32, or rounded to nearest float16. `wmma` of tf32 is done as two halves, one
+after the other. float64 goes through a chain of fused
 multiply-adds in order of depth. Integers are exact.
 """
 
@@ -36,8 +37,15 @@ def doubles(left: Matrices, right: Matrices, c: Matrices) -> Matrices:
     return total.reshape(c.shape)
 
 
-def floats(left: Matrices, right: Matrices, c: Matrices, result: str) -> Matrices:
-    """Factors of at most 11 bits and C, all in float64, to "f32" or "f16"."""
+def floats(left: Matrices, right: Matrices, c: Matrices, result: str, block: int) -> Matrices:
+    """Factors of at most 11 bits and C, in float64, to "f32" or "f16"; `block` depths at once."""
+    for first in range(0, left.shape[2], block):
+        part = slice(first, first + block)
+        c = _block(left[:, :, part], right[:, :, part], c, result)
+    return c
+
+
+def _block(left: Matrices, right: Matrices, c: Matrices, result: str) -> Matrices:
     products = left[:, :, None, :] * right[:, None, :, :]
     exponents = _exponent(left)[:, :, None, :] + _exponent(right)[:, None, :, :]
     exponents = np.where(products == 0, _NOTHING, exponents)

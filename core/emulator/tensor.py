@@ -44,6 +44,7 @@ class Multiply:
 
     shape: Shape
     types: tuple[Element, Element, Element, Element]  # D, A, B, C
+    block: int  # depths that are added up at once
     saturate: bool
     a: tuple[Reader, ...]
     b: tuple[Reader, ...]
@@ -62,7 +63,7 @@ class Multiply:
         elif d.name == "f64":
             total = accumulation.doubles(left, right, addend)
         else:
-            total = accumulation.floats(left, right, addend, d.name)
+            total = accumulation.floats(left, right, addend, d.name, self.block)
         found = scatter_result(total, d, shape)
         lanes.write(tuple(lanes.lanes_of(r) for r in found), self.writers)
         return True
@@ -90,8 +91,10 @@ def multiply(decoder: Decoder, instruction: Instruction) -> Op:
         kind = TYPES[element.register]
         return tuple(decoder.table.read(instruction, o, kind) for o in operands)
 
+    halves = instruction.opcode == "wmma" and a_type.name == "tf32"
+    saturate = "satfinite" in instruction.modifiers
     action = Multiply(
-        shape, types, "satfinite" in instruction.modifiers, readers(a, a_type),
+        shape, types, shape.k // 2 if halves else shape.k, saturate, readers(a, a_type),
         readers(b, b_type), readers(c, c_type), writers,
     )  # fmt: skip
     return action_op(instruction, action, slots)
@@ -159,10 +162,11 @@ class LoadFragment:
     def run(self, lanes: Lanes) -> bool:
         """Loads the elements of every lane."""
         part = self.fragment
+        kind = TYPES[part.element.register]
         found = []
         for register in range(len(part.row)):
             address = part.addresses(lanes, register)
-            found += self._load(lanes, address)
+            found += [v.view(kind.dtype) for v in self._load(lanes, address)]
         wanted = len(self.writers)
         lanes.write(tuple(found[i % len(found)] for i in range(wanted)), self.writers)
         return True
