@@ -107,6 +107,7 @@ class Order:
         self._by_lane: Stamps | None = None  # (lanes, 32), where only some lanes of a warp met
         self._by_warp: Stamps | None = None  # (warps of the machine, warps of a block)
         self._fence = np.zeros(count, np.int64)
+        self._arrival = np.zeros(count, np.int64)  # when the lane last came to a barrier
         self._known: dict[int, Knowledge] = {}  # lane -> what it has acquired
         self._block_known: dict[int, Knowledge] = {}  # place of a block -> all its threads
         self.bound: Stamps = self._by_block << 32  # stamps below are before the block's barrier
@@ -184,9 +185,21 @@ class Order:
                 old = self._block_known.get(place)
                 self._block_known[place] = merged(parts if old is None else [*parts, old])
 
+    def arriving(self, mask: Mask | None) -> None:
+        """Lanes come to a barrier that does not let the whole block through."""
+        serial = self.timeline.next()
+        if mask is None:
+            self._arrival[:] = serial
+        else:
+            self._arrival[mask] = serial
+
     def meeting(self, lanes: Mask) -> None:
-        """The warps of these lanes met at a barrier that not the whole block takes part in."""
-        self.timeline.next()
+        """The warps of these lanes met at a barrier that not the whole block takes part in.
+
+        What each did before it came there is ordered: who only announced itself has gone on since.
+        """
+        arrival = np.zeros(len(self._warp_sizes), np.int64)
+        np.maximum.at(arrival, self._machine_warp[lanes], self._arrival[lanes])
         warps = self._geometry.warps
         if self._by_warp is None:
             self._by_warp = np.zeros((len(self._geometry.blocks) * warps, warps), np.int64)
@@ -194,7 +207,7 @@ class Order:
         for block in np.unique(rows // warps):
             here = rows[rows // warps == block]
             known = self._by_warp[here].max(axis=0)
-            known[here % warps] = self.timeline.serial
+            known[here % warps] = arrival[here]
             self._by_warp[here] = known
 
     def synchronised(self, event: SyncEvent) -> None:

@@ -131,6 +131,8 @@ class Hazards:
 
     def on_barrier(self, event: BarrierEvent) -> None:
         """What came before is ordered with what comes after, for those that were let through."""
+        if event.met is not None or not len(event.released):
+            self._order.arriving(event.mask)
         if not len(event.released) and event.met is None:
             return
         everyone = len(event.released) == len(self._geometry.blocks)

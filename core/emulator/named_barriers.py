@@ -83,6 +83,8 @@ class NamedBarriers:
         met = state.arrived & through.reshape(-1)
         counted = bool(state.count[complete].any())
         released = complete[:0] if counted else complete
+        if len(released):
+            machine._check_barrier(state.arrived, released)
         event = BarrierEvent(machine.tick - 1, pc, mask, released, met if counted else None)
         for observer in machine.observers:
             observer.on_barrier(event)

@@ -240,3 +240,45 @@ extern "C" __global__ void trapped_ok(const int* x, int* y)
         __trap();
     y[threadIdx.x] = x[threadIdx.x];
 }
+
+//@ vote_in_branch_of_block grid=1 block=64 x=input:int32[64] y=output:int32[64]
+extern "C" __global__ void vote_in_branch_of_block(const int* x, int* y)
+{
+    int any = 0;
+    if (threadIdx.x < 32)
+        any = __syncthreads_or(x[threadIdx.x] > 50);  //! divergent_barrier
+    y[threadIdx.x] = any;
+}
+extern "C" __global__ void vote_in_branch_of_block_ok(const int* x, int* y)
+{
+    int any = __syncthreads_or(threadIdx.x < 32 && x[threadIdx.x] > 50);
+    y[threadIdx.x] = threadIdx.x < 32 ? any : 0;
+}
+
+//@ count_never_reached grid=1 block=96 y=output:int32[96]
+extern "C" __global__ void count_never_reached(int* y)
+{
+    y[threadIdx.x] = 1;
+    if (threadIdx.x < 64)
+        asm volatile("bar.sync 1, 96;");  //! deadlock
+}
+extern "C" __global__ void count_never_reached_ok(int* y)
+{
+    y[threadIdx.x] = 1;
+    if (threadIdx.x < 64)
+        asm volatile("bar.sync 1, 64;");
+}
+
+//@ bad_function grid=1 block=32 y=output:int32[32]
+__device__ __noinline__ int twice(int i) { return 2 * i; }
+typedef int (*Function)(int);
+__device__ Function table[2] = {twice, nullptr};
+extern "C" __global__ void bad_function(int* y)
+{
+    y[threadIdx.x] = table[threadIdx.x % 2](threadIdx.x);  //! bad_call
+}
+extern "C" __global__ void bad_function_ok(int* y)
+{
+    Function f = table[threadIdx.x % 2];
+    y[threadIdx.x] = f ? f(threadIdx.x) : 0;
+}

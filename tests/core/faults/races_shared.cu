@@ -392,3 +392,47 @@ extern "C" __global__ void lock_free_flag_ok(int* y)
         y[0] = data;
     }
 }
+
+//@ barrier_of_some_warps grid=1 block=96 x=input:int32[96] y=output:int32[64]
+extern "C" __global__ void barrier_of_some_warps(const int* x, int* y)
+{
+    __shared__ int s[96];
+    s[threadIdx.x] = x[threadIdx.x];
+    if (threadIdx.x < 64) {
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        y[threadIdx.x] = s[threadIdx.x + 32];  //! race s
+    }
+}
+extern "C" __global__ void barrier_of_some_warps_ok(const int* x, int* y)
+{
+    __shared__ int s[96];
+    s[threadIdx.x] = x[threadIdx.x];
+    if (threadIdx.x < 64) {
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        y[threadIdx.x] = s[threadIdx.x ^ 32];
+    }
+}
+
+//@ producer_and_consumer grid=1 block=64 x=input:int32[32] y=output:int32[32]
+extern "C" __global__ void producer_and_consumer(const int* x, int* y)
+{
+    __shared__ int s[32];
+    if (threadIdx.x < 32) {
+        asm volatile("bar.arrive 1, 64;" ::: "memory");
+        s[threadIdx.x] = x[threadIdx.x];
+    } else {
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        y[threadIdx.x - 32] = s[63 - threadIdx.x];  //! race s
+    }
+}
+extern "C" __global__ void producer_and_consumer_ok(const int* x, int* y)
+{
+    __shared__ int s[32];
+    if (threadIdx.x < 32) {
+        s[threadIdx.x] = x[threadIdx.x];
+        asm volatile("bar.arrive 1, 64;" ::: "memory");
+    } else {
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        y[threadIdx.x - 32] = s[63 - threadIdx.x];
+    }
+}
