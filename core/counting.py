@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ from core.launch import Workload
 from core.ptx.parser import parse
 from core.trace.arrays import owner_of
 from core.trace.program_info import program_info
+
+if TYPE_CHECKING:
+    from core.models.work import WorkPart, WorkProbe
 
 _LINE = 128
 _BLOCKS_AT_ONCE = 8192  # lanes of the full run
@@ -74,10 +78,12 @@ def count(
     limits: Limits | None = None,
     progress: Callable[[float], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    probe: WorkProbe | None = None,
 ) -> Counted:
     """Counts a launch without recording it.
 
-    With `shortcut` False every block is run. Raises as `core.recording.record` does.
+    With `shortcut` False every block is run. A `probe` counts what it wants beside the counters.
+    Raises as `core.recording.record` does.
     """
     if build is None:
         build = compile_ptx(
@@ -89,8 +95,9 @@ def count(
     module = parse(build.ptx)
     entry = find_entry(build, workload.kernel)
     counter = _Counter(
-        workload, Image(module, entry, workload.launch), limits or Limits(), progress, cancelled
-    )
+        workload, Image(module, entry, workload.launch), limits or Limits(), progress, cancelled,
+        probe,
+    )  # fmt: skip
     note = ""
     if shortcut:
         try:
@@ -99,7 +106,7 @@ def count(
         except DependsOnData as reason:
             note = f"Every block was run: {reason}."
             image = Image(module, entry, workload.launch)
-            counter = _Counter(workload, image, limits or Limits(), progress, cancelled)
+            counter = _Counter(workload, image, limits or Limits(), progress, cancelled, probe)
     counter.every_block()
     return Counted(workload, build, counter.counters(), (), note)
 
@@ -112,8 +119,11 @@ class _Counter:
         limits: Limits,
         progress: Callable[[float], None] | None,
         cancelled: Callable[[], bool] | None,
+        probe: WorkProbe | None,
     ) -> None:
-        self.image, self.limits, self.cancelled = image, limits, cancelled
+        self.image, self.limits, self.cancelled, self.probe = image, limits, cancelled, probe
+        if probe is not None:
+            probe.restart()
         self.program = program_info(image, workload)
         self.progress = progress or (lambda fraction: None)
         self.tally = Tally()
@@ -125,7 +135,7 @@ class _Counter:
         return Geometry(self.image.launch.grid, self.image.launch.block, blocks)
 
     def _observer(self, tally: Tally, geometry: Geometry) -> CountingObserver:
-        return CountingObserver(tally, geometry, self._shared_name)
+        return CountingObserver(tally, geometry, self._shared_name, self.image.module)
 
     def _shared_name(self, offset: int) -> str:
         array = owner_of(self.program.shared_arrays, offset)
@@ -140,8 +150,11 @@ class _Counter:
             if self.cancelled is not None and self.cancelled():
                 raise Cancelled("Stopped.")
             geometry = self._geometry(np.arange(first, min(total, first + at_once)))
-            observer = self._observer(self.tally, geometry)
-            Machine(self.image, geometry, (observer,), None, self.limits, self.cancelled).run()
+            observer, part = self._observer(self.tally, geometry), self._part(geometry)
+            observers = (observer,) if part is None else (observer, part)
+            record = None if part is None else part.record
+            Machine(self.image, geometry, observers, record, self.limits, self.cancelled).run()
+            self._keep(part, 1)
             self.progress(min(1.0, (first + at_once) / total))
 
     # -- one block of each kind -------------------------------------------------------------
@@ -164,7 +177,9 @@ class _Counter:
         run = _Run()
         geometry = self._geometry(blocks[:1])
         observer = self._observer(run.tally, geometry)
-        machine = TrackingMachine(self.image, geometry, (), None, self.limits, self.cancelled)
+        part = self._part(geometry)
+        record = None if part is None else part.record
+        machine = TrackingMachine(self.image, geometry, (), record, self.limits, self.cancelled)
         grid = self.image.launch.grid
         index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
 
@@ -173,8 +188,12 @@ class _Counter:
                 if event.region.space != "global":
                     raise DependsOnData("a shared-memory address depends on the block")
                 run.moving.append(_Moving(event, _uniform(event, dependence)))
+                if part is not None:
+                    part.on_access(event, lines=False)
             else:
                 observer.on_access(event)
+                if part is not None:
+                    part.on_access(event)
 
         machine.follow(index.T, index[:, 0], on_address)
         machine.run()
@@ -184,7 +203,15 @@ class _Counter:
         steps = index.T[alike] - index[:, 0]
         for moving in run.moving:
             self._count_moving(moving, geometry, steps)
+        self._keep(part, int(alike.sum()))
         return alike
+
+    def _part(self, geometry: Geometry) -> WorkPart | None:
+        return None if self.probe is None else self.probe.part(self.image, geometry)
+
+    def _keep(self, part: WorkPart | None, times: int) -> None:
+        if self.probe is not None and part is not None:
+            self.probe.add(part, times)
 
     def _count_moving(self, moving: _Moving, geometry: Geometry, steps: NDArray[np.int64]) -> None:
         """Counts an access at every place within a line that it takes, as often as it does."""
@@ -198,6 +225,9 @@ class _Counter:
                 event.address + shift, event.mask, event.values,
             )  # fmt: skip
             self._observer(tally, geometry).on_access(moved)
+            if (part := self._part(geometry)) is not None:
+                part.on_access(moved, footprint=False)
+                self._keep(part, int(times))
             for key, sums in tally.sums.items():
                 self.tally.add(*key, sums * int(times))
 

@@ -2,13 +2,17 @@
 
 Words that lie in one bank are served one after another; lanes that ask for the same word share it
 (CUDA C++ Programming Guide, "Shared Memory"). Accesses of 8 and 16 bytes a lane go by half and
-quarter warps, which merge where neighbouring lanes ask for the same (measured on Volta to Hopper;
-see `docs/counting.md`). Counted as `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum`; the
-conflicts of `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum` are the wavefronts beyond
-the least possible.
+quarter warps; a load that names shared memory (`ld.shared`) merges pairs of these where neighbours
+ask for the same, stores and generic addresses do not. Atomics share nothing. Measured on an H200
+(`docs/counting.md`, `tests/core/test_reference.py`) as
+`l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum`; the conflicts of
+`l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum` are the wavefronts beyond those of an
+access in which no two lanes of a group meet in a bank.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,30 +23,38 @@ BANKS = 32
 WORD = 4
 _NONE = np.iinfo(np.int64).max
 
+# What lanes share that ask for the same word: "merged" (`ld.shared`) as well between the halves or
+# quarters of a warp, "grouped" (stores, generic addresses) inside them, "apart" (atomics) nothing.
+Sharing = Literal["merged", "grouped", "apart"]
 
-def wavefronts(offset: Rows, active: Active, width: int) -> NDArray[np.int64]:
+
+def wavefronts(
+    offset: Rows, active: Active, width: int, sharing: Sharing = "grouped"
+) -> NDArray[np.int64]:
     """Wavefronts of each warp's access.
 
     `offset` int64 (rows, 32): byte offsets in shared memory; `width` bytes a lane, aligned.
     """
-    if width <= WORD:
+    if width <= WORD and sharing != "apart":
         return _narrow(offset, active)
     total: NDArray[np.int64] = np.zeros(len(offset), np.int64)
     mask = np.ones(offset.shape, bool) if active is None else active
-    for group, merged in _groups(offset, mask, width):
-        rows = np.flatnonzero(merged)
-        total[rows] += _passes(offset[rows][:, group], mask[rows][:, group], width)
+    for group, taken in _groups(offset, mask, width, sharing):
+        rows = np.flatnonzero(taken)
+        if len(rows):
+            apart = sharing == "apart"
+            total[rows] += _passes(offset[rows][:, group], mask[rows][:, group], width, apart)
     return total
 
 
-def conflict_free_wavefronts(offset: Rows, active: Active, width: int) -> NDArray[np.int64]:
+def conflict_free_wavefronts(
+    offset: Rows, active: Active, width: int, sharing: Sharing = "grouped"
+) -> NDArray[np.int64]:
     """Wavefronts of the same access if no two lanes of a group met in a bank."""
     mask = np.ones(offset.shape, bool) if active is None else active
-    if width <= WORD:
-        return np.minimum(np.count_nonzero(mask, axis=1), 1)
-    total = np.zeros(len(offset), np.int64)
-    for group, merged in _groups(offset, mask, width):
-        total += merged & mask[:, group].any(axis=1)
+    total: NDArray[np.int64] = np.zeros(len(offset), np.int64)
+    for group, taken in _groups(offset, mask, width, sharing):
+        total += taken & mask[:, group].any(axis=1)
     return total
 
 
@@ -84,13 +96,19 @@ def _narrow(offset: Rows, active: Active) -> NDArray[np.int64]:
     return _passes(offset, active, WORD)
 
 
-def _passes(offset: Rows, active: NDArray[np.bool_], width: int) -> NDArray[np.int64]:
-    """The largest number of different words in one bank, row by row (0 where no lane is active)."""
+def _passes(
+    offset: Rows, active: NDArray[np.bool_], width: int, apart: bool = False
+) -> NDArray[np.int64]:
+    """The largest number of different words in one bank, row by row (0 where no lane is active).
+
+    With `apart` a word counts as often as lanes ask for it.
+    """
     words = _words(offset, width)
     wide = np.repeat(active, words.shape[1] // active.shape[1], axis=1)
     ordered = np.sort(np.where(wide, words, _NONE), axis=1)
     new = np.ones(ordered.shape, bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    if not apart:
+        new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     new &= ordered != _NONE
     row = np.broadcast_to(np.arange(len(words))[:, None], ordered.shape)
     keys = row[new] * BANKS + ordered[new] % BANKS
@@ -100,23 +118,22 @@ def _passes(offset: Rows, active: NDArray[np.bool_], width: int) -> NDArray[np.i
 
 
 def _groups(
-    offset: Rows, active: NDArray[np.bool_], width: int
+    offset: Rows, active: NDArray[np.bool_], width: int, sharing: Sharing
 ) -> list[tuple[slice, NDArray[np.bool_]]]:
     """The groups of lanes that go together, each with the rows for which they do.
 
-    8 bytes a lane: half warps, or the whole warp if they merge. 16 bytes: quarter warps, the two of
-    a half merged under the same condition, halves never.
+    Up to 4 bytes a lane: the warp. 8 bytes: half warps, or the warp if they merge. 16 bytes:
+    quarter warps, or half warps if they merge; halves never merge then.
     """
-    lanes = offset.shape[1]
-    size = lanes // 2 if width == 8 else lanes // 4
-    found: list[tuple[slice, NDArray[np.bool_]]] = []
-    for start in range(0, lanes, 2 * size):
-        both = slice(start, start + 2 * size)
-        merged = _mergeable(offset[:, both], active[:, both])
-        found.append((both, merged))
-        found.append((slice(start, start + size), ~merged))
-        found.append((slice(start + size, start + 2 * size), ~merged))
-    return found
+    lanes = int(offset.shape[1])
+    size = lanes * WORD // max(width, WORD)
+    if sharing != "merged" or size == lanes:
+        every = np.ones(len(offset), bool)
+        return [(slice(start, start + size), every) for start in range(0, lanes, size)]
+    merged = _mergeable(offset, active)
+    single = [(slice(start, start + size), ~merged) for start in range(0, lanes, size)]
+    double = [(slice(start, start + 2 * size), merged) for start in range(0, lanes, 2 * size)]
+    return single + double
 
 
 def _mergeable(offset: Rows, active: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis import banks, coalescing
+from core.analysis import atomics, banks, coalescing
+from core.analysis.issue import Issue, IssueTable
 from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
 from core.emulator.groups import Geometry, warp_rows
+from core.ptx.ast import Module
 
 COUNTERS: Mapping[str, str] = {
     "global_ld_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -26,6 +28,13 @@ COUNTERS: Mapping[str, str] = {
     "shared_st_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "shared_ld_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "shared_st_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "global_atom_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+    "global_atom_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+    "global_red_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+    "global_red_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    "shared_atom_requests": "smsp__sass_inst_executed_op_shared_atom.sum",
+    "shared_atom_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
+    "shared_atom_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
 }
 
 
@@ -111,39 +120,115 @@ def _total(parts: Iterable[Counts]) -> Counts:
 
 
 SharedNamer = Callable[[int], str]
+_SHORT = {"load": "ld", "store": "st"}
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """One access, warp by warp: addresses, who takes part (None: all) and how many."""
+
+    address: NDArray[np.int64]
+    active: NDArray[np.bool_] | None
+    lanes: NDArray[np.int64]
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        return np.ones(self.address.shape, bool) if self.active is None else self.active
 
 
 class CountingObserver:
     """Counts every global and shared access of one machine into a tally."""
 
-    def __init__(self, tally: Tally, geometry: Geometry, shared_name: SharedNamer) -> None:
+    def __init__(
+        self, tally: Tally, geometry: Geometry, shared_name: SharedNamer, module: Module
+    ) -> None:
         """`shared_name` gives the name of the array at an offset in shared memory."""
         self.tally, self.geometry, self._shared_name = tally, geometry, shared_name
+        self._issues = IssueTable(module)
 
     def on_access(self, event: AccessEvent) -> None:
         """Counts one access."""
-        kind = {"load": "ld", "store": "st"}.get(event.kind)
-        if kind is None or event.region.space not in ("global", "shared"):
+        issue = self._issues[event.pc]
+        space = event.region.space
+        if space == "const" and issue.generic:
+            space = "global"  # a generic address reads constants where they lie: in global memory
+        if space not in ("global", "shared"):
             return
         address = np.broadcast_to(event.address, self.geometry.lanes)
         rows = warp_rows(address, self.geometry, 0)
         active = self._active(event)
         lanes = np.full(len(rows), 32) if active is None else active.sum(axis=1)
-        conflicts = 0
-        if event.region.space == "global":
-            units = coalescing.sectors(rows, active)
-            ideal = coalescing.ideal_sectors(units, lanes, event.width)
-            array = event.region.name
+        if space == "global":
+            found = _Rows(rows, active, lanes)
+            (self._global_atomic if event.kind == "atomic" else self._global)(event, issue, found)
         else:
-            rows = rows - event.region.base
-            units = banks.wavefronts(rows, active, event.width)
-            ideal = banks.ideal_wavefronts(units, lanes, event.width)
-            free = banks.conflict_free_wavefronts(rows, active, event.width)
-            conflicts = int(units.sum() - free.sum())
-            array = self._shared_name(int(rows[0, 0]) if active is None else int(rows[active][0]))
-        requests = np.count_nonzero(lanes)
-        sums = np.array([requests, units.sum(), ideal.sum(), conflicts], np.int64)
-        self.tally.add(event.pc, array, f"{event.region.space}_{kind}", sums)
+            found = _Rows(rows - event.region.base, active, lanes)
+            (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, found)
+
+    def _global(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        units = coalescing.sectors(rows.address, rows.active)
+        ideal = coalescing.ideal_sectors(units, rows.lanes, event.width)
+        self._add(event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units, ideal)
+
+    def _global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        units = atomics.sectors(rows.address, rows.mask)
+        ideal = coalescing.ideal_sectors(units, rows.lanes, event.width)
+        kind = "red" if issue.is_reduction else "atom"
+        self._add(event, event.region.name, f"global_{kind}", rows, units, ideal)
+        if issue.generic:
+            self._add_pass(event, event.region.name, issue, rows)
+
+    def _shared(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        units = banks.wavefronts(rows.address, rows.active, event.width, issue.sharing)
+        ideal = banks.ideal_wavefronts(units, rows.lanes, event.width)
+        free = banks.conflict_free_wavefronts(rows.address, rows.active, event.width, issue.sharing)
+        name = f"shared_{_SHORT[event.kind]}"
+        self._add(event, self._array(rows), name, rows, units, ideal, units - free)
+
+    def _shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        if issue.is_loop:
+            self._shared_loop(event, issue, rows)
+            return
+        units = banks.wavefronts(rows.address, rows.active, event.width, issue.sharing)
+        free = banks.conflict_free_wavefronts(rows.address, rows.active, event.width, issue.sharing)
+        taken = units * (2 if issue.is_exchange_if_equal else 1)
+        ideal = banks.ideal_wavefronts(taken, rows.lanes, event.width)
+        self._add(event, self._array(rows), "shared_atom", rows, taken, ideal, units - free)
+
+    def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        found = atomics.loop(rows.address, rows.mask, event.width)
+        array, rounds = self._array(rows), found.rounds
+        tried = np.array([rounds, found.wavefronts, rounds, 0], np.int64)
+        self.tally.add(event.pc, array, "shared_atom", tried)
+        loaded = [rounds, found.load_wavefronts, rounds, found.load_conflicts]
+        self.tally.add(event.pc, array, "shared_ld", np.array(loaded, np.int64))
+        if issue.generic:
+            self._add_pass(event, array, issue, rows)
+
+    def _add_pass(self, event: AccessEvent, array: str, issue: Issue, rows: _Rows) -> None:
+        """A generic atomic passes through shared memory's data stage, wherever it goes."""
+        free = banks.conflict_free_wavefronts(rows.address, rows.active, event.width)
+        passes = int(free.sum()) * (2 if issue.is_exchange_if_equal else 1)
+        sums = np.array([0, passes, passes, 0], np.int64)
+        self.tally.add(event.pc, array, "shared_atom", sums)
+
+    def _add(
+        self,
+        event: AccessEvent,
+        array: str,
+        name: str,
+        rows: _Rows,
+        units: NDArray[np.int64],
+        ideal: NDArray[np.int64],
+        conflicts: NDArray[np.int64] | None = None,
+    ) -> None:
+        requests = np.count_nonzero(rows.lanes)
+        beyond = 0 if conflicts is None else int(conflicts.sum())
+        sums = np.array([requests, units.sum(), ideal.sum(), beyond], np.int64)
+        self.tally.add(event.pc, array, name, sums)
+
+    def _array(self, rows: _Rows) -> str:
+        return self._shared_name(int(rows.address[rows.mask][0]))
 
     def _active(self, event: AccessEvent) -> NDArray[np.bool_] | None:
         if event.mask is None and self.geometry.threads % 32 == 0:

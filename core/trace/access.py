@@ -21,7 +21,8 @@ class WarpAccess:
 
     `addresses` int64 (32,): global addresses, or byte offsets in the block's shared memory;
     `active` bool (32,); `elements` int64 (32,), flat index in the array, -1 where idle; `values`
-    (32,) or (32, n) for a vector access of n elements.
+    (32,) or (32, n) for a vector access of n elements. `sharing` is what lanes share that ask for
+    the same word of shared memory.
     """
 
     space: str
@@ -30,6 +31,7 @@ class WarpAccess:
     active: NDArray[np.bool_]
     elements: NDArray[np.int64]
     values: NDArray[Any]
+    sharing: banks.Sharing = "grouped"
 
     @cached_property
     def _live(self) -> NDArray[np.int64]:
@@ -100,7 +102,8 @@ class WarpAccess:
         return int(np.count_nonzero(self.active)) * self.width
 
     def _rows(self, count: Any) -> Any:
-        return count(self.addresses[None, :], self.active[None, :], self.width)[0]
+        rows = self.addresses[None, :], self.active[None, :]
+        return count(*rows, self.width, self.sharing)[0]
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,7 @@ class Access:
     addresses: NDArray[np.int64]
     active: NDArray[np.bool_]
     values: NDArray[Any]
+    sharing: banks.Sharing = "grouped"
 
     @cached_property
     def elements(self) -> NDArray[np.int64]:
@@ -146,4 +150,5 @@ class Access:
             self.active[lanes],
             self.elements[lanes],
             self.values[lanes],
+            self.sharing,
         )

@@ -154,6 +154,7 @@ class BlockTrace:
             self._padded(address),
             active,
             self._padded(values[0] if len(values) == 1 else np.stack(values, axis=1)),
+            self._program.issues[event.pc].sharing,
         )
 
     def shared(self, step: int) -> dict[str, SharedState]:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.issue import IssueTable
 from core.emulator.image import Image
 from core.launch import Workload
 from core.ptx.ast import Module
@@ -27,6 +28,11 @@ class ProgramInfo:
     lines: NDArray[np.int32]
     exits: NDArray[np.bool_]
     loops: tuple[Loop, ...]
+
+    @cached_property
+    def issues(self) -> IssueTable:
+        """How each memory instruction reaches the hardware."""
+        return IssueTable(self.module)
 
     @cached_property
     def _by_name(self) -> dict[str, Array]:

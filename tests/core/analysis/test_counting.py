@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 
@@ -171,11 +172,19 @@ def test_wide_rows_go_by_halves_and_quarters(width, groups) -> None:
     assert spread.conflicts == 32 - groups
 
 
-@pytest.mark.parametrize("width", [8, 16])
-def test_one_wide_element_for_all_is_one_wavefront_or_two(width) -> None:
-    """16 bytes: the halves of a warp never merge (measured, docs/counting.md)."""
+@pytest.mark.parametrize(
+    ("width", "sharing", "want"),
+    [
+        *((8, "merged", 1), (8, "grouped", 2), (8, "apart", 32)),
+        *((16, "merged", 2), (16, "grouped", 4), (4, "apart", 32), (4, "grouped", 1)),
+    ],
+)
+def test_one_element_for_all_depends_on_who_asks(width, sharing, want) -> None:
+    """`ld.shared` merges halves or quarters, generic loads and stores do not, atomics go apart."""
+    rows = np.full((1, 32), 64)
+    assert banks.wavefronts(rows, None, width, sharing).tolist() == [want]
     view = warp([64] * 32, [True] * 32, width, "shared")
-    assert view.wavefronts == (1 if width == 8 else 2)
+    assert dataclasses.replace(view, sharing=sharing).wavefronts == want
 
 
 def test_nobody_active() -> None:

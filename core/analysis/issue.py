@@ -1,0 +1,130 @@
+"""How a PTX memory instruction reaches the hardware, as far as the counters tell.
+
+`-G` code addresses everything generically (`ld`, `st`, `atom` without a state space); optimised
+code names the space. What follows from that was measured on an H200 (`docs/counting.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from core.analysis.banks import Sharing
+from core.ptx.ast import (
+    Address,
+    Function,
+    Group,
+    Immediate,
+    Instruction,
+    Module,
+    Negated,
+    Pair,
+    Register,
+    Selected,
+    Vector,
+)
+
+_SPACES = ("global", "shared", "const", "local", "param")
+# Operations that shared memory's own unit does not do: the compiler makes a loop of a load and a
+# compare-and-swap of them. Others of 8 bytes are done as they are where the address is generic.
+_FLOATS = ("f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
+
+
+@dataclass(frozen=True)
+class Issue:
+    """One memory instruction. `generic`: it names no state space."""
+
+    instruction: Instruction
+    generic: bool
+    result_used: bool  # of an atomic
+
+    @property
+    def sharing(self) -> Sharing:
+        """What lanes of a warp share in shared memory."""
+        if self.instruction.opcode in ("atom", "red"):
+            return "grouped" if self._counts_lanes else "apart"
+        is_load = self.instruction.opcode in ("ld", "ldu")
+        return "merged" if is_load and not self.generic else "grouped"
+
+    @property
+    def is_reduction(self) -> bool:
+        """Whether a global atomic counts as a reduction: its old value goes nowhere."""
+        if self.instruction.opcode == "red":
+            return True
+        has_form = not {"cas", "exch"} & set(self.instruction.modifiers)
+        return not self.generic and not self.result_used and has_form
+
+    @property
+    def is_exchange_if_equal(self) -> bool:
+        """Compare-and-swap: takes two wavefronts where other atomics take one."""
+        return "cas" in self.instruction.modifiers
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether the atomic, in shared memory, is a loop of loads and compare-and-swaps."""
+        modifiers = set(self.instruction.modifiers)
+        if {"exch", "cas"} & modifiers:
+            return False
+        if modifiers & set(_FLOATS):
+            return True
+        wide = bool(modifiers & {"u64", "s64", "b64"})
+        return wide and not (self.generic and "add" in modifiers)
+
+    @property
+    def _counts_lanes(self) -> bool:
+        """Adding the constant 1 for no result: done by counting the lanes of each word."""
+        values = self.instruction.operands[-1:]
+        one = isinstance(values[0], Immediate) and values[0].value == 1
+        return not (self.generic or self.result_used) and one and not self.is_loop
+
+
+class IssueTable:
+    """The memory instructions of a module, by pc."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._known: dict[int, Issue] = {}
+
+    def __getitem__(self, pc: int) -> Issue:
+        if pc not in self._known:
+            instruction = self._module.instructions[pc]
+            named = any(m.split("::")[0] in _SPACES for m in instruction.modifiers)
+            used = instruction.opcode == "atom" and self._result_is_used(instruction)
+            self._known[pc] = Issue(instruction, not named, used)
+        return self._known[pc]
+
+    def _result_is_used(self, instruction: Instruction) -> bool:
+        names = set(_registers(instruction.operands[0]))
+        function = next(
+            f for f in self._module.functions.values() if f.first_pc <= instruction.pc < f.end_pc
+        )
+        return bool(names & self._read_elsewhere(function, instruction.pc))
+
+    def _read_elsewhere(self, function: Function, pc: int) -> set[str]:
+        found: set[str] = set()
+        for other in self._module.instructions[function.first_pc : function.end_pc]:
+            if other.pc != pc:
+                found |= _names(other)
+        return found
+
+
+def _names(instruction: Instruction) -> set[str]:
+    operands: list[Any] = [*instruction.operands, instruction.guard]
+    return {name for operand in operands for name in _registers(operand)}
+
+
+def _registers(operand: Any) -> Iterator[str]:
+    """The registers that an operand names."""
+    if isinstance(operand, Register):
+        yield operand.name
+    elif isinstance(operand, Address):
+        yield from _registers(operand.base)
+    elif isinstance(operand, Vector | Group):
+        for element in operand.elements:
+            yield from _registers(element)
+    elif isinstance(operand, Pair):
+        yield from _registers(operand.first)
+        yield from _registers(operand.second)
+    elif isinstance(operand, Negated | Selected):
+        yield from _registers(operand.operand)
