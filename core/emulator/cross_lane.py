@@ -81,7 +81,7 @@ def _vote(instruction: Instruction) -> Operation:
         truths = {"all": false == 0, "any": true != 0, "uni": (true == 0) | (false == 0)}
         return truths[mode]
 
-    result = _B32 if mode == "ballot" else PRED
+    result = _U32 if mode == "ballot" else PRED
     source = ((instruction.operands[1], PRED),)
     return Operation(function, (*source, *_members(instruction)), (result,))
 
