@@ -1,0 +1,135 @@
+"""Why the total of a source line or an array is what it is: its requests, and one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.analysis.counters import Count
+from core.analysis.explain import Explanation, Section, explain_access
+
+if TYPE_CHECKING:
+    from core.trace.access import Access
+    from core.trace.block import BlockTrace
+
+UNITS = {"global": "sectors", "shared": "wavefronts"}
+KINDS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
+MOST_ACCESSES = 128  # of a block, that are looked through for the spread
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose total: a source line, an array, or both None for the launch.
+
+    `space` is "global" or "shared", `way` "ld", "st", "atom" or "red".
+    """
+
+    space: str
+    way: str
+    line: int | None = None
+    array: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The place in words."""
+        where = f"Line {self.line}" if self.line is not None else self.array or "The launch"
+        return f"{where}: {self.space} {KINDS.get(self.way, self.way)}s"
+
+    def holds(self, access: Access) -> bool:
+        """Whether an access counts here."""
+        array = access.array.name if access.array is not None else None
+        return (
+            access.space == self.space
+            and access.kind == KINDS.get(self.way)
+            and (self.line is None or access.line == self.line)
+            and (self.array is None or array == self.array)
+        )
+
+
+def explain_total(
+    counts: Mapping[str, Count], place: Place, block: BlockTrace, step: int = 0, warp: int = 0
+) -> Explanation:
+    """A total taken apart; `counts` are those of the place, such as `Counters.by_line[line]`.
+
+    The example is the access of `step` if it counts here, else the block's first that does.
+    """
+    unit = UNITS[place.space]
+    requests = counts.get(f"{place.space}_{place.way}_requests", Count()).value
+    moved = counts.get(f"{place.space}_{place.way}_{unit}", Count())
+    mean = moved.value / requests if requests else 0.0
+    title = f"{place.name}: {_grouped(moved.value)} {unit} where {_grouped(moved.ideal)} would do"
+    total = Section(
+        f"{unit.capitalize()} = {_grouped(moved.value)}",
+        f"The sum over {_grouped(requests)} requests (a memory instruction of a warp each), over "
+        "all blocks that were counted.",
+        (f"{_grouped(requests)} requests x {mean:.4g} {unit} each on average",),
+    )
+    ideal = Section(
+        f"Ideal = {_grouped(moved.ideal)}",
+        "The same sum over what each request would take with its bytes side by side.",
+        (f"excessive = {_grouped(moved.value)} - {_grouped(moved.ideal)} = "
+         f"{_grouped(moved.excessive)}",),
+    )  # fmt: skip
+    sections = [total, ideal, *_conflicts(counts, place)]
+    accesses = list(_accesses(block, place))
+    if accesses:
+        sections.append(_spread(accesses, block, unit))
+        chosen = next((a for a in accesses if a.step == step), accesses[0])
+        example = explain_access(chosen, _busy(chosen, warp))
+        sections.append(
+            Section("One of these requests", f"{example.title}, step {chosen.step + 1}.")
+        )
+        sections += example.sections
+    return Explanation(title, tuple(sections))
+
+
+def _conflicts(counts: Mapping[str, Count], place: Place) -> list[Section]:
+    found = counts.get(f"{place.space}_{place.way}_conflicts")
+    if found is None:
+        return []
+    text = "Wavefronts that only bank conflicts cause, summed over the requests."
+    return [Section(f"Conflicts = {_grouped(found.value)}", text)]
+
+
+def _accesses(block: BlockTrace, place: Place) -> Iterator[Access]:
+    """The block's accesses that count at a place, at most `MOST_ACCESSES`."""
+    steps = np.arange(block.n_steps)
+    if place.line is not None:
+        steps = np.flatnonzero(np.asarray(block.line) == place.line)
+    found = 0
+    for step in steps.tolist():
+        access = block.access(step)
+        if access is not None and place.holds(access):
+            yield access
+            found += 1
+            if found == MOST_ACCESSES:
+                return
+
+
+def _spread(accesses: list[Access], block: BlockTrace, unit: str) -> Section:
+    costs: Counter[int] = Counter()
+    for access in accesses:
+        for warp in range(block.n_warps):
+            part = access.warp(warp)
+            if part.active.any():
+                costs[part.n_sectors if unit == "sectors" else part.wavefronts] += 1
+    lines = tuple(
+        f"{_grouped(n)} x {cost} {unit} = {_grouped(n * cost)}" for cost, n in sorted(costs.items())
+    )
+    limit = f" (its first {MOST_ACCESSES} accesses)" if len(accesses) == MOST_ACCESSES else ""
+    return Section(f"In block {block.block}", f"Requests by what they cost{limit}:", lines)
+
+
+def _busy(access: Access, warp: int) -> int:
+    """The warp, or the first that takes part where it does not."""
+    if access.warp(warp).active.any():
+        return warp
+    return int(np.flatnonzero(access.active)[0]) // 32
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}".replace(",", "\u202f")
