@@ -44,7 +44,7 @@ from core.ptx.ast import (
 )
 from core.ptx.semantics import Operation, operation
 from core.ptx.semantics.carry import CARRY, uses_carry
-from core.ptx.semantics.operation import immediate, type_of, unsupported
+from core.ptx.semantics.operation import BUILDERS, TYPED, immediate, type_of, unsupported
 from core.ptx.types import PRED, TYPES, PtxType, bits_of
 
 _T = TypeVar("_T")
@@ -495,6 +495,12 @@ _SPECIAL: dict[str, Callable[[Decoder, Instruction], Op]] = {
     "brx": indexed_branch, "cp": async_copy, "mma": multiply, "wmma": wmma,
     "ldmatrix": matrix_access, "stmatrix": matrix_access, "movmatrix": matrix_access,
 }  # fmt: skip
+
+
+def executed_opcodes() -> frozenset[str]:
+    """Every opcode of which some form is executed; `docs/ptx.md` lists them."""
+    opcodes = {*BUILDERS, *(name for name, _ in TYPED), *_SPECIAL, *_NOTHING, "cvta", "isspacep"}
+    return frozenset(opcodes)
 
 
 def decode(
