@@ -196,8 +196,6 @@ class _Recording:
     def _chunks(self, total: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
         """Runs of blocks in order, each with whether it is recorded."""
         at_once = max(1, LANES // self.image.launch.block.count)
-        if self.schedule is not None:
-            at_once = 1
         if self.together:
             yield from self._all_together(total)
             return

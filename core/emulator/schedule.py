@@ -1,8 +1,8 @@
 """The order in which warps advance between barriers.
 
 Hardware promises none. In lock step (the default) all warps of the machine go together, which is
-fast and hides races; the other orders let one warp advance at a time, so that the answer of a
-kernel that races really changes.
+fast and hides races; the other orders let one warp of each block advance at a time, so that the
+answer of a kernel that races really changes.
 """
 
 from __future__ import annotations

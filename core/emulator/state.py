@@ -68,9 +68,8 @@ class MachineState:
         self.stuck = False  # whether threads were left that could not go on
         self._spinning = Spinning()
         self._turn = 0  # memory accesses left of a warp's turn, 0 for no limit
-        self._warp_of_lane = np.arange(self.count) // geometry.threads * geometry.warps + (
-            np.arange(self.count) % geometry.threads // WARP
-        )
+        # In its block: the warps of one number of all blocks take their turns together.
+        self._warp_of_lane = np.arange(self.count) % geometry.threads // WARP
         self.waiting: dict[int, Mask] = {}  # barrier number -> lanes that wait there
         self.resume_at = np.zeros(self.count, np.int64)  # pc after the barrier
         self.resume_depth = np.zeros(self.count, np.int64)
@@ -80,6 +79,7 @@ class MachineState:
         self.exclusive = True
         self.printed: list[Printed] = []
         self.named = NamedBarriers(self)  # type: ignore[arg-type]
+        self.arrivals: dict[int, set[int]] = {}  # lanes that came to an mbarrier, by its place
 
     def frame(self, group: Group) -> Frame:
         """The activation that the group executes in."""

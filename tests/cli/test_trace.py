@@ -135,6 +135,15 @@ def test_table_for_people(capsys, monkeypatch):
     assert "C differs from NumPy in float64 by at most" in text
 
 
+def test_lines_keep_room_for_the_source_in_a_narrow_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["trace", "uncoalesced", "--n", "32"])
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines()[1:])) <= 80  # the headline is left to wrap
+    line = next(row for row in text.splitlines() if "C[row * N + col] = value;" in row)
+    assert line.split()[-4:] == ["store", "32", "1,024", "128"]
+
+
 def test_as_compiled_build(traced):
     result = traced("coalesced", "--n", "8", "--build", "as_compiled")
     assert result["build"] == "as_compiled"
@@ -221,3 +230,20 @@ def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
 
     monkeypatch.setattr(compiler, "_load_nvrtc", refuse)
     assert "pip install nvidia-cuda-nvrtc" in refused("trace", "tiled_rect", "--tile", "3")
+
+
+def test_order_of_the_warps_and_no_checks(traced):
+    lockstep = traced("broken_fill_barrier")
+    ordered = traced("broken_fill_barrier", "--order", "warp_by_warp")
+    unchecked = traced("broken_fill_barrier", "--order", "warp_by_warp", "--no-checks")
+    assert {hazard["kind"] for hazard in lockstep["hazards"]} == {"race"}
+    assert all(hazard["step"] >= 0 for hazard in lockstep["hazards"])
+    assert lockstep["error"]["C"] < 1e-5 < 0.01 < ordered["error"]["C"]
+    assert ordered["outputs"] == unchecked["outputs"]
+    assert unchecked["hazards"] == []
+
+
+def test_switched_off_checks_are_said(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(["trace", "broken_fill_barrier", "--no-checks"]) == 0
+    assert "were not looked for" in capsys.readouterr().out
