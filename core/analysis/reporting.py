@@ -215,7 +215,9 @@ class Reporter:
             )
         if hazard.other_pc == hazard.pc and not loads and hazard.is_store:
             return f", which {other} writes too with another value; which one stays is undefined."
-        if thread // WARP == own // WARP:
+        if hazard.space == "global":
+            cure = "an atomic, or a barrier between them, is missing"
+        elif thread // WARP == own // WARP:
             cure = "a __syncwarp() (or __syncthreads()) between them is missing"
         else:
             cure = "a __syncthreads() between them is missing"

@@ -262,6 +262,7 @@ def _cells(
     """What stands under the heads of a space's table."""
     requests, unit = row.value(f"{space}_{op}_requests"), _UNITS[space]
     moved, ideal = row.value(f"{space}_{op}_{unit}"), row.ideal(f"{space}_{op}_{unit}")
+    conflicts = row.value(f"{space}_{op}_conflicts")
     narrow = heads is _NARROW_HEADS
     cells: dict[str, str | Text] = {
         "requests": f"{requests:,}",
@@ -269,7 +270,7 @@ def _cells(
         "ideal": f"{ideal:,}",
         "per request": f"{moved / requests:.3g}",
         "excess": _coloured(moved - ideal, moved > ideal),
-        "conflicts": _coloured(moved - ideal, moved > ideal),
+        "conflicts": _coloured(conflicts, conflicts > 0),
     }
     return (cells[head] for head in heads[space])
 
@@ -288,6 +289,8 @@ def _verdict(trace: Trace) -> Iterator[Text]:
         kind = f"{finding.kind.replace('_', ' ')}: "
         yield Text.assemble((kind, "bold red"), finding.message)
     if not trace.findings:
-        yield Text("No races, uninitialised reads or accesses out of bounds.", "green")
+        clean = "No races, uninitialised reads or accesses out of bounds."
+        part = "No accesses out of bounds; races and uninitialised reads were not looked for."
+        yield Text(clean if trace.checked else part, "green")
     for name, error in errors(trace).items():
         yield Text(f"{name} differs from NumPy in float64 by at most {error:.3g}.")
