@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.action import Lanes, action_op
+from core.emulator.mbarrier import arrive_after_copies
 from core.emulator.program import Kind, Op, Reader
 from core.ptx.ast import Address, Instruction, Negated, Register
 from core.ptx.semantics.operation import immediate, unsupported
@@ -70,7 +71,9 @@ class AsyncCopy:
 def async_copy(decoder: Decoder, instruction: Instruction) -> Op:
     """Decodes `cp.async` and its groups."""
     modifiers = instruction.modifiers
-    if "bulk" in modifiers or "mbarrier" in modifiers or "reduce" in modifiers:
+    if "mbarrier" in modifiers:
+        return arrive_after_copies(decoder, instruction)
+    if "bulk" in modifiers or "reduce" in modifiers:
         raise unsupported(instruction)
     if {"commit_group", "wait_group", "wait_all"} & set(modifiers):
         return Op(Kind.NOTHING, instruction)

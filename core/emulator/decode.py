@@ -14,6 +14,7 @@ from core.emulator.clocks import is_clock, read_clock
 from core.emulator.cross_lane import CROSS_LANE, cross_lane
 from core.emulator.jumps import indexed_branch
 from core.emulator.matrices import matrix_access
+from core.emulator.mbarrier import mbarrier
 from core.emulator.named_barriers import named_barrier
 from core.emulator.program import (
     Call,
@@ -492,6 +493,7 @@ _SPECIAL: dict[str, Callable[[Decoder, Instruction], Op]] = {
     "membar": Decoder._fence, "fence": Decoder._fence,
     "bar": Decoder._barrier, "barrier": Decoder._barrier,
     **dict.fromkeys(CROSS_LANE, Decoder._cross_lane),
+    "mbarrier": mbarrier,
     "brx": indexed_branch, "cp": async_copy, "mma": multiply, "wmma": wmma,
     "ldmatrix": matrix_access, "stmatrix": matrix_access, "movmatrix": matrix_access,
 }  # fmt: skip
