@@ -113,8 +113,8 @@ def show(trace: Trace, console: Console | None = None) -> None:
         console.print(table)
     if trace.printed:
         console.print("Printed by the kernel:", style="bold")
-        for line in trace.printed:
-            console.print(Text(line), soft_wrap=True)
+        for text in trace.printed:
+            console.print(Text(text), soft_wrap=True)
     for line in _verdict(trace):
         console.print(line, soft_wrap=True)
 

@@ -79,7 +79,7 @@ def _vote(instruction: Instruction) -> Operation:
             return true
         false = _among(mask_bits(~predicate & active), members)
         truths = {"all": false == 0, "any": true != 0, "uni": (true == 0) | (false == 0)}
-        return truths[mode]
+        return np.asarray(truths[mode])
 
     result = _U32 if mode == "ballot" else PRED
     source = ((instruction.operands[1], PRED),)

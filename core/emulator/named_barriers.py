@@ -121,8 +121,8 @@ class NamedBarriers:
         yes, came = votes.reshape(blocks, -1), met.reshape(blocks, -1)
         functions: dict[str, Callable[[], NDArray[Any]]] = {
             "popc": lambda: yes.sum(axis=1).astype(np.uint32),
-            "and": lambda: (yes | ~came).all(axis=1),
-            "or": lambda: yes.any(axis=1),
+            "and": lambda: np.asarray((yes | ~came).all(axis=1)),
+            "or": lambda: np.asarray(yes.any(axis=1)),
         }
         value = np.repeat(functions[action.reduction](), threads)
         frame = machine.frame(Group(pc, depth, mask))

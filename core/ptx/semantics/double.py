@@ -32,12 +32,14 @@ def _product_error(product: Array, a: Array, b: Array) -> Array:
 
 def _quotient_error(quotient: Array, a: Array, b: Array) -> Array:
     product = quotient * b
-    return ((a - product) - _product_error(product, quotient, b)) * np.where(b < 0, -1.0, 1.0)
+    return np.asarray(
+        ((a - product) - _product_error(product, quotient, b)) * np.where(b < 0, -1.0, 1.0)
+    )
 
 
 def _root_error(root: Array, a: Array) -> Array:
     product = root * root
-    return (a - product) - _product_error(product, root, root)
+    return np.asarray((a - product) - _product_error(product, root, root))
 
 
 def _fma_parts(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
@@ -57,7 +59,7 @@ def _extreme(x: Array) -> Array:
 
 def _hard_product(product: Array, a: Array, b: Array) -> Array:
     vanished = (product == 0) & (a != 0) & (b != 0)
-    return _extreme(a) | _extreme(b) | _extreme(product) | vanished | np.isinf(product)
+    return np.asarray(_extreme(a) | _extreme(b) | _extreme(product) | vanished | np.isinf(product))
 
 
 def _hard_fma(result: Array, a: Array, b: Array, c: Array) -> Array:
@@ -66,7 +68,7 @@ def _hard_fma(result: Array, a: Array, b: Array, c: Array) -> Array:
 
 def _hard_quotient(quotient: Array, a: Array, b: Array) -> Array:
     lost = ((quotient == 0) & (a != 0)) | np.isinf(quotient)
-    return (_extreme(a) | _extreme(b) | _extreme(quotient) | lost) & (b != 0)
+    return np.asarray((_extreme(a) | _extreme(b) | _extreme(quotient) | lost) & (b != 0))
 
 
 def _patched(result: Array, lanes: Array, one: Callable[..., float], *operands: Array) -> Array:

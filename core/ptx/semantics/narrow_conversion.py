@@ -172,7 +172,7 @@ def _decode_tiny(raw: Array, name: str) -> Array:
     bits = np.ascontiguousarray(raw).view(np.uint8)
     codes = np.stack([bits & 15, bits >> 4], 1) if width == 4 else bits.reshape(-1, 2)
     values = _table(name)[codes & ((1 << (width - 1)) - 1)]
-    return np.where(codes >> (width - 1) & 1, -values, values)
+    return np.asarray(np.where(codes >> (width - 1) & 1, -values, values))
 
 
 def _encode_tiny(x: Array, kind: PtxType) -> Array:

@@ -40,7 +40,7 @@ def _saturated(value: Array, bits: int, signed: bool) -> Array:
 
 def _shift(instruction: Instruction, a: Array, b: Array, left: bool) -> Array:
     n = b & 31 if "wrap" in instruction.modifiers else np.minimum(b & 0xFFFFFFFF, 32)
-    return a << n if left else a >> n
+    return np.asarray(a << n if left else a >> n)
 
 
 def _core(instruction: Instruction, name: str) -> Callable[[Array, Array], Array]:
