@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-COMMANDS = ("trace", "bench", "devices")  # each a module in core.cli with a function of its name
+# Each is a module in core.cli with a function of its name.
+COMMANDS = ("trace", "bench", "ceilings", "occupancy", "devices")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -164,6 +164,25 @@ def trace(
         report.show(result)
 
 
+def chosen_workload(
+    kernel: str,
+    sizes: Mapping[str, int | None],
+    launch: Mapping[str, Any],
+    *,
+    seed: int = 7,
+) -> Workload:
+    """What another command names: a rung with its sizes, its arrays empty, or a CUDA source file.
+
+    Raises ParameterError and ArgumentError, saying which option is wrong.
+    """
+    given = {name: value for name, value in sizes.items() if value is not None}
+    if kernel.endswith(".ptx"):
+        raise ArgumentError("A PTX file can be traced only; give a rung or a CUDA source (.cu).")
+    if is_file(kernel):
+        return _file_workload(Path(kernel), given, launch, seed)
+    return _rung_workload(kernel, given, launch, seed, blank=True)
+
+
 def is_file(name: str) -> bool:
     """Whether the command's argument means a source file rather than a rung."""
     return name.endswith((".cu", ".cuh")) or "/" in name or "\\" in name
@@ -183,7 +202,7 @@ def _show_counts(
     from core.emulator.machine import Limits
 
     limits = Limits() if budget is None else Limits(instructions=budget)
-    with _compile_errors(workload), _progress_bar(f"counting {workload.kernel}") as progress:
+    with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         counted = count(workload, kind=build, build=ptx, limits=limits, progress=progress)
     if as_json:
         typer.echo(json.dumps(report.counted_json(counted, seed), indent=1, allow_nan=False))
@@ -292,7 +311,7 @@ def _record(
     from core.recording import record
 
     limits = Limits() if budget is None else Limits(instructions=budget)
-    with _compile_errors(workload), _progress_bar(f"running {workload.kernel}") as progress:
+    with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
         return record(
             workload, kind=build, blocks=blocks, limits=limits, order=order, seed=seed,
             checks=checks, progress=progress, build=ptx,
@@ -300,7 +319,7 @@ def _record(
 
 
 @contextmanager
-def _compile_errors(workload: Workload) -> Iterator[None]:
+def compile_errors(workload: Workload) -> Iterator[None]:
     """Shows a compile error at its line and ends the command."""
     try:
         yield
@@ -312,7 +331,7 @@ def _compile_errors(workload: Workload) -> Iterator[None]:
 
 
 @contextmanager
-def _progress_bar(what: str) -> Iterator[Callable[[float], None]]:
+def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     """A bar on standard error where that is a terminal; nothing elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

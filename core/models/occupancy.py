@@ -6,8 +6,9 @@ Occupancy Calculator spreadsheet (1.x); a test compares them with the header.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from core.errors import ParameterError
 from core.models.capability import WARP, Capability
@@ -97,6 +98,18 @@ def occupancy(
     return Occupancy(
         capability, resources, blocks, limits, limited_by, allocated, given, per_sm, why
     )
+
+
+def curve(
+    capability: Capability,
+    resources: Resources,
+    axis: Literal["block_threads", "registers", "shared_bytes"],
+    values: Iterable[int],
+    carve_out: int | None = None,
+) -> tuple[Occupancy, ...]:
+    """Occupancy with one of the resources varied, the others as given: a plot's points."""
+    varied = (replace(resources, **{axis: value}) for value in values)
+    return tuple(occupancy(capability, one, carve_out) for one in varied)
 
 
 def warps_of(threads: int) -> int:

@@ -1,0 +1,158 @@
+"""`tilescope ceilings`: how fast a kernel can run on a device at most, and what binds it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from core.cli.trace import Size, chosen_workload, compile_errors, progress_bar
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from core.models.ceilings import Ceilings
+
+_LAUNCH = "A kernel of your own (FILE.cu)"
+
+
+def _option(*names: str, text: str) -> Any:
+    return typer.Option(*names, help=text, show_default=False, rich_help_panel=_LAUNCH)
+
+
+def ceilings(
+    kernel: Annotated[
+        str, typer.Argument(metavar="RUNG|FILE.cu", help="A rung of the ladder or a CUDA source.")
+    ],
+    n: Size = None,
+    m: Size = None,
+    k: Size = None,
+    tile: Size = None,
+    pad: Size = None,
+    block_x: Size = None,
+    block_y: Size = None,
+    device: Annotated[
+        str, typer.Option(help="A device of the table that `tilescope devices` prints.")
+    ] = "RTX 3090",
+    build: Annotated[
+        Literal["as_compiled", "as_written"],
+        typer.Option(
+            help="Whose counts: of the optimised build, which is what a GPU runs, or of the source "
+            "as written. The textbook ceiling is always as written."
+        ),
+    ] = "as_compiled",
+    kernel_name: Annotated[
+        str | None, _option("--kernel", text="The __global__ function, if there are several.")
+    ] = None,
+    grid: Annotated[str | None, _option("--grid", text="Blocks in x, y, z: 8,8.")] = None,
+    block: Annotated[str | None, _option("--block", text="Threads of a block: 16,16.")] = None,
+    shared: Annotated[int | None, _option("--shared", text="Dynamic shared memory, bytes.")] = None,
+    define: Annotated[
+        list[str] | None, _option("--define", "-D", text="TILE_WIDTH=16, as for a compiler.")
+    ] = None,
+    arg: Annotated[
+        list[str] | None, _option("--arg", text="N=128 or A=float32[128,128]. Repeatable.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say how fast a kernel can run on a device at most; needs no GPU."""
+    from core.models.ceilings import ceilings as all_ceilings
+    from core.models.ceilings import measure
+    from core.models.devices import load_devices
+
+    chosen = load_devices().find(device)
+    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
+    launch = dict(kernel=kernel_name, grid=grid, block=block, shared=shared)
+    workload = chosen_workload(
+        kernel, sizes, {**launch, "define": define or None, "arg": arg or None}
+    )
+    with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
+        found = all_ceilings(measure(workload, build=build, progress=progress), chosen)
+    if as_json:
+        typer.echo(json.dumps(as_data(found), indent=1, allow_nan=False))
+    else:
+        _show(found)
+
+
+def as_data(found: Ceilings) -> dict[str, Any]:
+    """The ceilings as plain data."""
+    counts, workload = found.counts, found.counts.workload
+    launch = workload.launch
+    return {
+        "kernel": workload.kernel,
+        "rung": workload.rung,
+        "parameters": dict(workload.parameters),
+        "grid": [launch.grid.x, launch.grid.y, launch.grid.z],
+        "block": [launch.block.x, launch.block.y, launch.block.z],
+        "device": found.device.name,
+        "peak_gflops": found.device.peak_gflops,
+        "bandwidth_gbs": found.device.bandwidth_gbs,
+        "build": counts.build,
+        "counts": {
+            "flops": counts.flops,
+            "loaded_bytes": counts.written.loaded_bytes,
+            "transfers": counts.transfers,
+            "least_transfers": counts.least_transfers,
+            "dram_bytes": counts.dram_bytes,
+            "l2_sectors": counts.work.l2_sectors,
+            "lines": counts.work.lines,
+            "wavefronts": counts.work.wavefronts,
+            "warp_instructions": counts.work.instructions,
+        },
+        "ceilings": {
+            name: {
+                "title": one.title,
+                "gflops": one.gflops,
+                "of_peak": one.gflops / found.device.peak_gflops,
+                "formula": one.formula,
+                "assumes": one.assumes,
+                "build": one.build or None,
+                "binds": one.binds,
+            }
+            for name, one in found.ceilings.items()
+        },
+        "binding": found.binding,
+        "why": found.why,
+        "left_out": dict(found.left_out),
+        "note": counts.note,
+    }
+
+
+def _show(found: Ceilings) -> None:
+    from rich.console import Console
+
+    console, counts = Console(), found.counts
+    sizes = ", ".join(f"{name} = {value}" for name, value in counts.workload.parameters.items())
+    launch = counts.workload.launch
+    console.print(
+        f"{counts.workload.title} ({sizes}; grid {launch.grid}, block {launch.block}) on "
+        f"{found.device.name}, counts {counts.build.replace('_', ' ')}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    console.print(_table(found))
+    for name, one in found.ceilings.items():
+        console.print(f"{name}: {one.formula}", soft_wrap=True, highlight=False)
+        console.print(f"    assumes {one.assumes}", soft_wrap=True, highlight=False, style="dim")
+    for name, reason in found.left_out.items():
+        console.print(f"{name}: left out, {reason}", soft_wrap=True, highlight=False)
+    console.print(found.why, soft_wrap=True, highlight=False)
+    if counts.note:
+        console.print(counts.note, soft_wrap=True, highlight=False)
+
+
+def _table(found: Ceilings) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in ("ceiling", "", "GFLOPS", "of FP32 peak", ""):
+        right = heading in ("GFLOPS", "of FP32 peak")
+        table.add_column(heading, justify="right" if right else "left")
+    for name, one in sorted(found.ceilings.items(), key=lambda item: item[1].gflops):
+        mark = "binds" if name == found.binding else "" if one.binds else "caches can beat it"
+        of_peak = f"{one.gflops / found.device.peak_gflops:.2%}"
+        style = "bold" if name == found.binding else None
+        table.add_row(name, one.title, f"{one.gflops:,.2f}", of_peak, mark, style=style)
+    return table

@@ -1,0 +1,176 @@
+"""`tilescope occupancy`: how many blocks and warps an SM holds, and what limits it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from core.cli.trace import Size, chosen_workload, compile_errors
+from core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from core.models.capability import Capability
+    from core.models.occupancy import Occupancy, Resources
+
+_SIZES = "A rung of the ladder"
+
+
+def occupancy(
+    rung: Annotated[
+        str | None,
+        typer.Argument(
+            help="A rung: registers, shared memory and block are those of its compiled kernel.",
+            show_default=False,
+        ),
+    ] = None,
+    device: Annotated[
+        str,
+        typer.Option(help="A device, a compute capability (8.6), or the Textbook SM."),
+    ] = "RTX 3090",
+    block: Annotated[
+        str | None, typer.Option(help="Threads of a block: 256, or 16,16.", show_default=False)
+    ] = None,
+    registers: Annotated[
+        int | None, typer.Option(help="Registers of a thread.", show_default=False, min=0)
+    ] = None,
+    shared: Annotated[
+        int | None, typer.Option(help="Shared memory of a block, bytes.", show_default=False, min=0)
+    ] = None,
+    barriers: Annotated[
+        int, typer.Option(help="Named barriers of a block; __syncthreads is one.", min=0)
+    ] = 1,
+    carve_out: Annotated[
+        int | None,
+        typer.Option(
+            help="Preferred share of L1 used as shared memory, per cent.", show_default="driver's"
+        ),
+    ] = None,
+    n: Size = None,
+    m: Size = None,
+    k: Size = None,
+    tile: Size = None,
+    pad: Size = None,
+    block_x: Size = None,
+    block_y: Size = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say how many blocks and warps an SM holds at a time; needs no GPU."""
+    from core.models.capability import find_capability
+    from core.models.occupancy import Resources
+    from core.models.occupancy import occupancy as occupancy_of
+
+    capability, found = find_capability(device)
+    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
+    if rung is not None:
+        if block is not None or registers is not None or shared is not None:
+            raise ParameterError(
+                "A rung brings its block, registers and shared memory: leave out --block, "
+                "--registers and --shared."
+            )
+        resources = _of_rung(rung, sizes, capability, barriers)
+    else:
+        if wrong := [name for name, value in sizes.items() if value is not None]:
+            raise ParameterError(f"--{wrong[0].replace('_', '-')} is for a rung: name one.")
+        if block is None:
+            raise ParameterError("Say how many threads a block has, as in --block 256.")
+        resources = Resources(_threads(block), registers or 0, shared or 0, barriers)
+    result = occupancy_of(capability, resources, carve_out)
+    name = capability.name if found is None else found.name
+    if as_json:
+        typer.echo(json.dumps(as_data(result, name), indent=1, allow_nan=False))
+    else:
+        _show(result, name)
+
+
+def as_data(result: Occupancy, device: str) -> dict[str, Any]:
+    """The occupancy as plain data."""
+    resources = result.resources
+    return {
+        "device": device,
+        "capability": result.capability.name,
+        "block": resources.block_threads,
+        "registers": resources.registers,
+        "shared": resources.shared_bytes,
+        "barriers": resources.barriers,
+        "blocks": result.blocks,
+        "warps": result.warps,
+        "threads": result.threads,
+        "max_warps": result.capability.warps,
+        "max_threads": result.capability.threads,
+        "occupancy": result.occupancy,
+        "limits": dict(result.limits),
+        "limited_by": list(result.limited_by),
+        "registers_per_block": result.registers_per_block,
+        "shared_per_block": result.shared_per_block,
+        "shared_per_sm": result.shared_per_sm,
+        "why": result.why,
+        "source": result.capability.source,
+    }
+
+
+def _of_rung(
+    rung: str, sizes: dict[str, int | None], capability: Capability, barriers: int
+) -> Resources:
+    """What the compiled kernel of a rung needs on that compute capability."""
+    from core.compiler import compile_cubin, cubin_entries, resolve_entry
+    from core.cubin import kernel_resources
+    from core.models.occupancy import Resources
+
+    workload = chosen_workload(rung, sizes, {})
+    major, minor = (int(part) for part in _version(capability).split("."))
+    with compile_errors(workload):
+        image = compile_cubin(
+            workload.source,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            compute_capability=(major, minor),
+        )
+    entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
+    needs = kernel_resources(image, entry)
+    used = needs.static_shared_bytes + workload.launch.shared_bytes
+    return Resources(workload.launch.block.count, needs.registers, used, barriers)
+
+
+def _version(capability: Capability) -> str:
+    if (capability.major, capability.name) < (7, "7.5"):
+        raise ParameterError(
+            f"The compiler makes no code for {capability.name} any more (7.5 is the oldest): give "
+            "--block, --registers and --shared instead of a rung."
+        )
+    return capability.name
+
+
+def _threads(text: str) -> int:
+    from core.arguments import parse_dim3
+
+    return parse_dim3(text, "block").count
+
+
+def _show(result: Occupancy, device: str) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from core.models.occupancy import LIMITS
+
+    console, needs = Console(), result.resources
+    version = f" (compute capability {result.capability.name})" if result.capability.major else ""
+    console.print(
+        f"{needs.block_threads:,} threads a block, {needs.registers} registers a thread, "
+        f"{needs.shared_bytes:,} bytes of shared memory a block on {device}{version}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("limit")
+    table.add_column("blocks an SM", justify="right")
+    table.add_column("")
+    for name, limit in result.limits.items():
+        mark = "limits" if name in result.limited_by else ""
+        table.add_row(
+            LIMITS[name], "any" if limit is None else str(limit), mark, style="bold" if mark else ""
+        )
+    console.print(table)
+    console.print(result.why, soft_wrap=True, highlight=False)
