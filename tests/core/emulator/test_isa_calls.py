@@ -1,0 +1,161 @@
+"""Functions, what the driver supplies to kernels, and how calls that go wrong are reported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.emulator.printf import formatted
+from tests.core.emulator.machines import HEADER, run_ptx, trace_of
+
+
+def out(size: int = 32, dtype: str = "i4") -> np.ndarray:
+    return np.full(size, -77).astype(dtype)
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+def test_printf_is_captured_in_order(kind) -> None:
+    source = r"""
+extern "C" __global__ void k(int* out)
+{
+    int t = threadIdx.x;
+    if (t % 9 == 1)
+        out[t] = printf("%d|%5.2f|%-4s|%c|%llx|%u%%\n",
+                        -t, t / 8.0f, "ab", 'a' + t % 3, 1ull << 40, 7u);
+    if (t == 31 && blockIdx.x == 1) printf("end %s\n", (const char*)0);
+}
+"""
+    trace = trace_of(source, {"out": out()}, grid=2, kind=kind)
+    lines = [f"{-t}|{t / 8:5.2f}|ab  |{'abc'[t % 3]}|10000000000|7%" for t in (1, 10, 19, 28)]
+    assert trace.printed == (*lines, *lines, "end (null)")
+    assert [(p.block, p.thread) for p in trace.prints] == [
+        *((0, t) for t in (1, 10, 19, 28)), *((1, t) for t in (1, 10, 19, 28)), (1, 31)
+    ]  # fmt: skip
+    assert trace.outputs["out"].tolist()[1::9] == [6] * 4
+
+
+def test_formats() -> None:
+    raw = (5).to_bytes(4, "little") + b"\0" * 4 + (1 << 33).to_bytes(8, "little")
+
+    def fetch(offset: int, size: int) -> bytes:
+        return raw[offset : offset + size]
+
+    assert formatted("%03d and %ld.", fetch, str) == ("005 and 8589934592.", 2)
+    assert formatted("%#o %%", fetch, str) == ("05 %", 1)
+    assert formatted("%hhd", lambda o, s: (0x1FF).to_bytes(4, "little"), str) == ("-1", 1)
+    assert formatted("%*d", lambda o, s: (3).to_bytes(4, "little"), str) == ("  3", 2)
+
+
+def test_a_failed_assertion_ends_its_threads() -> None:
+    source = """
+#include <assert.h>
+extern "C" __global__ void k(int* out)
+{
+    int t = threadIdx.x;
+    assert(t % 8 != 3 && "eights");
+    out[t] = t;
+}
+"""
+    trace = trace_of(source, {"out": out()})
+    (finding,) = trace.findings
+    assert finding.kind == "assert"
+    assert (finding.thread, finding.line, finding.count) == (3, 6, 4)
+    assert "eights" in finding.message
+    assert trace.outputs["out"].tolist() == [-77 if t % 8 == 3 else t for t in range(32)]
+
+
+def test_a_trap_ends_its_threads() -> None:
+    source = """
+extern "C" __global__ void k(int* o) { if (threadIdx.x == 9) __trap(); o[threadIdx.x] = 1; }
+"""
+    trace = trace_of(source, {"o": out()})
+    assert [(f.kind, f.thread) for f in trace.findings] == [("trap", 9)]
+    assert trace.outputs["o"].tolist() == [-77 if t == 9 else 1 for t in range(32)]
+
+
+def test_a_call_of_no_function_is_found() -> None:
+    source = """
+extern "C" __global__ void k(int* o, unsigned long long where)
+{
+    int (*f)(int) = (int (*)(int))where;
+    o[threadIdx.x] = threadIdx.x < 20 ? 5 : f(3);
+}
+"""
+    trace = trace_of(source, {"o": out(), "where": np.uint64(1234)})
+    assert [(f.kind, f.thread, f.count) for f in trace.findings] == [("bad_call", 20, 12)]
+    assert "0x4d2" in trace.findings[0].message
+    assert trace.outputs["o"].tolist() == [5] * 20 + [-77] * 12
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+def test_the_heap(kind) -> None:
+    source = """
+extern "C" __global__ void k(int* out)
+{
+    int* p = (int*)malloc(20);
+    p[4] = threadIdx.x * 3;
+    __syncwarp();
+    out[threadIdx.x] = p[4];
+    free(p);
+    out[32 + threadIdx.x] = malloc(1ull << 40) == nullptr;
+}
+"""
+    trace = trace_of(source, {"out": out(64)}, kind=kind)
+    assert trace.outputs["out"].tolist() == [3 * t for t in range(32)] + [1] * 32
+
+
+def test_functions_that_take_registers() -> None:
+    ptx = (
+        HEADER
+        + """
+.func (.reg .u32 r) half(.reg .u32 x, .reg .u32 by) { div.u32 r, x, by; ret; }
+.visible .entry k(.param .u64 p) {
+  .reg .b32 t, h; .reg .b64 a; .reg .pred odd;
+  mov.u32 t, %tid.x; ld.param.u64 a, [p]; mad.wide.u32 a, t, 4, a; mov.u32 h, 1000;
+  and.b32 h, t, 1; setp.eq.u32 odd, h, 1; mov.u32 h, 1000;
+  @odd call (h), half, (t, 3);
+  st.global.u32 [a], h; ret; }
+"""
+    )
+    (result,) = run_ptx(ptx, [np.zeros(32, np.uint32)])
+    assert result.tolist() == [t // 3 if t % 2 else 1000 for t in range(32)]
+
+
+def test_labels_and_registers_of_inner_braces() -> None:
+    ptx = (
+        HEADER
+        + """
+.visible .entry k(.param .u64 p) {
+  .reg .b32 t, s; .reg .b64 a; .reg .pred q; .reg .v4 .u32 v;
+  mov.u32 t, %tid.x; ld.param.u64 a, [p]; mov.u32 s, 0;
+  { setp.lt.u32 q, t, 9; @q bra OUT; add.u32 s, s, 1; OUT: add.u32 s, s, 10; }
+  { setp.lt.u32 q, t, 19; @q bra OUT; add.u32 s, s, 2; OUT: add.u32 s, s, 100; }
+  mov.u32 v.x, s; mov.u32 v.w, t; add.u32 s, v.x, v.w;
+  mad.wide.u32 a, t, 4, a; st.global.u32 [a], s; ret; }
+"""
+    )
+    (result,) = run_ptx(ptx, [np.zeros(32, np.uint32)])
+    assert result.tolist() == [110 + t + (t >= 9) + 2 * (t >= 19) for t in range(32)]
+
+
+def test_addresses_in_initial_values() -> None:
+    ptx = (
+        HEADER
+        + """
+.global .u32 here[4] = {7, 8, 9, 10};
+.global .u64 table[2] = {generic(here)+8, one};
+.global .u8 low[2] = {mask(0xFF)(here), mask(0xFF00)(here)};
+.func (.param .u32 r) one() { st.param.u32 [r], 41; ret; }
+.visible .entry k(.param .u64 p) {
+  .reg .b64 a, b, f; .reg .b32 x, y; .reg .b16 h; .param .u32 back;
+  ld.param.u64 a, [p]; ld.global.u64 b, [table]; ld.u32 x, [b]; st.global.u32 [a], x;
+  ld.global.u64 f, [table+8];
+  P: .callprototype (.param .u32 _) _ ();
+  call (back), f, (), P;
+  ld.param.u32 y, [back]; st.global.u32 [a+4], y;
+  ld.global.u8 h, [low+1]; cvt.u32.u16 x, h; mov.u64 b, here; shr.u64 b, b, 8; cvt.u32.u64 y, b;
+  and.b32 y, y, 255; sub.u32 x, x, y; st.global.u32 [a+8], x; ret; }
+"""
+    )
+    (result,) = run_ptx(ptx, [np.full(3, 99, np.uint32)])
+    assert result.tolist() == [9, 41, 0]
