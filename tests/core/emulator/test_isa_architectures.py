@@ -1,4 +1,4 @@
-"""Everything that NVRTC makes of the kernels for other architectures, and faster, can be decoded."""
+"""What NVRTC makes of the kernels for other architectures, and with fast maths, is decoded."""
 
 from __future__ import annotations
 
