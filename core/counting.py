@@ -135,7 +135,7 @@ class _Counter:
         return Geometry(self.image.launch.grid, self.image.launch.block, blocks)
 
     def _observer(self, tally: Tally, geometry: Geometry) -> CountingObserver:
-        return CountingObserver(tally, geometry, self._shared_name, self.image.module)
+        return CountingObserver(tally, geometry, self._shared_name, self.program.issues)
 
     def _shared_name(self, offset: int) -> str:
         array = owner_of(self.program.shared_arrays, offset)

@@ -237,7 +237,7 @@ class _Recording:
         record = ChunkRecord(geometry) if keep else None
         faults = FaultCollector()
         observers: list[Observer] = [
-            CountingObserver(self.tally, geometry, self._shared_name, self.image.module),
+            CountingObserver(self.tally, geometry, self._shared_name, self.program.issues),
             faults,
         ]
         hazards: Hazards | None = None

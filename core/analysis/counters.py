@@ -15,7 +15,6 @@ from core.analysis import atomics, banks, coalescing
 from core.analysis.issue import Issue, IssueTable
 from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
 from core.emulator.groups import Geometry, warp_rows
-from core.ptx.ast import Module
 
 COUNTERS: Mapping[str, str] = {
     "global_ld_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -140,14 +139,16 @@ class CountingObserver:
     """Counts every global and shared access of one machine into a tally."""
 
     def __init__(
-        self, tally: Tally, geometry: Geometry, shared_name: SharedNamer, module: Module
+        self, tally: Tally, geometry: Geometry, shared_name: SharedNamer, issues: IssueTable
     ) -> None:
         """`shared_name` gives the name of the array at an offset in shared memory."""
         self.tally, self.geometry, self._shared_name = tally, geometry, shared_name
-        self._issues = IssueTable(module)
+        self._issues = issues
 
     def on_access(self, event: AccessEvent) -> None:
         """Counts one access."""
+        if event.pc in self._issues.joined:
+            return  # another load brings its word along
         issue = self._issues[event.pc]
         space = event.region.space
         if space == "const" and issue.generic:
@@ -179,9 +180,12 @@ class CountingObserver:
             self._add_pass(event, event.region.name, issue, rows)
 
     def _shared(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
-        units = banks.wavefronts(rows.address, rows.active, event.width, issue.sharing)
-        ideal = banks.ideal_wavefronts(units, rows.lanes, event.width)
-        free = banks.conflict_free_wavefronts(rows.address, rows.active, event.width, issue.sharing)
+        wide = self._issues.wide.get(event.pc)
+        width = event.width if wide is None else wide.width
+        address = rows.address if wide is None else rows.address + wide.shift
+        units = banks.wavefronts(address, rows.active, width, issue.sharing)
+        ideal = banks.ideal_wavefronts(units, rows.lanes, width)
+        free = banks.conflict_free_wavefronts(address, rows.active, width, issue.sharing)
         name = f"shared_{_SHORT[event.kind]}"
         self._add(event, self._array(rows), name, rows, units, ideal, units - free)
 

@@ -6,11 +6,13 @@ code names the space. What follows from that was measured on an H200 (`docs/coun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from core.analysis.banks import Sharing
+from core.analysis.wide_loads import WideLoad, wide_loads
 from core.ptx.ast import (
     Address,
     Function,
@@ -85,6 +87,16 @@ class IssueTable:
     def __init__(self, module: Module) -> None:
         self._module = module
         self._known: dict[int, Issue] = {}
+
+    @cached_property
+    def wide(self) -> Mapping[int, WideLoad]:
+        """Loads that the assembler makes of several, by the pc of the first."""
+        return wide_loads(self._module)
+
+    @cached_property
+    def joined(self) -> frozenset[int]:
+        """The others of those loads: they issue nothing of their own."""
+        return frozenset(pc for load in self.wide.values() for pc in load.others)
 
     def __getitem__(self, pc: int) -> Issue:
         if pc not in self._known:

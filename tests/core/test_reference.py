@@ -29,13 +29,7 @@ SCATTERED = {  # 8-byte global atomics on many lines: a few sectors more than th
     "global-exchange-64-random-128",
 }
 ROUNDS = "shared-max-64-"  # 8-byte minima and maxima in shared memory: rounds depend on the values
-MERGED_LOADS = {  # the assembler joins neighbouring loads of shared memory into wide ones
-    "matmul-tiled-8",
-    "matmul-tiled-16",
-    "matmul-tiled-32",
-    "matmul-register",
-    "matmul-register-padded",
-}
+UNROLLED = {"matmul-register", "matmul-register-padded"}  # by ptxas, which then joins more loads
 # PTX without a rounding modifier lets the assembler fuse a product and a sum: other last bits.
 FUSED = {("complex-product", "as_compiled")}
 
@@ -60,7 +54,7 @@ def expected_differences(launch, kind):
         return {"global_atom_sectors", "global_red_sectors"}
     if launch.name.startswith(ROUNDS):
         return {name for name in COUNTERS if name.startswith(("shared_ld", "shared_atom"))}
-    if kind == "as_compiled" and launch.name in MERGED_LOADS:
+    if kind == "as_compiled" and launch.name in UNROLLED:
         return {name for name in COUNTERS if name.startswith("shared_ld")}
     return set()
 
