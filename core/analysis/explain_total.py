@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.analysis import banks, coalescing
 from core.analysis.counters import Count
-from core.analysis.explain import Explanation, Section, explain_access
+from core.analysis.explain import WARP, Explanation, Section, explain_access
 
 if TYPE_CHECKING:
     from core.trace.access import Access
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 UNITS = {"global": "sectors", "shared": "wavefronts"}
 KINDS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
-MOST_ACCESSES = 128  # of a block, that are looked through for the spread
+MOST_ACCESSES = 48  # of a block, that are looked through for the spread
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,12 @@ def explain_total(
          f"{_grouped(moved.excessive)}",),
     )  # fmt: skip
     sections = [total, ideal, *_conflicts(counts, place)]
-    accesses = list(_accesses(block, place))
-    if accesses:
-        sections.append(_spread(accesses, block, unit))
-        chosen = next((a for a in accesses if a.step == step), accesses[0])
+    found = list(islice(_accesses(block, place), MOST_ACCESSES + 1))
+    if found:
+        accesses, now = found[:MOST_ACCESSES], block.access(step)
+        whole = len(found) == len(accesses)
+        sections.append(_spread(accesses, block, unit, whole=whole))
+        chosen = now if now is not None and place.holds(now) else accesses[0]
         example = explain_access(chosen, _busy(chosen, warp))
         sections.append(
             Section("One of these requests", f"{example.title}, step {chosen.step + 1}.")
@@ -96,31 +100,31 @@ def _conflicts(counts: Mapping[str, Count], place: Place) -> list[Section]:
 
 
 def _accesses(block: BlockTrace, place: Place) -> Iterator[Access]:
-    """The block's accesses that count at a place, at most `MOST_ACCESSES`."""
+    """The block's accesses that count at a place."""
     steps = np.arange(block.n_steps)
     if place.line is not None:
         steps = np.flatnonzero(np.asarray(block.line) == place.line)
-    found = 0
     for step in steps.tolist():
         access = block.access(step)
         if access is not None and place.holds(access):
             yield access
-            found += 1
-            if found == MOST_ACCESSES:
-                return
 
 
-def _spread(accesses: list[Access], block: BlockTrace, unit: str) -> Section:
+def _spread(accesses: list[Access], block: BlockTrace, unit: str, *, whole: bool) -> Section:
+    """How many requests cost how much. `whole` says that these are all the block's accesses."""
     costs: Counter[int] = Counter()
     for access in accesses:
-        for warp in range(block.n_warps):
-            part = access.warp(warp)
-            if part.active.any():
-                costs[part.n_sectors if unit == "sectors" else part.wavefronts] += 1
+        rows = access.addresses.reshape(-1, WARP), access.active.reshape(-1, WARP)
+        found = (
+            coalescing.sectors(*rows)
+            if unit == "sectors"
+            else banks.wavefronts(*rows, access.width, access.sharing)
+        )
+        costs.update(found[rows[1].any(axis=1)].tolist())
     lines = tuple(
         f"{_grouped(n)} x {cost} {unit} = {_grouped(n * cost)}" for cost, n in sorted(costs.items())
     )
-    limit = f" (its first {MOST_ACCESSES} accesses)" if len(accesses) == MOST_ACCESSES else ""
+    limit = "" if whole else f" (its first {len(accesses)} accesses)"
     return Section(f"In block {block.block}", f"Requests by what they cost{limit}:", lines)
 
 
@@ -128,7 +132,7 @@ def _busy(access: Access, warp: int) -> int:
     """The warp, or the first that takes part where it does not."""
     if access.warp(warp).active.any():
         return warp
-    return int(np.flatnonzero(access.active)[0]) // 32
+    return int(np.flatnonzero(access.active)[0]) // WARP
 
 
 def _grouped(number: int) -> str:

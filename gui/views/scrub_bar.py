@@ -15,6 +15,7 @@ from gui.theme import Theme, current_theme
 from gui.views.base import SessionView
 
 EDGE = 8  # room for half of the handle at each end
+MOST_LINES = 120  # marks of the selected line that go up through the whole bar
 
 
 class ScrubBar(SessionView):
@@ -153,9 +154,12 @@ class ScrubBar(SessionView):
         columns = self.timeline.columns(
             self.timeline.line_steps(self.session.line), int(self._span())
         )
+        faint, strong = theme.color("accent", 0.35), theme.color("accent")
         for column in columns:
             x = EDGE + float(column)
-            painter.fillRect(QRectF(x - 1, self.height() - 4, 3, 4), theme.color("accent"))
+            if len(columns) <= MOST_LINES:
+                painter.fillRect(QRectF(x, 0, 1, self.height() - 4), faint)
+            painter.fillRect(QRectF(x - 1, self.height() - 4, 3, 4), strong)
 
     def _paint_faults(self, painter: QPainter, theme: Theme) -> None:
         """A triangle under every step at which the kernel does wrong."""

@@ -1,0 +1,49 @@
+"""The phase table as the window shows it: what is lit, its caption, and its three copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from core.analysis.phase_export import as_latex, as_markdown, as_text
+from core.analysis.phase_table import PhaseTable, phase_table, too_large
+from gui.scenes.text import plural
+
+if TYPE_CHECKING:
+    from core.trace import BlockTrace, Trace
+    from gui.scenes.session import Session
+
+COPIES: dict[str, Callable[[PhaseTable], str]] = {
+    "Text": as_text,
+    "Markdown": as_markdown,
+    "LaTeX": as_latex,
+}
+
+
+def why_no_table(session: Session) -> str:
+    """Why there is no phase table of the session's block; empty where there is one."""
+    if session.block_trace is None:
+        return "Nothing has been recorded yet."
+    return too_large(session.block_trace)
+
+
+def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:
+    """A job for `gui.work.Worker` that makes the table."""
+    return lambda progress, cancelled: phase_table(trace, block, cancelled)
+
+
+def lit_column(session: Session, table: PhaseTable) -> int:
+    """The column of the current step, -1 where none is lit."""
+    return table.column_at(session.step, session.phase)
+
+
+def phases_caption(session: Session, table: PhaseTable | None) -> str:
+    """One sentence about the table."""
+    if table is None:
+        return why_no_table(session) or "The phase table is being made …"
+    place = lit_column(session, table)
+    where = f"{table.columns[place].title} is lit. " if place >= 0 else ""
+    kinds = {entry.kind for row in table.rows for cell in row.cells for entry in cell}
+    sums = "+= adds to a register, which store writes to memory; " if "sum" in kinds else ""
+    threads = plural(len(table.rows), "thread")
+    return f"{where}{threads} of the block; {sums}a click goes to the step and thread."

@@ -1,0 +1,95 @@
+"""What "Why this number?" explains: an access of the current step, or a total. No Qt here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from core.analysis.explain import Explanation, Section, explain_access
+from core.analysis.explain_total import Place, explain_total
+from gui.scenes.counters import CounterRow
+from gui.scenes.history import history_of
+
+if TYPE_CHECKING:
+    from core.analysis.counters import Counters
+    from gui.scenes.session import Session
+
+WAYS = {"load": "ld", "store": "st"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """The selected warp's share of the step's access to "global" or "shared" memory.
+
+    Where the step makes none it is the latest one before it, as in the views.
+    """
+
+    space: str
+
+
+Topic = Step | Place
+
+
+def topic_of_step(session: Session) -> Step:
+    """The space that the current step's access goes to."""
+    block = session.block_trace
+    access = block.access(session.step) if block is not None and block.n_steps else None
+    return Step("shared" if access is not None and access.space == "shared" else "global")
+
+
+def topic_of_row(row: CounterRow) -> Place:
+    """The total of a row of the counters view."""
+    way = WAYS.get(row.access, row.access)
+    return Place(row.space, way, row.line, None if row.line is not None else row.place)
+
+
+def topic_of_line(session: Session, line: int, column: str) -> Place:
+    """The total of a source line: "sectors" or "wavefronts", loads before stores."""
+    space = "global" if column == "sectors" else "shared"
+    counts = counters_of(session).by_line.get(line, {}) if session.trace is not None else {}
+    found = [w for w in ("ld", "st", "atom", "red")
+             if (c := counts.get(f"{space}_{w}_requests")) is not None and c.value]  # fmt: skip
+    return Place(space, found[0] if found else "ld", line)
+
+
+def counters_of(session: Session) -> Counters:
+    """The counters that the window shows; there must be a trace."""
+    shown = getattr(session, "counts", None) or session.trace
+    assert shown is not None
+    counters: Counters = shown.counters
+    return counters
+
+
+def explain(session: Session, topic: Topic) -> Explanation:
+    """The explanation of a topic as things stand now."""
+    block = session.block_trace
+    if session.trace is None or block is None or not block.n_steps:
+        return Explanation("Nothing has been recorded yet.", ())
+    if isinstance(topic, Place):
+        counters = counters_of(session)
+        counts = counters.totals
+        if topic.line is not None:
+            counts = counters.by_line.get(topic.line, {})
+        elif topic.array is not None:
+            counts = counters.by_array.get(topic.array, {})
+        return explain_total(counts, topic, block, session.step, session.warp)
+    access = history_of(block).last_access(session.step, topic.space)
+    if access is None:
+        return Explanation(f"No access to {topic.space} memory yet.", ())
+    found = explain_access(access, session.warp)
+    when = "" if access.step == session.step else " (the last before this step)"
+    return Explanation(f"{found.title}, step {access.step + 1}{when}", found.sections)
+
+
+def as_html(explanation: Explanation, mono: str) -> str:
+    """The sections as HTML for a text browser; `mono` is the family that figures are set in."""
+    return "".join(_section(section, mono) for section in explanation.sections)
+
+
+def _section(section: Section, mono: str) -> str:
+    head = f"<h4>{escape(section.heading)}</h4>"
+    text = f"<p>{escape(section.text)}</p>" if section.text else ""
+    lines = escape("\n".join(section.lines))
+    figures = f"<pre style=\"font-family:'{mono}'\">{lines}</pre>" if lines else ""
+    return head + text + figures

@@ -1,0 +1,188 @@
+"""The PTX pane: the kernel's instructions with the current one lit, linked with the source."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QMouseEvent,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout
+
+from gui.scenes.ptx import PtxListing, current_pc, ptx_caption
+from gui.scenes.session import Session
+from gui.theme import current_theme
+from gui.views.base import Caption, SessionView
+
+
+class PtxColours(QSyntaxHighlighter):
+    """Faint line numbers, labels and names of functions, the operation in a colour of its own."""
+
+    def __init__(self, document: QTextDocument) -> None:
+        super().__init__(document)
+        self.listing: PtxListing | None = None
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        theme = current_theme()
+        self._formats = {}
+        colors = {"number": "text_faint", "label": "text_dim", "function": "text", "op": "barrier",
+                  "load": "load", "store": "store"}  # fmt: skip
+        for name, color in colors.items():
+            self._formats[name] = QTextCharFormat()
+            self._formats[name].setForeground(theme.color(color))
+        self._formats["function"].setFontWeight(theme.font(bold=True).weight())
+        self.rehighlight()
+
+    def highlightBlock(self, text: str) -> None:
+        """Colour one row."""
+        place = self.currentBlock().blockNumber()
+        if self.listing is None or place >= len(self.listing.rows):
+            return
+        row = self.listing.rows[place]
+        if row.pc < 0:
+            name = "label" if text.endswith(":") else "function"
+            self.setFormat(0, len(text), self._formats[name])
+            return
+        start = len(text) - len(row.text)
+        self.setFormat(0, start, self._formats["number"])
+        words = row.text.split(" ")
+        skipped = len(words[0]) + 1 if words[0].startswith("@") else 0
+        operation = words[1 if skipped else 0]
+        root = operation.split(".", maxsplit=1)[0]
+        name = {"ld": "load", "ldu": "load", "st": "store", "atom": "store", "red": "store"}.get(
+            root, "op"
+        )
+        self.setFormat(start + skipped, len(operation.rstrip(";")), self._formats[name])
+
+
+class PtxText(QPlainTextEdit):
+    """The text; a click gives its row."""
+
+    row_clicked = Signal(int)
+    row_double_clicked = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setAccessibleName("PTX instructions")
+        self._double = False
+
+    def row_at(self, y: float) -> int:
+        """The row at a height of the viewport."""
+        return int(self.cursorForPosition(QPoint(0, int(y))).blockNumber())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """A click without a selection chooses the row; the second of a double click does not."""
+        super().mouseReleaseEvent(event)
+        second, self._double = self._double, False
+        left = event.button() == Qt.MouseButton.LeftButton
+        if left and not second and not self.textCursor().hasSelection():
+            self.row_clicked.emit(self.row_at(event.position().y()))
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """A double click goes to the row's line."""
+        self._double = True
+        self.row_double_clicked.emit(self.row_at(event.position().y()))
+
+
+class PtxView(SessionView):
+    """Instructions of the running line are tinted, those of the selected line stronger.
+
+    A click on an instruction selects its source line; a double click emits `line_wanted`.
+    """
+
+    WATCHES = frozenset({"trace", "block", "step", "line"})
+    line_wanted = Signal(int)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.caption = Caption()
+        self.listing: PtxListing | None = None
+        self.text = PtxText()
+        self._colours = PtxColours(self.text.document())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.text)
+        self.text.row_clicked.connect(self._select)
+        self.text.row_double_clicked.connect(self._go)
+        self.restyle()
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Follow the session's trace, step and line."""
+        if "trace" in names:
+            self._load()
+        if self.listing is not None:
+            self._mark()
+            self._reveal(names)
+        self.caption.setText(ptx_caption(self.session, self.listing))
+
+    def restyle(self) -> None:
+        """Take up the theme's font and colours."""
+        self.text.setFont(current_theme().mono())
+        self._colours.restyle()
+        if self.listing is not None:
+            self._mark()
+
+    def _load(self) -> None:
+        trace = self.session.trace
+        self.listing = PtxListing(trace) if trace is not None else None
+        self._colours.listing = self.listing
+        text = self.listing.text if self.listing is not None else ""
+        if text != self.text.toPlainText():
+            self.text.setPlainText(text)
+
+    def _mark(self) -> None:
+        listing, theme = self.listing, current_theme()
+        assert listing is not None
+        running = self.session.current_line
+        marks = [self._band(p, theme.tint("accent", 0.10)) for p in listing.places(running)]
+        if self.session.line is not None and self.session.line != running:
+            marks += [
+                self._band(p, theme.tint("hover", 0.18)) for p in listing.places(self.session.line)
+            ]
+        place = listing.place(current_pc(self.session))
+        if place >= 0:
+            marks.append(self._band(place, theme.color("current_line")))
+        self.text.setExtraSelections(marks)
+
+    def _band(self, place: int, color: QColor) -> QTextEdit.ExtraSelection:
+        mark = QTextEdit.ExtraSelection()
+        mark.format.setBackground(color)
+        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+        mark.cursor = QTextCursor(self.text.document().findBlockByNumber(place))
+        return mark
+
+    def _reveal(self, names: frozenset[str]) -> None:
+        """Show the current instruction; after a choice of a line its first one."""
+        assert self.listing is not None
+        chosen = self.listing.places(self.session.line)
+        place = self.listing.place(current_pc(self.session))
+        if "line" in names and "step" not in names and chosen:
+            place = chosen[0]
+        block = self.text.document().findBlockByNumber(place)
+        if place < 0 or not block.isValid():
+            return
+        top = self.text.firstVisibleBlock().blockNumber()
+        rows = self.text.viewport().height() // max(self.text.fontMetrics().lineSpacing(), 1)
+        if not top + 1 <= place < top + rows - 2:
+            self.text.verticalScrollBar().setValue(max(place - rows // 3, 0))
+
+    def _select(self, place: int) -> None:
+        line = self.listing.line_at(place) if self.listing is not None else None
+        if line is not None:
+            self.session.line = None if line == self.session.line else line
+
+    def _go(self, place: int) -> None:
+        line = self.listing.line_at(place) if self.listing is not None else None
+        if line is not None:
+            self.line_wanted.emit(line)
