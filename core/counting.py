@@ -189,11 +189,11 @@ class _Counter:
                     raise DependsOnData("a shared-memory address depends on the block")
                 run.moving.append(_Moving(event, _uniform(event, dependence)))
                 if part is not None:
-                    part.on_access(event, lines=False)
+                    part.on_access(event, lines=False, moves=_moves(dependence))
             else:
                 observer.on_access(event)
                 if part is not None:
-                    part.on_access(event)
+                    part.on_access(event, moves=_moves(dependence))
 
         machine.follow(index.T, index[:, 0], on_address)
         machine.run()
@@ -230,6 +230,15 @@ class _Counter:
                 self._keep(part, int(times))
             for key, sums in tally.sums.items():
                 self.tally.add(*key, sums * int(times))
+
+
+def _moves(dependence: Dependence) -> tuple[int, int, int]:
+    """How far the first lane's address moves for a step in blockIdx: accesses that differ in it
+    meet in this block by chance.
+    """
+    if not isinstance(dependence, Affine):
+        return 0, 0, 0
+    return int(dependence.x[0]), int(dependence.y[0]), int(dependence.z[0])
 
 
 def _harmless(event: AccessEvent, dependence: Affine) -> bool:

@@ -130,18 +130,30 @@ class WorkPart:
         self._sectors: dict[str, dict[str, int]] = {"load": {}, "store": {}}
         self._gathered: list[NDArray[np.int64]] = []
         self._size = 0
+        self._moves: dict[tuple[int, int, int], int] = {}
         self._block = np.repeat(np.arange(len(geometry.blocks)), geometry.threads) * _KEY
 
     # -- events -----------------------------------------------------------------------------
 
-    def on_access(self, event: AccessEvent, *, footprint: bool = True, lines: bool = True) -> None:
-        """Counts an access; `lines` and `footprint` may be counted apart, at other addresses."""
+    def on_access(
+        self,
+        event: AccessEvent,
+        *,
+        footprint: bool = True,
+        lines: bool = True,
+        moves: tuple[int, int, int] = (0, 0, 0),
+    ) -> None:
+        """Counts an access; `lines` and `footprint` may be counted apart, at other addresses.
+
+        Where one block stands for many, `moves` says how its address changes from block to block:
+        what moves differently is not the same data, even if it is in this block.
+        """
         if event.region.space == "global":
             address = np.broadcast_to(event.address, self._geometry.lanes)
             if lines:
                 self._global(event, address)
             if footprint:
-                self._gather(event, address)
+                self._gather(event, address, moves)
         elif event.region.space == "shared":
             self._shared(event)
 
@@ -167,10 +179,13 @@ class WorkPart:
         if not is_load:
             sums["l2_sectors"] += sectors
 
-    def _gather(self, event: AccessEvent, address: NDArray[np.int64]) -> None:
+    def _gather(
+        self, event: AccessEvent, address: NDArray[np.int64], moves: tuple[int, int, int]
+    ) -> None:
         if event.kind != "load":
             return
-        keys = self._block + (address >> 5)
+        group = self._moves.setdefault(moves, len(self._moves)) * len(self._geometry.blocks)
+        keys = self._block + group * _KEY + (address >> 5)
         self._gathered.append(np.unique(keys if event.mask is None else keys[event.mask]))
         self._size += len(self._gathered[-1])
         if self._size > _KEEP:

@@ -1,0 +1,81 @@
+"""Fills the table in docs/ceilings.md: every recorded result against its ceilings, counted anew.
+
+    python scripts/ceilings_table.py            write the table
+    python scripts/ceilings_table.py --check    only say whether it is up to date (exit status 1: no)
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
+
+from core.gpu.result import BenchmarkResult, load_recorded  # noqa: E402
+from core.ladder import load_ladder  # noqa: E402
+from core.models.achieved import Achieved, achieved  # noqa: E402
+from core.models.ceilings import NAMES  # noqa: E402
+
+PAGE = ROOT / "docs" / "ceilings.md"
+BEGIN, END = "<!-- table: scripts/ceilings_table.py -->", "<!-- end of table -->"
+SIZE = 4096
+_SHOWN = tuple(name for name in NAMES if name != "fp32")
+
+
+def recorded(size: int = SIZE) -> tuple[BenchmarkResult, ...]:
+    """The recorded results at one N that have a rate."""
+    return tuple(
+        r for r in load_recorded() if r.rung and r.gflops and r.parameters.get("n") == size
+    )
+
+
+def table(rows: Iterable[Achieved]) -> str:
+    """The table, in Markdown; the binding ceiling of each row in bold."""
+    heads = ("rung", "block", "measured", *_SHOWN, "measured / binding")
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|" + "---:|" * (len(heads) - 2)]
+    for row in rows:
+        block = " x ".join(str(side) for side in row.result.block[:2])
+        cells = (row.result.rung or "", block, f"{row.gflops:,.0f}", *_cells(row))
+        lines.append("| " + " | ".join((*cells, f"{row.share:.3f}")) + " |")
+    return "\n".join(lines)
+
+
+def _cells(row: Achieved) -> Iterator[str]:
+    for name in _SHOWN:
+        one = row.ceilings.ceilings.get(name)
+        text = "" if one is None else f"{one.gflops:,.0f}"
+        yield f"**{text}**" if name == row.ceilings.binding else text
+
+
+def page_with(text: str, new: str) -> str:
+    """The page with the table between its marks replaced."""
+    head, _, rest = text.partition(BEGIN)
+    _, mark, tail = rest.partition(END)
+    if not mark:
+        raise SystemExit(f"{PAGE} has lost the marks {BEGIN} and {END}.")
+    return f"{head}{BEGIN}\n{new}\n{END}{tail}"
+
+
+def main() -> int:
+    """Write or check the table; 1 where a check finds it out of date."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--check", action="store_true", help="only compare")
+    check = parser.parse_args().check
+    ladder = load_ladder()
+    rows = []
+    for result in recorded():
+        rows.append(achieved(result, ladder))
+        print(f"{result.rung} {dict(result.parameters)}: {rows[-1].share:.3f}", file=sys.stderr)
+    old = PAGE.read_text(encoding="utf-8")
+    new = page_with(old, table(rows))
+    if check:
+        return int(new != old)
+    PAGE.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
