@@ -33,6 +33,7 @@ def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
         "complete": trace.complete,
         "note": trace.note,
         "checked": trace.checked,
+        "prints": [asdict(printed) for printed in trace.prints],
         "issued": trace.instructions_issued,
         "outputs": {name: pool.add(data) for name, data in _kept(trace.outputs).items()},
         "records": [_record(record, pool) for record in trace.records],

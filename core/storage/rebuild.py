@@ -14,6 +14,7 @@ from core.analysis.findings import Finding
 from core.compiler import Build, Diagnostic, find_entry
 from core.emulator.events import AccessEvent, BarrierEvent
 from core.emulator.groups import Geometry
+from core.emulator.host_calls import Printed
 from core.emulator.image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.record import ChunkRecord, Log
@@ -49,6 +50,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
         image,
         records,
         checked=header["checked"],
+        prints=tuple(Printed(**p) for p in header.get("prints", ())),
     )
 
 

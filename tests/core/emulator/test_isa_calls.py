@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.emulator.printf import formatted
+from core.storage import load_trace, save_trace
 from tests.core.emulator.machines import HEADER, run_ptx, trace_of
 
 
@@ -159,3 +160,20 @@ def test_addresses_in_initial_values() -> None:
     )
     (result,) = run_ptx(ptx, [np.full(3, 99, np.uint32)])
     assert result.tolist() == [9, 41, 0]
+
+
+def test_what_was_printed_is_saved_with_the_trace(tmp_path) -> None:
+    source = """
+extern "C" __global__ void k(int* out)
+{
+    int* p = (int*)malloc(8);
+    p[1] = threadIdx.x;
+    if (p[1] == 5) printf("five\\n");
+    out[threadIdx.x] = p[1];
+}
+"""
+    trace = trace_of(source, {"out": out()})
+    save_trace(trace, tmp_path / "trace.npz")
+    loaded = load_trace(tmp_path / "trace.npz")
+    assert loaded.printed == trace.printed == ("five",)
+    assert loaded.block(0).n_steps == trace.block(0).n_steps
