@@ -233,9 +233,7 @@ class _Counter:
 
 
 def _moves(dependence: Dependence) -> tuple[int, int, int]:
-    """How far the first lane's address moves for a step in blockIdx: accesses that differ in it
-    meet in this block by chance.
-    """
+    """How far the first lane's address moves for a step in blockIdx (x, y, z)."""
     if not isinstance(dependence, Affine):
         return 0, 0, 0
     return int(dependence.x[0]), int(dependence.y[0]), int(dependence.z[0])

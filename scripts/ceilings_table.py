@@ -1,7 +1,6 @@
 """Fills the table in docs/ceilings.md: every recorded result against its ceilings, counted anew.
 
-    python scripts/ceilings_table.py            write the table
-    python scripts/ceilings_table.py --check    only say whether it is up to date (exit status 1: no)
+With --check it only says whether the table is up to date (exit status 1: it is not).
 """
 
 from __future__ import annotations
