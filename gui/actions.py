@@ -141,6 +141,10 @@ def _select_commands(window: MainWindow) -> list[Command]:
 
 def _view_commands(window: MainWindow) -> list[Command]:
     return [
+        Command("Why this number?", ("W",), window.explaining.why),
+        Command("Source", ("F5",), lambda: window.code.choose("Source")),
+        Command("PTX", ("F6",), lambda: window.code.choose("PTX")),
+        Command("Phase table", ("F7",), lambda: window.code.choose("Phases")),
         Command("Step through", ("Ctrl+1",), lambda: window.show_page("step")),
         Command("Benchmark", ("Ctrl+2",), lambda: window.show_page("benchmark")),
         Command("Full screen", ("F11",), window.toggle_full_screen),

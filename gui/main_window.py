@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from core.errors import CompileError, ParameterError, TilescopeError
 from gui.actions import FocusKeys, build_menus
+from gui.explaining import Explaining
 from gui.recording import Recorder
 from gui.scenes.findings import finding_rows, go_to
 from gui.scenes.session import Configuration, Session
@@ -37,6 +38,8 @@ from gui.views.ladder_panel import LadderPanel
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.message_bar import MessageBar
 from gui.views.panel_stack import PanelStack
+from gui.views.phase_view import PhaseView
+from gui.views.ptx_view import PtxView
 from gui.views.segmented import Segmented
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
@@ -63,6 +66,7 @@ class MainWindow(QMainWindow):
         self.theme_actions: QActionGroup | None = None
         self._make_views(ladder)
         self._lay_out()
+        self.explaining = Explaining(self)
         self.menus = build_menus(self, self.menu_bar)
         self._focus_keys = FocusKeys(self)
         app = QApplication.instance()
@@ -84,6 +88,8 @@ class MainWindow(QMainWindow):
         self.warp = WarpView(session)
         self.shared = SharedView(session)
         self.source = SourceView(session)
+        self.ptx = PtxView(session)
+        self.phases = PhaseView(session)
         self.variables = VariablesView(session)
         self.counters = CountersView(session)
         self.findings = FindingsView(session)
@@ -190,7 +196,15 @@ class MainWindow(QMainWindow):
         self.upper_row.addWidget(panel("Matrices", self.matrices))
         self.upper_row.addWidget(self.memory)
         self.lower_row = QSplitter(Qt.Orientation.Horizontal)
-        self.lower_row.addWidget(panel("Source", self.source))
+        self.code = PanelStack(
+            {
+                "Source": panel("Source", self.source),
+                "PTX": panel("PTX", self.ptx),
+                "Phases": panel("Phase table", self.phases),
+            },
+            room=60,
+        )
+        self.lower_row.addWidget(self.code)
         self.lower_row.addWidget(self.figures)
         self.step_page = QSplitter(Qt.Orientation.Vertical)
         self.step_page.addWidget(self.upper_row)
@@ -337,6 +351,7 @@ class MainWindow(QMainWindow):
     def leave_field(self) -> None:
         """Give the keyboard back to the window, and put away the message."""
         self.message.clear()
+        self.explaining.close()
         self.matrices.setFocus()
 
     # ---- what happens
@@ -423,6 +438,7 @@ class MainWindow(QMainWindow):
         self.session.playing = 0
         self.transport.stop()
         self.recorder.close()
+        self.phases.shut_down()
         close = getattr(self.benchmark, "shut_down", None)
         if close is not None:
             close()

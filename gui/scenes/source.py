@@ -83,6 +83,11 @@ def line_totals(trace: Trace) -> dict[int, LineTotals]:
     return found
 
 
+def has_number(totals: LineTotals | None, column: str) -> bool:
+    """Whether a line has a total in a column of the gutter ("sectors" or "wavefronts")."""
+    return totals is not None and column != "" and bool(getattr(totals, column))
+
+
 @lru_cache(maxsize=16)
 def highlight(source: str) -> tuple[tuple[Span, ...], ...]:
     """Coloured spans of each line of CUDA C, by Pygments' lexer."""

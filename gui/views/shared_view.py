@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFontMetricsF,
     QMouseEvent,
@@ -27,6 +27,7 @@ from gui.views.base import Caption, SessionView
 from gui.views.painting import LEFT, nothing, text
 from gui.views.shared_geometry import SharedGeometry, shared_geometry
 from gui.views.shared_painter import SharedPainter
+from gui.views.why_button import why_button
 
 
 class SharedView(SessionView):
@@ -36,11 +37,14 @@ class SharedView(SessionView):
     """
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "hover"})
+    why_wanted = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self.caption = Caption()
-        self.controls: tuple[QWidget, ...] = ()
+        self.why = why_button()
+        self.why.clicked.connect(self.why_wanted)
+        self.controls: tuple[QWidget, ...] = (self.why,)
         self._scene: SharedScene | None = None
         self._geometry: SharedGeometry | None = None
         self.setMouseTracking(True)

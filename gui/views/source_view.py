@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -23,7 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QVBoxLayout, QWidget
 
 from gui.scenes.session import Session
-from gui.scenes.source import LineTotals, highlight, line_totals, source_caption
+from gui.scenes.source import LineTotals, has_number, highlight, line_totals, source_caption
 from gui.theme import Theme, current_theme
 from gui.views.base import Caption, SessionView
 
@@ -140,7 +141,9 @@ class CodeEdit(QPlainTextEdit):
 
 
 class Gutter(QWidget):
-    """Line numbers and totals beside the text."""
+    """Line numbers and totals beside the text; a click on a total emits its line and column."""
+
+    number_clicked = Signal(int, str)
 
     def __init__(self, edit: CodeEdit) -> None:
         super().__init__(edit)
@@ -242,8 +245,28 @@ class Gutter(QWidget):
             x += column
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose the line."""
-        self._edit.line_clicked.emit(self._edit.line_at(event.position().y()))
+        """Choose the line, or ask about one of its totals."""
+        point = event.position()
+        line, column = self._edit.line_at(point.y()), self.column_at(point.x())
+        if has_number(self.totals.get(line), column):
+            self.number_clicked.emit(line, column)
+        else:
+            self._edit.line_clicked.emit(line)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Go to the line's next step."""
+        self._edit.line_double_clicked.emit(self._edit.line_at(event.position().y()))
+
+    def column_at(self, x: float) -> str:
+        """The column of totals at a position, empty over the line numbers."""
+        right = float(self.number_width())
+        if x < right:
+            return ""
+        for name, width in zip(GUTTER_COLUMNS, self.column_widths(), strict=True):
+            right += width
+            if x < right:
+                return name
+        return ""
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say in words what the numbers are."""
@@ -366,7 +389,11 @@ class SourceView(SessionView):
         trace = self.session.block_trace
         if trace is None:
             return
-        later = [s for s in range(self.session.step + 1, trace.n_steps) if trace.line[s] == line]
-        earlier = [s for s in range(trace.n_steps) if trace.line[s] == line]
-        if later or earlier:
-            self.session.step = (later or earlier)[0]
+        steps = np.flatnonzero(np.asarray(trace.line) == line)
+        later = steps[steps > self.session.step]
+        if len(steps):
+            self.session.step = int((later if len(later) else steps)[0])
+
+    def line_of(self, place: int) -> int | None:
+        """The line of the compiled text that stands at a line of the editor now."""
+        return place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
@@ -18,6 +18,7 @@ from gui.views.base import Caption, SessionView
 from gui.views.painting import nothing
 from gui.views.warp_geometry import StripLine, WarpGeometry, warp_geometry
 from gui.views.warp_painter import WarpPainter
+from gui.views.why_button import why_button
 
 
 class WarpView(SessionView):
@@ -28,11 +29,14 @@ class WarpView(SessionView):
     """
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "hover"})
+    why_wanted = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self.caption = Caption()
-        self.controls: tuple[QWidget, ...] = ()
+        self.why = why_button()
+        self.why.clicked.connect(self.why_wanted)
+        self.controls: tuple[QWidget, ...] = (self.why,)
         self._scene: WarpScene | None = None
         self._geometry: WarpGeometry | None = None
         self._shown: tuple[int, bool, int, int] | None = None
@@ -119,7 +123,7 @@ class WarpView(SessionView):
         super().leaveEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Select a lane's thread, a cell's element, or a warp of the overview."""
+        """Select a lane's thread, a cell's element or a warp of the overview; explain a figure."""
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None or event.button() != Qt.MouseButton.LeftButton:
             return
@@ -127,6 +131,9 @@ class WarpView(SessionView):
             if rect.adjusted(0, -4, 0, geometry.overview_label).contains(event.position()):
                 self.session.warp = summary.warp
                 return
+        if geometry.figures.contains(event.position()):
+            self.why_wanted.emit()
+            return
         hover = self._hover_at(event.position())
         if hover is None:
             return

@@ -1,0 +1,91 @@
+"""Numbers open their explanations, and the PTX and phase table stand beside the source."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication
+
+from core.analysis.explain_total import Place
+from core.ladder import load_ladder
+from core.recording import record
+from gui.scenes.why import Step
+
+LADDER = load_ladder()
+
+
+@pytest.fixture(scope="module")
+def tiled():
+    return record(LADDER["tiled"].workload(n=4, tile=2))
+
+
+def click(view, widget, point):
+    for kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
+        left = Qt.MouseButton.LeftButton
+        event = QMouseEvent(
+            kind, QPointF(point), widget.mapToGlobal(QPointF(point)), left, left,
+            Qt.KeyboardModifier.NoModifier,
+        )  # fmt: skip
+        QApplication.sendEvent(widget, event)
+
+
+@pytest.fixture
+def window(qtbot, tiled):
+    from gui.main_window import MainWindow
+
+    made = MainWindow(LADDER)
+    qtbot.addWidget(made)
+    made.resize(1280, 800)
+    made.show()
+    made.session.trace = tiled
+    yield made
+    made.close()
+
+
+def test_numbers_open_their_explanations(window, qtbot) -> None:
+    panel, session = window.explaining.panel, window.session
+    click(window, window.warp, window.warp.geometry_now().figures.center().toPoint())
+    assert panel.isVisible()
+    assert panel.topic == Step("global")
+    window.leave_field()
+    assert not panel.isVisible()
+    gutter = window.source.edit.gutter
+    line = 24
+    window.source.edit.reveal(line)
+    block = window.source.edit.document().findBlockByNumber(line - 1)
+    y = window.source.edit.block_rect(block).center().y()
+    click(window, gutter, QPoint(gutter.number_width() + 8, int(y)))
+    assert panel.topic == Place("global", "ld", line)
+    assert session.line is None
+    click(window, gutter, QPoint(5, int(y)))
+    assert session.line == line
+    window.figures.choose("Counters")
+    model = window.counters.model
+    row = next(
+        i for i, r in enumerate(model.rows) if not isinstance(r, str) and r.place == "tile_a"
+    )
+    window.counters.table.clicked.emit(model.index(row, 3))
+    assert panel.topic == Place("shared", "ld", None, "tile_a")
+    window.explaining.why()
+    assert not panel.isVisible()
+
+
+def test_a_double_click_in_the_gutter_goes_to_the_lines_next_step(window) -> None:
+    session, gutter = window.session, window.source.edit.gutter
+    steps = [s for s in range(session.n_steps) if session.block_trace.line[s] == 29]
+    session.step = steps[0]
+    gutter._edit.line_double_clicked.emit(29)
+    assert (session.step, session.line) == (steps[1], 29)
+    marked = window.transport.scrub.timeline.line_steps(session.line).tolist()
+    assert marked == steps
+
+
+def test_the_stack_shows_one_of_source_ptx_and_phases(window, qtbot) -> None:
+    for name, view in (("PTX", window.ptx), ("Phases", window.phases), ("Source", window.source)):
+        window.code.choose(name)
+        others = {window.ptx, window.phases, window.source} - {view}
+        assert view.isVisible()
+        assert not any(other.isVisible() for other in others)
+    window.ptx.line_wanted.emit(29)
+    assert window.session.line == 29
