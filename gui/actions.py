@@ -14,7 +14,9 @@ from PySide6.QtWidgets import (
     QAbstractSlider,
     QAbstractSpinBox,
     QComboBox,
+    QLineEdit,
     QMenuBar,
+    QPlainTextEdit,
     QWidget,
 )
 
@@ -39,6 +41,7 @@ def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
     session = window.session
     menus = {
         "&File": _file_commands(window),
+        "&Edit": _edit_commands(window),
         "&Step": _step_commands(session),
         "&Select": _select_commands(window),
         "&View": _view_commands(window),
@@ -62,6 +65,15 @@ def _file_commands(window: MainWindow) -> list[Command]:
     return [
         Command("Save a picture of the window…", ("Ctrl+S",), window.save_picture),
         Command("Quit", ("Ctrl+Q",), window.close),
+    ]
+
+
+def _edit_commands(window: MainWindow) -> list[Command]:
+    bench = window.workbench
+    return [
+        Command("Edit the source", ("Ctrl+E",), bench.edit_source),
+        Command("Run the edited source", ("Ctrl+Return", "Ctrl+Enter"), bench.run_source),
+        Command("Original source", ("Ctrl+Shift+O",), bench.run_original),
     ]
 
 
@@ -179,11 +191,25 @@ class FocusKeys(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Accept a ShortcutOverride for keys that the focused widget handles itself."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            if _types_text(watched) and _is_typed(event):
+                event.accept()
+                return True
             modified = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
             if not modified and event.key() in _kept_keys(watched):
                 event.accept()
                 return True
         return False
+
+
+def _types_text(widget: QObject) -> bool:
+    return isinstance(widget, QPlainTextEdit | QLineEdit) and not widget.isReadOnly()
+
+
+def _is_typed(event: QKeyEvent) -> bool:
+    """Whether a key belongs to the text that is typed, and not to the window's shortcuts."""
+    shift = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
+    function = Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
+    return not event.modifiers() & ~shift and not function and event.key() != Qt.Key.Key_Escape
 
 
 def _kept_keys(widget: QObject) -> set[Qt.Key]:

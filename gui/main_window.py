@@ -46,6 +46,7 @@ from gui.views.source_view import SourceView
 from gui.views.transport_bar import TransportBar
 from gui.views.variables_view import VariablesView
 from gui.views.warp_view import WarpView
+from gui.workbench import Workbench
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -66,6 +67,7 @@ class MainWindow(QMainWindow):
         self.theme_actions: QActionGroup | None = None
         self._make_views(ladder)
         self._lay_out()
+        self.workbench = Workbench(self)
         self.explaining = Explaining(self)
         self.menus = build_menus(self, self.menu_bar)
         self._focus_keys = FocusKeys(self)
@@ -258,6 +260,7 @@ class MainWindow(QMainWindow):
         recorder.progressed.connect(self.form.show_progress)
         recorder.stopped.connect(lambda: self.form.show_progress(None))
         recorder.recorded.connect(self._on_recorded)
+        recorder.counting_changed.connect(lambda _: self._show_size())
 
     # ---- what the user does
 
@@ -338,11 +341,6 @@ class MainWindow(QMainWindow):
         if name and not self.grab().save(name):
             self.message.show_message(f"{Path(name).name} could not be written.")
 
-    def go_to_line(self, line: int) -> None:
-        """Select a source line and show it."""
-        self.session.line = line
-        self.source.edit.reveal(line)
-
     def next_at_line(self) -> None:
         """Go to the next step at the selected line."""
         if self.session.line is not None:
@@ -388,8 +386,11 @@ class MainWindow(QMainWindow):
             self.source.show_diagnostics(errors)
         if errors:
             line = errors[0].line
+            self.source.edit.reveal(line)
             self.message.show_message(
-                str(error), label=f"Go to line {line}", action=lambda: self.go_to_line(line)
+                str(error),
+                label=f"Go to line {line}",
+                action=lambda: self.source.go_to_error(line),
             )
         else:
             self.message.show_message(str(error))
@@ -420,16 +421,30 @@ class MainWindow(QMainWindow):
             self.setWindowTitle("Tilescope")
             return
         launch = trace.workload.launch
-        threads = launch.grid.count * launch.block.count
         self.title.setText(trace.workload.title)
         self.facts.setText(f"grid {launch.grid}   block {launch.block}")
         values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
         self.setWindowTitle(f"{trace.workload.title} ({values}) – Tilescope")
-        blocks = plural(launch.grid.count, "block")
-        run = len(trace.recorded_blocks)
-        scope = "all run and counted" if trace.complete else f"{run} run and counted"
+        self._show_size()
+
+    def _show_size(self) -> None:
+        """Below the form: how large the launch is, and how much of it was run and counted."""
+        trace = self.session.trace
+        if trace is None:
+            return
+        launch = trace.workload.launch
+        threads = launch.grid.count * launch.block.count
+        run = plural(len(trace.recorded_blocks), "block")
+        if trace.complete:
+            scope = "all run and counted"
+        elif self.session.counts_complete:
+            scope = f"all counted, {run} run step by step"
+        elif self.recorder.counter.busy:
+            scope = f"{run} run; the others are being counted …"
+        else:
+            scope = f"{run} run and counted"
         self.form.show_facts(
-            f"{blocks} of {plural(launch.block.count, 'thread')}, "
+            f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
             f"{grouped(threads)} threads in all; {scope}."
         )
 

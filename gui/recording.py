@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.scenes.session import WARP_SIZE, Configuration, Session
+from gui.scenes.session import WARP_SIZE, Configuration, Origin, Session
 from gui.work import Job, Worker
 
 if TYPE_CHECKING:
-    from core.ladder import Ladder, Rung
+    from core.ladder import Ladder
     from core.launch import Workload
     from core.trace import Trace
 
 WHOLE_LAUNCH_FLOPS = 8_000_000
 """Up to this much arithmetic every block is run and counted; beyond, only the block looked at."""
+
+COUNTING_S = 30.0
+"""Counting the rest of a large launch is given up after so long: every block may have to run."""
 
 log = logging.getLogger(__name__)
 
@@ -30,14 +35,34 @@ def runs_whole(workload: Workload) -> bool:
     return size <= WHOLE_LAUNCH_FLOPS
 
 
-def record_job(rung: Rung, parameters: Mapping[str, int], block: int) -> Job:
-    """The work of recording a rung's launch; gives a `core.trace.Trace`."""
+@dataclass(frozen=True)
+class Recorded:
+    """What the work of recording gives."""
+
+    trace: Trace
+    origin: Origin
+
+
+def make_workload(ladder: Ladder, wanted: Configuration) -> tuple[Workload, str]:
+    """The launch that a configuration asks for, and its source before any edit.
+
+    Raises TilescopeError.
+    """
+    values: dict[str, Any] = dict(wanted.parameters)
+    workload = ladder[wanted.rung].workload(**values)
+    original = workload.source
+    if wanted.source is not None:
+        workload = replace(workload, source=wanted.source)
+    return workload, original
+
+
+def record_job(ladder: Ladder, wanted: Configuration, block: int) -> Job:
+    """The work of recording a configuration's launch; gives a `Recorded`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
         from core.recording import record
 
-        values: dict[str, Any] = dict(parameters)
-        workload = rung.workload(**values)
+        workload, original = make_workload(ladder, wanted)
         whole = runs_whole(workload)
         block_shown = min(block, workload.launch.grid.count - 1)
         trace = record(
@@ -48,7 +73,24 @@ def record_job(rung: Rung, parameters: Mapping[str, int], block: int) -> Job:
             cancelled=cancelled,
         )
         prepare(trace, block_shown)
-        return trace
+        return Recorded(trace, Origin(wanted, original))
+
+    return job
+
+
+def count_job(trace: Trace) -> Job:
+    """The work of counting the whole launch of a trace; gives a `core.counting.Counted`."""
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.counting import count
+
+        end = time.monotonic() + COUNTING_S
+        return count(
+            trace.workload,
+            build=trace.build,
+            progress=progress,
+            cancelled=lambda: cancelled() or time.monotonic() > end,
+        )
 
     return job
 
@@ -71,6 +113,9 @@ class Recorder(QObject):
 
     Signals: `started()`, `progressed(fraction)`, `stopped()`, `failed(TilescopeError)`. When
     recording fails the session keeps the trace it has.
+
+    Of a large launch only the block looked at is recorded; the whole of it is then counted by a
+    second worker, and `counting_changed` says whether it is at work.
     """
 
     started = Signal()
@@ -78,47 +123,86 @@ class Recorder(QObject):
     recorded = Signal()
     stopped = Signal()
     failed = Signal(object)
+    counting_changed = Signal(bool)
 
     def __init__(self, session: Session, ladder: Ladder, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.session = session
         self.ladder = ladder
+        self._first_block: int | None = None
         self.worker = Worker(self, "recorder")
         self.worker.started.connect(self.started)
         self.worker.progressed.connect(self.progressed)
         self.worker.idle.connect(self.stopped)
         self.worker.finished.connect(self._take)
         self.worker.failed.connect(self._report)
+        self.counter = Worker(self, "counter")
+        self.counter.started.connect(lambda: self.counting_changed.emit(True))
+        self.counter.idle.connect(lambda: self.counting_changed.emit(False))
+        self.counter.finished.connect(self._take_counts)
+        self.counter.failed.connect(self._report_counting)
         session.configuration_changed.connect(self._record)
         session.block_wanted.connect(self._record_block)
 
     def configure(self, rung: str, parameters: Mapping[str, int] | None = None) -> None:
         """Ask for a rung with parameters; the rest take the rung's defaults.
 
-        Raises ParameterError for an unknown rung; wrong values are reported by `failed`.
+        The rung that is there already keeps its edited source. Raises ParameterError for an unknown
+        rung; wrong values are reported by `failed`.
         """
         defaults = {p.name: p.default for p in self.ladder[rung].parameters}
-        self.session.configuration = Configuration(rung, {**defaults, **(parameters or {})})
+        now = self.session.configuration
+        source = now.source if now is not None and now.key == rung else None
+        self.ask(Configuration(rung, {**defaults, **(parameters or {})}, source))
+
+    def ask(self, wanted: Configuration, block: int | None = None) -> None:
+        """Record a configuration, even the one there is; `block` is the one to look at first."""
+        self._first_block = block
+        if wanted == self.session.configuration:
+            self._record(wanted)
+        else:
+            self.session.configuration = wanted
+
+    def run_source(self, source: str | None) -> None:
+        """Record what there is with another source text; None goes back to the original."""
+        now = self.session.configuration
+        if now is not None:
+            self.ask(replace(now, source=source))
 
     def close(self) -> None:
         """Cancel and wait for the thread."""
         self.session.configuration_changed.disconnect(self._record)
         self.session.block_wanted.disconnect(self._record_block)
         self.worker.close()
+        self.counter.close()
 
     def _record(self, configuration: Configuration) -> None:
-        rung = self.ladder[configuration.rung]
-        self.worker.submit(record_job(rung, configuration.parameters, self.session.block))
+        block = self.session.block if self._first_block is None else self._first_block
+        self._first_block = None
+        self.worker.submit(record_job(self.ladder, configuration, block))
 
     def _record_block(self, block: int) -> None:
-        configuration = self.session.configuration
-        if configuration is not None:
-            rung = self.ladder[configuration.rung]
-            self.worker.submit(record_job(rung, configuration.parameters, block))
+        """Another block of the launch that is shown, which may not be the one asked for last."""
+        if self.session.origin is not None:
+            shown = self.session.origin.configuration
+            self.worker.submit(record_job(self.ladder, shown, block))
 
-    def _take(self, trace: Any) -> None:
-        self.session.trace = trace
+    def _take(self, recorded: Recorded) -> None:
+        self.session.origin = recorded.origin
+        self.session.trace = recorded.trace
+        if self.session.trace.complete or self.session.counted is not None:
+            self.counter.cancel()
+        else:
+            self.counter.submit(count_job(recorded.trace))
         self.recorded.emit()
+
+    def _take_counts(self, counted: Any) -> None:
+        self.session.counted = counted
+
+    def _report_counting(self, error: object) -> None:
+        """Without the counts of the whole launch those of the block stay, and are said to be."""
+        if not isinstance(error, TilescopeError):
+            log.error("Counting failed", exc_info=error)  # type: ignore[arg-type]
 
     def _report(self, error: object) -> None:
         if isinstance(error, Cancelled):

@@ -89,6 +89,11 @@ def stylesheet(theme: Theme) -> str:
     QToolButton:pressed {{ background: {chosen}; }}
     QToolButton:checked {{ background: {chosen}; border-color: {s.accent}; }}
     QToolButton:focus {{ border-color: {s.accent}; }}
+    QToolButton[role="action"] {{ border-color: {s.border}; padding: 2px 9px;
+        font-size: {z.heading}pt; background: {s.panel}; }}
+    QToolButton[role="action"]:hover {{ background: {hovered}; }}
+    QToolButton[role="action"]:focus {{ border-color: {s.accent}; }}
+    QToolButton[role="action"]:disabled {{ color: {s.text_faint}; border-color: transparent; }}
     QToolButton[role="segment"] {{ border: 1px solid {s.border}; border-right-width: 0;
         border-radius: 0; padding: 3px 10px; font-size: {z.heading}pt;
         color: {s.text_dim}; background: {s.panel}; }}

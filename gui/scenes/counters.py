@@ -10,7 +10,9 @@ from gui.scenes.text import capital, grouped, join, plural, ratio
 
 if TYPE_CHECKING:
     from core.analysis.counters import Count
+    from core.counting import Counted
     from core.trace import Trace
+    from gui.scenes.session import Session
 
 Grouping = Literal["array", "line"]
 SPACES = {"global": "sectors", "shared": "wavefronts"}
@@ -58,17 +60,23 @@ class CounterRow:
         )
 
 
-def counter_rows(trace: Trace, grouping: Grouping) -> tuple[CounterRow, ...]:
-    """Every place of the launch that touched memory, in the order of its arrays or its lines."""
+def counter_rows(
+    trace: Trace, grouping: Grouping, counted: Counted | None = None
+) -> tuple[CounterRow, ...]:
+    """Every place of the launch that touched memory, in the order of its arrays or its lines.
+
+    The counts are those of `counted`, where it is given, and otherwise the trace's.
+    """
+    counters = (counted or trace).counters
     rows: list[CounterRow] = []
     if grouping == "array":
-        for name, counts in trace.counters.by_array.items():
+        for name, counts in counters.by_array.items():
             rows += _rows_of(name, counts, None)
         order = [a.name for a in trace.arrays] + [a.name for a in trace.shared_arrays]
         rows.sort(key=lambda r: order.index(r.place) if r.place in order else len(order))
     else:
-        for line in sorted(trace.counters.by_line):
-            rows += _rows_of(str(line), trace.counters.by_line[line], line)
+        for line in sorted(counters.by_line):
+            rows += _rows_of(str(line), counters.by_line[line], line)
     return tuple(rows)
 
 
@@ -81,9 +89,14 @@ def sections(rows: tuple[CounterRow, ...]) -> tuple[CounterRow | str, ...]:
     return tuple(found)
 
 
-def total_rows(trace: Trace) -> tuple[CounterRow, ...]:
+def total_rows(trace: Trace | Counted) -> tuple[CounterRow, ...]:
     """The sums over the launch, one row for each space and direction."""
     return _rows_of("all", trace.counters.totals, None)
+
+
+def _recorded(session: Session) -> str:
+    blocks = session.trace.recorded_blocks if session.trace is not None else ()
+    return f"Block {blocks[0]} alone" if len(blocks) == 1 else "The recorded blocks"
 
 
 def _rows_of(place: str, counts: Mapping[str, Count], line: int | None) -> tuple[CounterRow, ...]:
@@ -108,11 +121,12 @@ def efficiency(rows: tuple[CounterRow, ...], space: str) -> tuple[int, int]:
     return sum(r.moved for r in chosen), sum(r.ideal for r in chosen)
 
 
-def counters_caption(trace: Trace | None) -> str:
-    """One sentence about the whole launch."""
-    if trace is None:
+def counters_caption(session: Session) -> str:
+    """One sentence about the whole launch, or about the blocks recorded while it is counted."""
+    counts = session.counts
+    if counts is None:
         return "Nothing has been counted yet."
-    rows = total_rows(trace)
+    rows = total_rows(counts)
     sentences = []
     for space, unit in SPACES.items():
         moved, ideal = efficiency(rows, space)
@@ -124,5 +138,5 @@ def counters_caption(trace: Trace | None) -> str:
             sentences.append(
                 f"{plural(moved, f'{space} {unit[:-1]}')} where {grouped(ideal)} would do"
             )
-    scope = "The whole launch" if trace.complete else "The recorded blocks"
+    scope = "The whole launch" if session.counts_complete else _recorded(session)
     return capital(f"{scope} moved {join(sentences)}." if sentences else f"{scope} moved nothing.")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from psygnal import Signal
 
 if TYPE_CHECKING:
+    from core.counting import Counted
     from core.trace import BlockTrace, Trace
 
 WARP_SIZE = 32
@@ -48,6 +49,21 @@ class Configuration:
 
     rung: str
     parameters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    source: str | None = None
+    """The text to compile where it was edited; None for the rung's own."""
+
+    @property
+    def key(self) -> str:
+        """Names the source, whatever its parameters and edits."""
+        return self.rung
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the shown trace comes from: what was asked for, and the source before any edit."""
+
+    configuration: Configuration
+    original: str
 
 
 def _clamp_speed(speed: float) -> float:
@@ -78,6 +94,9 @@ class Session:
     def __init__(self) -> None:
         self._trace: Trace | None = None
         self._block_trace: BlockTrace | None = None
+        self.origin: Origin | None = None
+        """Set before the trace by whoever records; None for a trace from elsewhere."""
+        self._counted: Counted | None = None
         self._values: dict[str, Any] = {
             "block": 0,
             "step": 0,
@@ -110,6 +129,8 @@ class Session:
         )
         before = dict(self._values)
         self._trace = trace
+        if not self._is_of_the_trace(self._counted):
+            self._counted = None
         self._values["hover"] = None
         if not same_rung:
             self._values.update(block=0, thread=0, line=None, element=None)
@@ -119,12 +140,37 @@ class Session:
         if not same_rung:
             self._values["step"] = self._first_access()
         self.trace_changed.emit(trace)
-        self._emit_changes(before, extra=("trace", "block"))
+        self._emit_changes(before, extra=("trace", "block", "counts"))
 
     @property
     def block_trace(self) -> BlockTrace | None:
         """The record of the selected block."""
         return self._block_trace
+
+    @property
+    def counted(self) -> Counted | None:
+        """Counts of the whole launch, where the trace is of a part of it and they have arrived.
+
+        Setting counts of another launch than the trace's changes nothing. They last until a trace
+        of another launch is set.
+        """
+        return self._counted
+
+    @counted.setter
+    def counted(self, counted: Counted | None) -> None:
+        if counted is not self._counted and (counted is None or self._is_of_the_trace(counted)):
+            self._counted = counted
+            self.changed.emit(frozenset({"counts"}))
+
+    @property
+    def counts(self) -> Trace | Counted | None:
+        """What holds the counters to show: `counted`, or the trace where there is none."""
+        return self._counted or self._trace
+
+    @property
+    def counts_complete(self) -> bool:
+        """Whether `counts` are of the whole launch."""
+        return self._counted is not None or (self._trace is not None and self._trace.complete)
 
     # ---- the selection
 
@@ -311,6 +357,14 @@ class Session:
             self.block_wanted.emit(wanted)
 
     # ---- inside
+
+    def _is_of_the_trace(self, counted: Counted | None) -> bool:
+        if counted is None or self._trace is None:
+            return False
+        a, b = counted.workload, self._trace.workload
+        return (a.source, a.kernel, a.defines, a.parameters, a.launch.grid, a.launch.block) == (
+            b.source, b.kernel, b.defines, b.parameters, b.launch.grid, b.launch.block
+        )  # fmt: skip
 
     def _choose_block(self, block: int) -> int | None:
         """Open a recorded block; otherwise return the block of the grid that should be recorded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from gui.scenes.text import compact, grouped, plural
 
 if TYPE_CHECKING:
+    from core.counting import Counted
     from core.trace import Trace
     from gui.scenes.session import Session
 
@@ -71,10 +73,10 @@ class LineTotals:
         return "; ".join(parts) + "." if parts else ""
 
 
-def line_totals(trace: Trace) -> dict[int, LineTotals]:
+def line_totals(counted: Trace | Counted) -> dict[int, LineTotals]:
     """Totals of every source line that touched memory, by line number (from 1)."""
     found = {}
-    for line, counts in trace.counters.by_line.items():
+    for line, counts in counted.counters.by_line.items():
         sums = []
         for space, unit in (("global", "sectors"), ("shared", "wavefronts")):
             pair = [counts.get(f"{space}_{way}_{unit}") for way in ("ld", "st")]
@@ -107,6 +109,23 @@ def highlight(source: str) -> tuple[tuple[Span, ...], ...]:
     return tuple(tuple(line) for line in lines)
 
 
+@lru_cache(maxsize=4096)
+def highlight_line(text: str, *, inside_comment: bool = False) -> tuple[tuple[Span, ...], bool]:
+    """Coloured spans of one line by itself, and whether a comment goes on in the next.
+
+    For texts too long to be read whole at every keystroke.
+    """
+    opening = "/*" if inside_comment else ""
+    shift = len(opening)
+    spans = tuple(
+        Span(max(s.start - shift, 0), s.length - max(shift - s.start, 0), s.category)
+        for s in highlight(f"{opening}{text}\n")[0]
+        if s.start + s.length > shift
+    )
+    plain = re.sub(r'//.*|"(?:\\.|[^"\\])*"|/\*.*?\*/', "", opening + text)
+    return spans, "/*" in plain
+
+
 CUDA_BUILTINS = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads"}
 
 
@@ -135,7 +154,8 @@ def source_caption(session: Session) -> str:
         return "No kernel has been recorded yet."
     if line is None:
         return f"{trace.workload.source_name}: no line is running."
-    totals = line_totals(trace).get(line)
+    totals = line_totals(session.counts or trace).get(line)
     if totals is None:
         return f"Line {line} runs; it touches no memory."
-    return f"Line {line} runs; over the launch it moves {totals.tip}"
+    scope = "over the launch" if session.counts_complete else "in the recorded blocks"
+    return f"Line {line} runs; {scope} it moves {totals.tip}"

@@ -150,7 +150,7 @@ class RatioBar(QStyledItemDelegate):
 class CountersView(SessionView):
     """The table of counts. A row of the by-line table selects its source line."""
 
-    WATCHES = frozenset({"trace", "line"})
+    WATCHES = frozenset({"trace", "counts", "line"})
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -176,10 +176,11 @@ class CountersView(SessionView):
     def refresh(self, names: frozenset[str]) -> None:
         """Show the trace's counts; mark the selected line's row."""
         trace, by_line = self.session.trace, self.grouping.value == "line"
-        if "trace" in names:
-            rows = counter_rows(trace, "line" if by_line else "array") if trace else ()
+        if names & {"trace", "counts"}:
+            counted = self.session.counted
+            rows = counter_rows(trace, "line" if by_line else "array", counted) if trace else ()
             self.model.load(sections(rows), by_line)
-            self.caption.setText(counters_caption(trace))
+            self.caption.setText(counters_caption(self.session))
             self._span_headings()
             self._fit()
         chosen = [

@@ -1,4 +1,4 @@
-"""The kernel's source with the current line, and what each line moved in the margin."""
+"""The source pane: an editor with the running line, and what each line moved in the margin."""
 
 from __future__ import annotations
 
@@ -6,308 +6,51 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QFontMetrics,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
-    QSyntaxHighlighter,
-    QTextBlock,
-    QTextCharFormat,
-    QTextCursor,
-    QTextDocument,
-    QTextFormat,
-)
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtGui import QResizeEvent, QTextCursor, QTextFormat
+from PySide6.QtWidgets import QLabel, QTextEdit, QToolButton, QVBoxLayout
 
+from gui.scenes.editing import Draft
 from gui.scenes.session import Session
-from gui.scenes.source import LineTotals, has_number, highlight, line_totals, source_caption
-from gui.theme import Theme, current_theme
+from gui.scenes.source import line_totals, source_caption
+from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
+from gui.views.code_edit import CodeEdit, Highlighter
+from gui.views.gutter import GutterHead, current_line_brush
 
 if TYPE_CHECKING:
     from core.compiler import Diagnostic
 
-STYLES = {  # category -> (theme colour, mixed into the text, bold)
-    "comment": ("text_faint", 1.0, False),
-    "preprocessor": ("barrier", 1.0, False),
-    "keyword": ("barrier", 1.0, True),
-    "type": ("load", 1.0, False),
-    "builtin": ("hover", 1.0, False),
-    "number": ("store", 1.0, False),
-    "string": ("ideal", 1.0, False),
-    "function": ("text", 1.0, True),
-}
-GUTTER_COLUMNS = ("sectors", "wavefronts")
-SHORT_NAMES = {"sectors": "sect.", "wavefronts": "wavef."}
 ROOM_FOR_IDEALS = 64  # digits; in a narrower pane the ideals are left to the tips
-
-
-class Highlighter(QSyntaxHighlighter):
-    """Colours CUDA C by Pygments' tokens."""
-
-    def __init__(self, document: QTextDocument) -> None:
-        super().__init__(document)
-        self.restyle(current_theme())
-
-    def restyle(self, theme: Theme) -> None:
-        """Take up a theme's colours."""
-        self._formats = {}
-        for category, (name, _, bold) in STYLES.items():
-            style = QTextCharFormat()
-            style.setForeground(theme.color(name))
-            if bold:
-                style.setFontWeight(theme.font(bold=True).weight())
-            if category == "comment":
-                style.setFontItalic(False)
-            self._formats[category] = style
-        self.rehighlight()
-
-    def highlightBlock(self, text: str) -> None:
-        """Colour one line."""
-        lines = highlight(self.document().toPlainText())
-        number = self.currentBlock().blockNumber()
-        if number < len(lines):
-            for span in lines[number]:
-                self.setFormat(span.start, span.length, self._formats[span.category])
-
-
-class CodeEdit(QPlainTextEdit):
-    """The text itself. The margin at its left belongs to `Gutter`."""
-
-    line_clicked = Signal(int)
-    line_double_clicked = Signal(int)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setReadOnly(True)
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse
-            | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        self.setAccessibleName("Kernel source")
-        self.gutter = Gutter(self)
-        self.updateRequest.connect(self._scroll_gutter)
-
-    def line_at(self, y: float) -> int:
-        """Line number (from 1) at a height of the viewport; the last line below the text."""
-        return int(self.cursorForPosition(QPoint(0, int(y))).blockNumber()) + 1
-
-    def block_rect(self, block: QTextBlock) -> QRectF:
-        """Where a line stands in the viewport."""
-        return self.blockBoundingGeometry(block).translated(self.contentOffset())
-
-    def reveal(self, line: int) -> None:
-        """Scroll so that a line is seen with two lines of context, if it is not already."""
-        block = self.document().findBlockByNumber(line - 1)
-        if not block.isValid():
-            return
-        rect, step = self.block_rect(block), self.fontMetrics().lineSpacing()
-        bar = self.verticalScrollBar()
-        over = rect.bottom() + 2 * step - self.viewport().height()
-        under = 2 * step - rect.top()
-        if over > 0:
-            bar.setValue(bar.value() + int(over / step) + 1)
-        elif under > 0 and bar.value() > 0:
-            bar.setValue(bar.value() - int(under / step) - 1)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the gutter at the left edge."""
-        super().resizeEvent(event)
-        box = self.contentsRect()
-        self.gutter.setGeometry(box.left(), box.top(), self.gutter.wanted_width(), box.height())
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """A click without a selection chooses the line."""
-        super().mouseReleaseEvent(event)
-        if event.button() == Qt.MouseButton.LeftButton and not self.textCursor().hasSelection():
-            self.line_clicked.emit(self.line_at(event.position().y()))
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """A double click goes to the next step at the line."""
-        self.line_double_clicked.emit(self.line_at(event.position().y()))
-
-    def _scroll_gutter(self, rect: QRect, dy: int) -> None:
-        if dy:
-            self.gutter.scroll(0, dy)
-        else:
-            self.gutter.update(0, rect.y(), self.gutter.width(), rect.height())
-
-
-class Gutter(QWidget):
-    """Line numbers and totals beside the text; a click on a total emits its line and column."""
-
-    number_clicked = Signal(int, str)
-
-    def __init__(self, edit: CodeEdit) -> None:
-        super().__init__(edit)
-        self._edit = edit
-        self.totals: dict[int, LineTotals] = {}
-        self.errors: dict[int, str] = {}
-        self.current: int | None = None
-        self.selected: int | None = None
-        self.brief = False
-        self._widths = (0, 0)
-        self.setMouseTracking(True)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-
-    def mark(self, current: int | None, selected: int | None) -> None:
-        """Mark the running and the selected line; only lines that change are painted."""
-        touched = {self.current, self.selected} ^ {current, selected}
-        touched |= {self.current, current} if self.current != current else set()
-        self.current, self.selected = current, selected
-        for line in touched:
-            if line is None:
-                continue
-            block = self._edit.document().findBlockByNumber(line - 1)
-            rect = self._edit.block_rect(block).toAlignedRect()
-            self.update(0, rect.top(), self.width(), rect.height())
-
-    def wanted_width(self) -> int:
-        """Pixels that the numbers need."""
-        return self.number_width() + sum(self.column_widths()) + 14
-
-    def number_width(self) -> int:
-        """Pixels of the line-number column."""
-        digits = max(2, len(str(self._edit.blockCount())))
-        return self._edit.fontMetrics().horizontalAdvance("0" * digits) + 16
-
-    def column_widths(self) -> tuple[int, int]:
-        """Pixels of the sectors and wavefronts columns; a column with no numbers takes none."""
-        return self._widths
-
-    def measure(self) -> None:
-        """Find the columns' widths; after a change of numbers, font or room."""
-        metrics = self._small_metrics()
-        widths = []
-        for name in GUTTER_COLUMNS:
-            texts = [self._text(t, name) for t in self.totals.values()]
-            longest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
-            label = metrics.horizontalAdvance(self.column_name(name))
-            widths.append(max(longest, label) + 12 if longest else 0)
-        self._widths = (widths[0], widths[1])
-
-    def column_name(self, name: str) -> str:
-        """What stands over a column."""
-        return SHORT_NAMES[name] if self.brief else name
-
-    def _text(self, totals: LineTotals, name: str) -> str:
-        text: str = getattr(totals, f"{name}_text")
-        return text.split("/", maxsplit=1)[0] if self.brief else text
-
-    def _small_metrics(self) -> QFontMetrics:
-        return QFontMetrics(current_theme().mono(0.9))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the visible lines' numbers."""
-        theme, painter = current_theme(), QPainter(self)
-        painter.fillRect(event.rect(), theme.color("panel"))
-        block = self._edit.firstVisibleBlock()
-        while block.isValid():
-            rect = self._edit.block_rect(block)
-            if rect.top() > event.rect().bottom():
-                break
-            if rect.bottom() >= event.rect().top():
-                self._paint_line(painter, theme, block.blockNumber() + 1, rect)
-            block = block.next()
-        painter.setPen(theme.color("grid"))
-        painter.drawLine(self.width() - 5, 0, self.width() - 5, self.height())
-
-    def _paint_line(self, painter: QPainter, theme: Theme, line: int, rect: QRectF) -> None:
-        top, height = int(rect.top()), int(rect.height())
-        if line == self.current:
-            painter.fillRect(0, top, self.width() - 5, height, theme.color("current_line"))
-        if line in self.errors:
-            painter.fillRect(0, top, 4, height, theme.color("error"))
-        elif line == self.selected:
-            painter.fillRect(0, top, 4, height, theme.color("accent"))
-        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        painter.setFont(theme.mono(0.9))
-        strong = line in (self.current, self.selected)
-        painter.setPen(theme.color("text" if strong else "text_faint"))
-        width = self.number_width() - 6
-        painter.drawText(0, top, width, height, right, str(line))
-        totals = self.totals.get(line)
-        if totals is None:
-            return
-        x = self.number_width()
-        for name, column in zip(GUTTER_COLUMNS, self.column_widths(), strict=True):
-            text = self._text(totals, name)
-            wasteful = getattr(totals, f"wastes_{name}")
-            painter.setPen(theme.color("conflict" if wasteful else "ideal"))
-            painter.drawText(x, top, column - 6, height, right, text)
-            x += column
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose the line, or ask about one of its totals."""
-        point = event.position()
-        line, column = self._edit.line_at(point.y()), self.column_at(point.x())
-        if has_number(self.totals.get(line), column):
-            self.number_clicked.emit(line, column)
-        else:
-            self._edit.line_clicked.emit(line)
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Go to the line's next step."""
-        self._edit.line_double_clicked.emit(self._edit.line_at(event.position().y()))
-
-    def column_at(self, x: float) -> str:
-        """The column of totals at a position, empty over the line numbers."""
-        right = float(self.number_width())
-        if x < right:
-            return ""
-        for name, width in zip(GUTTER_COLUMNS, self.column_widths(), strict=True):
-            right += width
-            if x < right:
-                return name
-        return ""
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say in words what the numbers are."""
-        line = self._edit.line_at(event.position().y())
-        totals = self.totals.get(line)
-        text = self.errors.get(line) or (totals.tip if totals else "")
-        QToolTip.showText(event.globalPosition().toPoint(), text, self)
-
-
-class GutterHead(QWidget):
-    """Names of the gutter's columns."""
-
-    def __init__(self, gutter: Gutter) -> None:
-        super().__init__()
-        self._gutter = gutter
-        self.setFixedHeight(18)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the names over their columns."""
-        theme, painter = current_theme(), QPainter(self)
-        painter.setFont(theme.font("small"))
-        painter.setPen(theme.color("text_dim"))
-        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        x, height = self._gutter.number_width(), self.height()
-        painter.drawText(0, 0, x - 6, height, right, "line")
-        for name, column in zip(GUTTER_COLUMNS, self._gutter.column_widths(), strict=True):
-            if column:
-                painter.drawText(x, 0, column - 6, height, right, self._gutter.column_name(name))
-            x += column
+NOT_RUN = (
+    "Edited and not run yet: the marks belong to the text that ran last. Ctrl+Return runs this one."
+)
 
 
 class SourceView(SessionView):
-    """The source pane. Click a line to select it, double click to go to its next step."""
+    """The source pane. Click a line to select it, double click to go to its next step.
 
-    WATCHES = frozenset({"trace", "block", "step", "line"})
+    What is typed becomes the shown kernel by `run_wanted(text)`; `original_wanted()` asks for the
+    text before any edit.
+    """
+
+    WATCHES = frozenset({"trace", "block", "step", "line", "counts"})
+    run_wanted = Signal(str)
+    original_wanted = Signal()
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.caption = Caption()
+        self.draft = Draft()
         self.edit = CodeEdit()
         self.head = GutterHead(self.edit.gutter)
+        self.state = QLabel()
+        self.state.setProperty("role", "small")
+        self.original = self._button("Original", "Back to the text before any edit (Ctrl+Shift+O)")
+        self.run = self._button("Run", "Compile and run the edited text (Ctrl+Return)")
+        self.original.clicked.connect(self.original_wanted)
+        self.run.clicked.connect(lambda: self.run_wanted.emit(self.draft.text))
+        self.controls = [self.state, self.original, self.run]
         self._highlighter = Highlighter(self.edit.document())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -315,19 +58,30 @@ class SourceView(SessionView):
         layout.addWidget(self.head)
         layout.addWidget(self.edit)
         self.edit.line_clicked.connect(self._select)
-        self.edit.line_double_clicked.connect(self.go_to_next)
+        self.edit.line_double_clicked.connect(self._double_clicked)
+        self.edit.textChanged.connect(self._on_edit)
+        self._show_state()
         self.restyle()
+
+    @staticmethod
+    def _button(text: str, tip: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(text)
+        button.setProperty("role", "action")
+        button.setToolTip(tip)
+        button.setAccessibleName(tip)
+        return button
 
     def refresh(self, names: frozenset[str]) -> None:
         """Follow the session's trace, step and line."""
         if "trace" in names:
             self._load()
-        gutter, line = self.edit.gutter, self.session.current_line
-        gutter.mark(line, self.session.line)
-        self._mark_current(line)
-        if line is not None and names & {"trace", "block", "step"}:
+        elif "counts" in names:
+            self._show_totals()
+        line = self._mark()
+        if line is not None and names & {"trace", "block", "step"} and not self.edit.hasFocus():
             self.edit.reveal(line)
-        self.caption.setText(source_caption(self.session))
+        self._show_caption()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Shorten the gutter where there is little room."""
@@ -339,27 +93,80 @@ class SourceView(SessionView):
             self._fit_gutter()
 
     def show_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Mark the lines of compile errors; none clears them."""
-        self.edit.gutter.errors = {d.line: d.message for d in diagnostics if d.severity == "error"}
-        self.edit.gutter.update()
+        """Mark compile errors at their places in the text; none clears them."""
+        self.edit.show_errors(
+            (d.line, d.column, d.message) for d in diagnostics if d.severity == "error"
+        )
+
+    def go_to_error(self, line: int) -> None:
+        """Show a line of the text, with the caret in it where the user is typing."""
+        if self.draft.stale or self.edit.hasFocus():
+            self.edit.put_caret(line)
+            self.edit.setFocus()
+        self.session.line = self.draft.origin(line)
+        self.edit.reveal(line)
+
+    def put_original(self) -> None:
+        """Put in the text before any edit; it can be undone."""
+        self.edit.show_errors(())
+        self.edit.set_text(self.draft.original)
 
     def restyle(self) -> None:
         """Take up the theme's font and colours."""
-        theme = current_theme()
-        self.edit.setFont(theme.mono())
-        self._highlighter.restyle(theme)
+        self.edit.setFont(current_theme().mono())
+        with QSignalBlocker(self.edit):
+            self._highlighter.restyle(current_theme())
         self._fit_gutter()
-        self._mark_current(self.session.current_line)
+        self._mark()
 
     def _load(self) -> None:
-        trace = self.session.trace
-        text = trace.workload.source if trace is not None else ""
+        trace, origin = self.session.trace, self.session.origin
+        compiled = trace.workload.source if trace is not None else ""
+        name = trace.workload.source_name if trace is not None else ""
+        key = origin.configuration.key if origin is not None else name
+        original = origin.original if origin is not None else compiled
+        another = key != self.draft.key
+        text = self.draft.load(key, original, compiled)
         if text != self.edit.toPlainText():
+            with QSignalBlocker(self.edit):
+                self._put(text, anew=another)
+        self.edit.show_errors(())
+        self._show_totals()
+        self._show_state()
+
+    def _put(self, text: str, *, anew: bool) -> None:
+        if anew:
             self.edit.setPlainText(text)
             self.edit.verticalScrollBar().setValue(0)
-        self.edit.gutter.totals = line_totals(trace) if trace is not None else {}
-        self.edit.gutter.errors = {}
+        else:
+            self.edit.set_text(text)
+
+    def _on_edit(self) -> None:
+        text = self.edit.toPlainText()
+        if text == self.draft.text:
+            return  # only its colours changed
+        self.draft.text = text
+        self._show_totals()
+        self._show_state()
+        self._mark()
+        self._show_caption()
+
+    def _show_totals(self) -> None:
+        counts, gutter = self.session.counts, self.edit.gutter
+        totals = line_totals(counts) if counts is not None else {}
+        placed = {self.draft.place(line): found for line, found in totals.items()}
+        gutter.totals = {line: found for line, found in placed.items() if line is not None}
+        gutter.stale = self.draft.stale
         self._fit_gutter()
+
+    def _show_state(self) -> None:
+        self.state.setText("● not run yet" if self.draft.stale else "")
+        self.state.setAccessibleName("Edited and not run yet" if self.draft.stale else "As run")
+        self.original.setEnabled(self.draft.edited)
+        self.run.setEnabled(self.draft.stale)
+
+    def _show_caption(self) -> None:
+        self.caption.setText(NOT_RUN if self.draft.stale else source_caption(self.session))
 
     def _fit_gutter(self) -> None:
         self.edit.gutter.measure()
@@ -367,21 +174,32 @@ class SourceView(SessionView):
         self.edit.setViewportMargins(width, 0, 0, 0)
         box = self.edit.contentsRect()
         self.edit.gutter.setGeometry(box.left(), box.top(), width, box.height())
+        self.edit.gutter.update()
         self.head.update()
 
-    def _mark_current(self, line: int | None) -> None:
-        marks = []
+    def _mark(self) -> int | None:
+        """Mark the running and the selected line where they stand; returns the running one."""
+        line = self.draft.place(self.session.current_line)
+        self.edit.gutter.mark(line, self.draft.place(self.session.line))
         block = self.edit.document().findBlockByNumber((line or 0) - 1)
+        self.edit.marks = []
         if line is not None and block.isValid():
             mark = QTextEdit.ExtraSelection()
-            mark.format.setBackground(QColor(current_theme().color("current_line")))
+            mark.format.setBackground(current_line_brush(stale=self.draft.stale))
             mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
             mark.cursor = QTextCursor(block)
-            marks.append(mark)
-        self.edit.setExtraSelections(marks)
+            self.edit.marks.append(mark)
+        self.edit.draw_marks()
+        return line
 
-    def _select(self, line: int) -> None:
+    def _select(self, place: int) -> None:
+        line = self.draft.origin(place)
         self.session.line = None if line == self.session.line else line
+
+    def _double_clicked(self, place: int) -> None:
+        line = self.draft.origin(place)
+        if line is not None:
+            self.go_to_next(line)
 
     def go_to_next(self, line: int) -> None:
         """Go to the next step at a line, or to its first when there is none after this."""
@@ -396,4 +214,4 @@ class SourceView(SessionView):
 
     def line_of(self, place: int) -> int | None:
         """The line of the compiled text that stands at a line of the editor now."""
-        return place
+        return self.draft.origin(place)

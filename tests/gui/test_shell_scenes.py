@@ -1,5 +1,7 @@
 """Timeline, source, variables, counters and text, without Qt."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -97,12 +99,36 @@ def test_counters_name_what_could_be_saved():
     assert sections((row,))[0] == "Global memory, 32-byte sectors"
 
 
-def test_caption_of_the_counters(trace):
-    assert counters_caption(trace) == (
+def test_caption_of_the_counters(session):
+    assert counters_caption(session) == (
         "The whole launch moved 160 global sectors, none of them wasted and 288 shared "
         "wavefronts, none of them wasted."
     )
-    assert "Nothing" in counters_caption(None)
+    assert "Nothing" in counters_caption(Session())
+
+
+def test_counts_of_the_whole_launch_take_the_place_of_a_part(session, monkeypatch):
+    part = session.trace
+    monkeypatch.setattr(part, "complete", False)
+    source = source_caption(session)
+    assert counters_caption(session).startswith("The recorded blocks moved 160 global sectors")
+    assert "in the recorded blocks it moves" in source
+    whole = SimpleNamespace(workload=part.workload, counters=fake_trace(32).counters)
+    session.counted = whole
+    assert session.counts is whole
+    assert counters_caption(session).startswith("The whole launch moved 1\u202f152 ")
+    assert counter_rows(part, "array", whole) != counter_rows(part, "array")
+    assert "over the launch it moves" in source_caption(session)
+
+
+def test_counts_of_another_launch_are_not_taken(session):
+    other = fake_trace(32)
+    session.counted = SimpleNamespace(workload=other.workload, counters=other.counters)
+    assert session.counted is None
+    session.counted = SimpleNamespace(workload=session.trace.workload, counters=other.counters)
+    assert session.counted is not None
+    session.trace = other
+    assert session.counted is None
 
 
 def test_source_is_coloured_line_by_line():

@@ -132,7 +132,7 @@ def test_source_follows_the_step_and_selects_lines(session, qtbot):
     assert session.line is None
     view.go_to_next(17)
     assert session.current_line == 17
-    assert view.edit.isReadOnly()
+    assert not view.edit.isReadOnly()
     assert is_painted(view)
 
 

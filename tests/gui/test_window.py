@@ -154,6 +154,23 @@ def test_only_the_block_looked_at_is_run_when_the_launch_is_large(window, qtbot)
     assert window.session.block_trace.index.y == 1
 
 
+def test_a_large_launch_is_counted_whole_in_the_background(window, qtbot):
+    recorded(window, qtbot, "tiled", n=512, tile=16)
+    qtbot.waitUntil(lambda: window.session.counted is not None, timeout=RECORDING_MS)
+    loads = window.session.counts.counters.totals["global_ld_requests"]
+    assert loads.value == 2 * 32 * 32 * 32 * 8  # A and B; 32 phases; 32 x 32 blocks; 8 warps
+    window.figures.choose("Counters")
+    assert window.counters.caption.text().startswith("The whole launch moved")
+    assert "024 blocks of 256 threads" in window.form.facts.text()
+    assert "all counted" in window.form.facts.text()
+    counted = window.session.counted
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.session.block = 5
+    assert window.session.counted is counted  # the same launch: nothing is counted again
+    recorded(window, qtbot, "tiled", n=8, tile=4)
+    assert window.session.counted is None
+
+
 @pytest.mark.parametrize("theme", ["dark", "projector", "light"])
 def test_themes_change_while_it_is_open(tiled, qtbot, theme):
     tiled.set_theme(theme)

@@ -1,0 +1,166 @@
+"""The source pane as an editor, in the whole window."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+
+from gui.main_window import MainWindow
+from gui.theme import apply_theme
+
+RECORDING_MS = 20_000
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1440, 900)
+    window.show()
+    qtbot.waitExposed(window)
+    record(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+def record(window, qtbot, act):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        act()
+
+
+def line_of(window, words):
+    lines = window.source.edit.toPlainText().split("\n")
+    return next(i for i, line in enumerate(lines, start=1) if words in line)
+
+
+def replace_line(window, words, new):
+    line = line_of(window, words)
+    cursor = QTextCursor(window.source.edit.document().findBlockByNumber(line - 1))
+    cursor.select(QTextCursor.SelectionType.LineUnderCursor)
+    cursor.insertText(new)
+    return line
+
+
+def focus_editor(window, qtbot):
+    window.activateWindow()
+    window.workbench.edit_source()
+    qtbot.waitUntil(window.source.edit.hasFocus)
+
+
+def test_an_edit_is_run_and_the_original_is_one_click_away(window, qtbot):
+    source, session = window.source, window.session
+    before = session.trace
+    replace_line(window, "float value = 0", "    float value = 1.0f;")
+    assert source.draft.stale
+    assert source.state.text() == "● not run yet"
+    assert "not run yet" in source.caption.text()
+    assert session.trace is before
+    focus_editor(window, qtbot)
+    record(window, qtbot, lambda: qtbot.keyClick(source.edit, Qt.Key.Key_Return, CONTROL))
+    assert session.trace.outputs["C"] == pytest.approx(before.outputs["C"] + 1.0, abs=1e-5)
+    assert not source.draft.stale
+    assert source.original.isEnabled()
+    assert source.state.text() == ""
+    record(window, qtbot, source.original.click)
+    assert session.trace.workload.source == before.workload.source
+    assert not source.original.isEnabled()
+    source.edit.undo()
+    assert "value = 1.0f" in source.edit.toPlainText()
+
+
+def test_parameters_keep_the_edit(window, qtbot):
+    replace_line(window, "float value = 0", "    float value = 1.0f;")
+    record(window, qtbot, window.workbench.run_source)
+    record(window, qtbot, lambda: window.form.editors["n"].setValue(12))
+    assert "value = 1.0f" in window.session.trace.workload.source
+    assert window.session.parameters["n"] == 12
+
+
+def test_errors_stand_on_their_lines_and_nothing_is_lost(window, qtbot):
+    source, before = window.source, window.session.trace
+    line = replace_line(window, "float value = 0", "    float value = nothing;")
+    text = source.edit.toPlainText()
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.workbench.run_source()
+    assert list(source.edit.gutter.errors) == [line]
+    assert "nothing" in source.edit.gutter.errors[line]
+    assert source.edit.errors[0].cursor.selectedText() == "nothing"
+    assert (source.edit.toPlainText(), window.session.trace) == (text, before)
+    assert source.draft.stale
+    window.message.go.click()
+    assert source.edit.textCursor().blockNumber() + 1 == line
+    cursor = QTextCursor(source.edit.document())
+    cursor.insertText("// a line above\n")
+    assert list(source.edit.gutter.errors) == [line + 1]
+    window.grab()
+    replace_line(window, "nothing", "    float value = 0.0f;")
+    record(window, qtbot, window.workbench.run_source)
+    assert source.edit.gutter.errors == {}
+    assert window.message.sentence == ""
+
+
+def test_marks_move_with_the_text_and_are_shown_as_stale(window, qtbot):
+    gutter, session = window.source.edit.gutter, window.session
+    current, totals = session.current_line, dict(gutter.totals)
+    assert gutter.current == current
+    QTextCursor(window.source.edit.document()).insertText("\n\n")
+    assert gutter.stale
+    assert gutter.current == current + 2
+    assert gutter.totals == {line + 2: found for line, found in totals.items()}
+    replace_line(window, "tile_a[ty][tx] = ", "    // gone")
+    assert len(gutter.totals) == len(totals) - 1
+    assert gutter.current != current + 2 or session.current_line is not None
+    window.grab()
+
+
+def test_unrun_text_comes_back_with_its_kernel(window, qtbot):
+    replace_line(window, "float value = 0", "    float value = 5.0f;")
+    record(window, qtbot, lambda: window.recorder.configure("coalesced"))
+    assert "5.0f" not in window.source.edit.toPlainText()
+    assert not window.source.draft.stale
+    record(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    assert "5.0f" in window.source.edit.toPlainText()
+    assert window.source.draft.stale
+
+
+def test_typing_does_not_reach_the_shortcuts(window, qtbot):
+    focus_editor(window, qtbot)
+    edit, step, unit = window.source.edit, window.session.step, window.session.unit
+    before = edit.toPlainText()
+    edit.moveCursor(QTextCursor.MoveOperation.Start)
+    for key in (Qt.Key.Key_Space, Qt.Key.Key_3, Qt.Key.Key_N, Qt.Key.Key_Plus, Qt.Key.Key_Right):
+        qtbot.keyClick(edit, key)
+    assert len(edit.toPlainText()) == len(before) + 4
+    assert (window.session.step, window.session.unit, window.session.playing) == (step, unit, 0)
+    qtbot.keyClick(edit, Qt.Key.Key_Escape)
+    assert not edit.hasFocus()
+    qtbot.keyClick(window, Qt.Key.Key_3)
+    assert window.session.unit == "barrier"
+
+
+def test_return_indents_and_tab_is_four_spaces(window, qtbot):
+    focus_editor(window, qtbot)
+    edit = window.source.edit
+    edit.put_caret(line_of(window, "for (int k"))
+    edit.moveCursor(QTextCursor.MoveOperation.EndOfLine)
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+    indent = edit.textCursor().block().text()
+    assert indent.strip() == ""
+    assert len(indent) >= 8
+    qtbot.keyClick(edit, Qt.Key.Key_Tab)
+    assert len(edit.textCursor().block().text()) == len(indent) + 4
+
+
+def test_a_kernel_that_lost_its_name_or_arguments_is_a_sentence(window, qtbot):
+    text = window.source.edit.toPlainText()
+    for new in (
+        text.replace("void tiled(", "void other("),
+        text.replace("int N)", "int N, int q)"),
+    ):
+        window.source.edit.set_text(new)
+        with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+            window.workbench.run_source()
+        assert window.message.sentence.endswith(".")
+        assert "Traceback" not in window.message.sentence
+        assert "unexpectedly" not in window.message.sentence

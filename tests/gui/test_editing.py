@@ -1,0 +1,94 @@
+"""The text being edited against what was compiled, without Qt."""
+
+import random
+
+import pytest
+
+from gui.scenes.editing import Draft, line_map
+from gui.scenes.source import highlight, highlight_line
+
+OLD = "a\nb\nc\nd\ne"
+
+
+@pytest.mark.parametrize(
+    ("new", "places"),
+    [
+        (OLD, {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}),
+        ("x\na\nb\nc\nd\ne", {1: 2, 2: 3, 3: 4, 4: 5, 5: 6}),
+        ("a\nb\nC\nd\ne", {1: 1, 2: 2, 4: 4, 5: 5}),
+        ("a\ne", {1: 1, 5: 2}),
+        ("a\nb\nb\nc\nd\ne", {1: 1, 2: 2, 3: 4, 4: 5, 5: 6}),
+        ("", {}),
+    ],
+)
+def test_lines_that_were_not_touched_keep_their_place(new, places):
+    assert dict(line_map(OLD, new)) == places
+
+
+def test_line_map_on_random_edits():
+    generator = random.Random(3)
+    for _ in range(300):
+        old = [generator.choice("abcd") for _ in range(generator.randrange(1, 12))]
+        first = generator.randrange(len(old) + 1)
+        last = generator.randrange(first, len(old) + 1)
+        new = old[:first] + [generator.choice("xab") for _ in range(generator.randrange(4))]
+        new += old[last:]
+        found = line_map("\n".join(old), "\n".join(new or [""]))
+        assert all(old[a - 1] == (new or [""])[b - 1] for a, b in found.items())
+        assert len(set(found.values())) == len(found)
+        assert len(found) >= min(first, len(new)) or not new
+
+
+def test_typed_text_outlives_traces_of_the_same_source():
+    draft = Draft()
+    assert draft.load("tiled", "one", "one") == "one"
+    assert not draft.stale
+    draft.text = "one more"
+    assert (draft.stale, draft.edited) == (True, True)
+    assert draft.load("tiled", "one", "one") == "one more"  # another n was recorded meanwhile
+    assert draft.load("tiled", "one", "one more") == "one more"  # it was run
+    assert (draft.stale, draft.edited) == (False, True)
+    assert draft.load("tiled", "one", "one") == "one"  # back to the original
+    assert (draft.stale, draft.edited) == (False, False)
+
+
+def test_typed_text_comes_back_with_its_source():
+    draft = Draft()
+    draft.load("tiled", "one", "one")
+    draft.text = "ONE"
+    assert draft.load("padded", "two", "two") == "two"
+    assert draft.kept() == {"tiled": "ONE"}
+    assert draft.load("tiled", "one", "one") == "ONE"
+    draft.text = "one"
+    assert draft.kept() == {}
+    again = Draft()
+    again.restore({"padded": "2"})
+    assert again.load("padded", "two", "two") == "2"
+    assert again.stale
+
+
+def test_places_of_marks_while_edited():
+    draft = Draft()
+    draft.load("k", OLD, OLD)
+    assert (draft.place(4), draft.origin(4), draft.place(None)) == (4, 4, None)
+    draft.text = "a\nnew\nb\nc\nd\ne"
+    assert (draft.place(1), draft.place(4), draft.origin(5), draft.origin(2)) == (1, 5, 4, None)
+
+
+def test_a_line_is_coloured_by_itself_as_within_the_whole():
+    source = "\n".join(
+        [
+            "int a = 3; /* a comment",
+            "that goes on */ float b = 2.0f; // and another /*",
+            '#define X "/*"',
+            "__shared__ float tile[8]; int t = threadIdx.x;",
+        ]
+    )
+    inside = False
+    for line, whole in zip(source.split("\n"), highlight(source), strict=True):
+        spans, inside = highlight_line(line, inside_comment=inside)
+        comments = [(s.start, s.length) for s in spans if s.category == "comment"]
+        assert comments == [(s.start, s.length) for s in whole if s.category == "comment"]
+        numbers = [s for s in whole if s.category in ("number", "builtin")]
+        assert [s for s in spans if s.category in ("number", "builtin")] == numbers
+    assert not inside
