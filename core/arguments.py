@@ -107,7 +107,22 @@ def bind(
                 f"add one, such as --arg {parameter.name}={example}."
             )
     generator = np.random.default_rng(seed)
-    return tuple(_argument(p, given[p.name], generator) for p in signature)
+    return tuple(make_argument(p, given[p.name], generator) for p in signature)
+
+
+def make_argument(
+    parameter: SignatureParameter, value: str, generator: np.random.Generator
+) -> ArrayArgument | ScalarArgument:
+    """One argument from its text: `zeros:float32[64,64]`, `@a.npy`, `128`; or ArgumentError."""
+    if parameter.is_pointer:
+        data = _buffer(parameter, value, generator)
+        return ArrayArgument(parameter.name, data, "input" if parameter.is_const else "inout")
+    if value.startswith("@") or "[" in value:
+        raise ArgumentError(
+            f"{parameter.name} is a scalar ({parameter.type}), not a buffer: "
+            f"write {parameter.name}=128 or the like."
+        )
+    return ScalarArgument(parameter.name, _scalar(parameter, value))
 
 
 def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
@@ -175,20 +190,6 @@ def _unknown(kernel: str, name: str, names: list[str]) -> str:
     ]
     hint = f": did you mean {close[0]}? It" if close else ": it"
     return f"{kernel} has no parameter {name}{hint} has {listing(names) if names else 'none'}."
-
-
-def _argument(
-    parameter: SignatureParameter, value: str, generator: np.random.Generator
-) -> ArrayArgument | ScalarArgument:
-    if parameter.is_pointer:
-        data = _buffer(parameter, value, generator)
-        return ArrayArgument(parameter.name, data, "input" if parameter.is_const else "inout")
-    if value.startswith("@") or "[" in value:
-        raise ArgumentError(
-            f"{parameter.name} is a scalar ({parameter.type}), not a buffer: "
-            f"write {parameter.name}=128 or the like."
-        )
-    return ScalarArgument(parameter.name, _scalar(parameter, value))
 
 
 def _buffer(

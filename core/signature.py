@@ -80,7 +80,7 @@ class SignatureParameter:
 
 def kernel_names(source: str) -> tuple[str, ...]:
     """The names of the __global__ functions in a source, in order."""
-    return tuple(dict.fromkeys(name for name, _ in _kernels(_without_comments(source))))
+    return tuple(dict.fromkeys(name for name, _ in _kernels(without_comments(source))))
 
 
 def read_signature(
@@ -90,7 +90,7 @@ def read_signature(
 
     Raises ArgumentError when there is no such kernel or a parameter's type is not understood.
     """
-    text = _without_comments(source)
+    text = without_comments(source)
     name = kernel.rpartition("::")[2]
     for found, parameters in _kernels(text):
         if found == name:
@@ -101,7 +101,8 @@ def read_signature(
     raise ArgumentError(f"The source has no kernel called {kernel}; {there}.")
 
 
-def _without_comments(source: str) -> str:
+def without_comments(source: str) -> str:
+    """The source with its comments taken out and continued lines joined; strings stay."""
     pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
     return re.sub(
         pattern,

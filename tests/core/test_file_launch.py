@@ -1,0 +1,162 @@
+"""Launches of a user's kernels: first guesses that run, and every mistake at its field."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.errors import ArgumentError, TilescopeError
+from core.file_launch import FieldErrors, FileLaunch, file_workload, split_defines
+from core.launch_guess import guess_launch, refit
+from core.recording import record
+
+SAXPY = """
+__global__ void saxpy(int n, float a, const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+"""
+MATMUL = """
+#define TILE 16 // comment: OTHER_NAME
+__global__ void matmul(float* a, float* b, float* c, int width) {
+    __shared__ float s[TILE][TILE], t[TILE][TILE];
+    int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < width / TILE; ++p) {
+        s[threadIdx.y][threadIdx.x] = a[row * width + p * TILE + threadIdx.x];
+        t[threadIdx.y][threadIdx.x] = b[(p * TILE + threadIdx.y) * width + col];
+        __syncthreads();
+        for (int k = 0; k < TILE; ++k) sum += s[threadIdx.y][k] * t[k][threadIdx.x];
+        __syncthreads();
+    }
+    c[row * width + col] = sum;
+}
+"""
+TRANSPOSE = """
+__global__ void transpose(const double *in, double *out, unsigned n) {
+    __shared__ double tile[TILE_WIDTH][TILE_WIDTH + 1];
+    unsigned x = blockIdx.x * TILE_WIDTH + threadIdx.x, y = blockIdx.y * TILE_WIDTH + threadIdx.y;
+    tile[threadIdx.y][threadIdx.x] = in[y * n + x];
+    __syncthreads();
+    x = blockIdx.y * TILE_WIDTH + threadIdx.x; y = blockIdx.x * TILE_WIDTH + threadIdx.y;
+    out[y * n + x] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+REDUCE = """
+__global__ void reduce(const int* data, int* total) {
+    extern __shared__ int part[];
+    part[threadIdx.x] = data[blockIdx.x * blockDim.x + threadIdx.x];
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (threadIdx.x < s) part[threadIdx.x] += part[threadIdx.x + s];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) atomicAdd(&total[0], part[0]);
+}
+"""
+MATVEC = """
+constexpr int ROWS = 8;
+__global__ void matvec(const float* A, const float* x, float* y, int N) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) return;
+    float sum = 0;
+    for (int k = 0; k < N; k++) sum += A[row * N + k] * x[k];
+    y[row] = sum;
+}
+"""
+VECTORS = """
+__global__ void scale(float4* v, float by) {
+    float4 p = v[threadIdx.x];
+    v[threadIdx.x] = make_float4(p.x * by, p.y * by, p.z * by, p.w * by);
+}
+"""
+
+
+@pytest.mark.parametrize("source", [SAXPY, MATMUL, TRANSPOSE, REDUCE, MATVEC, VECTORS])
+def test_a_plain_kernel_runs_at_once(source):
+    launch = guess_launch(source, "/somewhere/kernel.cu")
+    trace = record(file_workload(source, launch))
+    assert trace.findings == ()
+    assert all(np.isfinite(values).all() for values in trace.outputs.values())
+
+
+def test_what_is_guessed():
+    launch = guess_launch(MATMUL, "m.cu")
+    assert (launch.kernel, launch.grid, launch.block, launch.defines) == (
+        "matmul",
+        "2,2",
+        "16,16",
+        "",
+    )
+    arguments = dict(launch.arguments)
+    assert arguments["a"] == "random:float32[32,32]"
+    assert arguments["c"] == "zeros:float32[32,32]"
+    assert arguments["width"] == "32"
+    assert guess_launch(TRANSPOSE, "t.cu").defines == "TILE_WIDTH=16"
+    reduce = guess_launch(REDUCE, "r.cu")
+    assert (reduce.block, reduce.shared) == ("64", "256")
+    assert dict(reduce.arguments)["total"].startswith("zeros:int32")
+    assert dict(guess_launch(MATVEC, "v.cu").arguments)["A"] == "random:float32[256,256]"
+    assert dict(guess_launch(VECTORS, "v.cu").arguments)["v"] == "random:float32[64,4]"
+    assert guess_launch(VECTORS, "v.cu").grid == "1"
+
+
+def test_a_product_is_drawn_as_one():
+    source = MATMUL.replace("float* a, float* b", "const float* a, const float* b")
+    layout = file_workload(source, guess_launch(source, "m.cu")).layout
+    assert (layout.left, layout.top, layout.result) == ("a", "b", "c")
+    assert file_workload(SAXPY, guess_launch(SAXPY, "s.cu")).layout is None
+
+
+def test_every_mistake_is_at_its_field():
+    launch = FileLaunch(
+        "s.cu", "saxpy", "0", "64,32", "-1", "1X",
+        (("n", "12.5"), ("a", "x"), ("x", "random:float64[4]"), ("y", "random:float32[]")),
+    )  # fmt: skip
+    with pytest.raises(FieldErrors) as caught:
+        file_workload(SAXPY, launch)
+    fields = caught.value.fields
+    assert set(fields) == {
+        "grid", "block", "shared", "defines", "arg:n", "arg:a", "arg:x", "arg:y"
+    }  # fmt: skip
+    assert all(sentence.endswith(".") for sentence in fields.values())
+    assert "2048 threads" in fields["block"]
+    assert "float64" in fields["arg:x"]
+    good = guess_launch(SAXPY, "s.cu")
+    with pytest.raises(FieldErrors, match="no kernel called other") as caught:
+        file_workload(SAXPY, replace(good, kernel="other"))
+    assert set(caught.value.fields) == {"kernel"}
+    with pytest.raises(FieldErrors) as caught:
+        file_workload(SAXPY, replace(good, arguments=good.arguments[:-1]))
+    assert set(caught.value.fields) == {"arg:y"}
+
+
+def test_sources_that_hold_no_kernel_or_odd_ones():
+    with pytest.raises(TilescopeError, match=r"plain\.cu has no kernel"):
+        guess_launch("int main() { return 0; }", "/a/plain.cu")
+    with pytest.raises(TilescopeError, match="has no kernel"):
+        file_workload("// __global__ void k() {}", FileLaunch("k.cu", "k"))
+    with pytest.raises(ArgumentError, match="pointer to a pointer"):
+        guess_launch("__global__ void k(float** p) {}", "k.cu")
+    empty = guess_launch("__global__ void k() {}", "k.cu")
+    assert empty.arguments == ()
+
+
+def test_an_edited_signature_keeps_what_still_fits():
+    launch = replace(guess_launch(SAXPY, "s.cu"), grid="7", block="8")
+    typed = dict(launch.arguments) | {"n": "50", "x": "ones:float32[50]", "y": "@y.npy"}
+    launch = replace(launch, arguments=tuple(typed.items()))
+    edited = SAXPY.replace("int n, float a, const float* x", "int n, const double* x, long extra")
+    found = refit(edited, launch)
+    assert (found.grid, found.block) == ("7", "8")
+    arguments = dict(found.arguments)
+    assert list(arguments) == ["n", "x", "extra", "y"]
+    assert (arguments["n"], arguments["y"]) == ("50", "@y.npy")
+    assert arguments["x"].startswith("random:float64")
+    renamed = refit(SAXPY.replace("saxpy", "axpy"), launch)
+    assert (renamed.kernel, dict(renamed.arguments)["n"]) == ("axpy", "50")
+
+
+def test_defines_are_split_at_spaces():
+    assert dict(split_defines(" A=1  B;C=x+1 ")) == {"A": "1", "B": "1", "C": "x+1"}
+    assert dict(split_defines("")) == {}
