@@ -94,8 +94,8 @@ def _argument(name: str, text: str, seed: int) -> ArrayArgument | ScalarArgument
     """`float32[400] random`, `int32[64] = i // 2`, `int32[8] output`, `int32 384`."""
     match = _ARRAY.fullmatch(text)
     if match is None:
-        dtype, value = text.split()
-        return ScalarArgument(name, np.dtype(dtype).type(value))
+        kind, value = text.split()
+        return ScalarArgument(name, np.dtype(kind).type(value))
     dtype, size, fill = np.dtype(match["dtype"]), int(match["size"]), match["fill"]
     if fill == "output":
         return ArrayArgument(name, poisoned(dtype, (size,)), "output")

@@ -34,7 +34,7 @@ def needs_headers(name: str) -> bool:
 
 def inputs() -> np.ndarray:
     with np.load(FOLDER / "inputs.npz") as saved:
-        return saved["data"]
+        return np.asarray(saved["data"])
 
 
 def run(name: str, kernel: str, kind: BuildKind) -> Trace:
