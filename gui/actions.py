@@ -63,6 +63,8 @@ def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
 
 def _file_commands(window: MainWindow) -> list[Command]:
     return [
+        Command("Open a kernel…", ("Ctrl+O",), window.workbench.ask_for_file),
+        Command("Save the source as…", ("Ctrl+Shift+S",), window.workbench.save_source),
         Command("Save a picture of the window…", ("Ctrl+S",), window.save_picture),
         Command("Quit", ("Ctrl+Q",), window.close),
     ]

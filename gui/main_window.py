@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.errors import CompileError, ParameterError, TilescopeError
+from core.file_launch import FieldErrors
 from gui.actions import FocusKeys, build_menus
 from gui.explaining import Explaining
 from gui.recording import Recorder
@@ -355,13 +356,17 @@ class MainWindow(QMainWindow):
     # ---- what happens
 
     def _on_configuration(self, configuration: Configuration) -> None:
+        self.ladder_panel.select(configuration.rung)
+        if configuration.own is not None:
+            self.workbench.show_form(configuration)
+            return
         rung = self.recorder.ladder[configuration.rung]
-        self.ladder_panel.select(rung.name)
         if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):
             self.form.show_rung(rung, configuration.parameters)
 
     def _on_recorded(self) -> None:
         self.form.show_error("")
+        self.form.file.show_errors({})
         self.message.clear()
         self._show_findings()
 
@@ -379,6 +384,9 @@ class MainWindow(QMainWindow):
     def _on_failure(self, error: TilescopeError) -> None:
         if isinstance(error, ParameterError):
             self.form.show_error(str(error))
+            return
+        if isinstance(error, FieldErrors):
+            self.form.file.show_errors(dict(error.fields))
             return
         errors = []
         if isinstance(error, CompileError):
@@ -424,7 +432,8 @@ class MainWindow(QMainWindow):
         self.title.setText(trace.workload.title)
         self.facts.setText(f"grid {launch.grid}   block {launch.block}")
         values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
-        self.setWindowTitle(f"{trace.workload.title} ({values}) – Tilescope")
+        values = f" ({values})" if values else ""
+        self.setWindowTitle(f"{trace.workload.title}{values} – Tilescope")
         self._show_size()
 
     def _show_size(self) -> None:
@@ -453,6 +462,7 @@ class MainWindow(QMainWindow):
         self.session.playing = 0
         self.transport.stop()
         self.recorder.close()
+        self.workbench.close()
         self.phases.shut_down()
         close = getattr(self.benchmark, "shut_down", None)
         if close is not None:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
@@ -15,6 +16,7 @@ from gui.scenes.session import WARP_SIZE, Configuration, Origin, Session
 from gui.work import Job, Worker
 
 if TYPE_CHECKING:
+    from core.file_launch import FileLaunch
     from core.ladder import Ladder
     from core.launch import Workload
     from core.trace import Trace
@@ -48,12 +50,28 @@ def make_workload(ladder: Ladder, wanted: Configuration) -> tuple[Workload, str]
 
     Raises TilescopeError.
     """
+    if wanted.own is not None:
+        return _file_workload(wanted.own, wanted.source)
     values: dict[str, Any] = dict(wanted.parameters)
     workload = ladder[wanted.rung].workload(**values)
     original = workload.source
     if wanted.source is not None:
         workload = replace(workload, source=wanted.source)
     return workload, original
+
+
+def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str]:
+    """An edited text is enough: the file itself may be gone by now."""
+    from core.arguments import read_source
+    from core.file_launch import file_workload
+
+    try:
+        original = read_source(Path(launch.path))
+    except TilescopeError:
+        if edited is None:
+            raise
+        original = edited
+    return file_workload(original if edited is None else edited, launch), original
 
 
 def record_job(ladder: Ladder, wanted: Configuration, block: int) -> Job:

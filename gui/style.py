@@ -119,7 +119,9 @@ def stylesheet(theme: Theme) -> str:
     QPushButton[role="primary"]:disabled {{ background: {s.raised}; border-color: {s.border};
         color: {s.text_faint}; }}
 
-    QSpinBox[wrong="true"], QComboBox[wrong="true"] {{ color: {m.error}; }}
+    QSpinBox[wrong="true"], QComboBox[wrong="true"], QLineEdit[wrong="true"] {{
+        color: {m.error}; }}
+    QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; }}
 
     QTableView, QListView {{ border: none; background: {s.panel}; color: {s.text};
         outline: none; selection-background-color: {chosen}; selection-color: {s.text};

@@ -1,41 +1,162 @@
-"""What a user does with a source in the window: edit it and run it."""
+"""What a user does with sources in the window: edit and run them, open a file of their own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QFileDialog
+
+from core.errors import TilescopeError
+from core.file_launch import FileLaunch, split_defines
+from gui.opening import Opened, open_job
+from gui.scenes.session import Configuration
+from gui.work import Worker
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
+CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
+SOURCES = {".cu", ".cuh"}
+
 
 class Workbench(QObject):
-    """The commands of the File and Edit menus that are about sources, for one window."""
+    """The commands of the File and Edit menus that are about sources, for one window.
+
+    `launches` remembers each file's last launch by its path.
+    """
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self.window_ = window
+        self.main = window
         self.session = window.session
         self.recorder = window.recorder
         self.source = window.source
+        self.form = window.form.file
+        self.launches: dict[str, FileLaunch] = {}
+        self.opener = Worker(self, "opener")
+        self.opener.finished.connect(self._take)
+        self.opener.failed.connect(self._refuse)
         self.source.run_wanted.connect(lambda _: self.run_source())
         self.source.original_wanted.connect(self.run_original)
+        self.form.changed.connect(self._launch)
+        self.form.kernel_chosen.connect(self._choose_kernel)
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def close(self) -> None:
+        """Stop what runs, and wait for it."""
+        self.opener.close()
 
     # ---- edit and run
 
     def edit_source(self) -> None:
         """Give the keyboard to the editor."""
-        self.window_.show_page("step")
+        self.main.show_page("step")
+        self.main.code.choose("Source")
         self.source.edit.setFocus()
 
     def run_source(self) -> None:
         """Compile and record what stands in the editor, with the present launch."""
         self.session.playing = 0
-        draft = self.source.draft
-        self.recorder.run_source(draft.text if draft.edited else None)
+        draft, now = self.source.draft, self.session.configuration
+        source = draft.text if draft.edited else None
+        if now is None or self._fit_form(now, draft.text, source):
+            return
+        self.recorder.run_source(source)
 
     def run_original(self) -> None:
         """Put the text before any edit back into the editor, and run it."""
         self.source.put_original()
         self.run_source()
+
+    def save_source(self) -> None:
+        """Ask for a file and write what stands in the editor to it."""
+        now = self.session.configuration
+        first = now.own.path if now is not None and now.own is not None else "kernel.cu"
+        name, _ = QFileDialog.getSaveFileName(self.main, "Save the source", first, CUDA_FILES)
+        if not name:
+            return
+        try:
+            Path(name).write_text(self.source.edit.toPlainText(), encoding="utf-8")
+        except OSError as error:
+            self._say(f"{Path(name).name} could not be written: {error.strerror}.")
+
+    # ---- a file of one's own
+
+    def ask_for_file(self) -> None:
+        """Ask which file to open."""
+        name, _ = QFileDialog.getOpenFileName(self.main, "Open a kernel", "", CUDA_FILES)
+        if name:
+            self.open_file(name)
+
+    def open_file(self, path: str) -> None:
+        """Read a file, and run its first kernel or the launch remembered for it."""
+        path = str(Path(path).absolute())
+        self.opener.submit(open_job(path, self.launches.get(path), None))
+
+    def show_form(self, configuration: Configuration) -> None:
+        """Show the form of a configuration that is a launch of a file's kernel."""
+        assert configuration.own is not None
+        self.launches[configuration.own.path] = configuration.own
+        self.main.form.show_file()
+
+    def _choose_kernel(self, name: str) -> None:
+        now = self.session.configuration
+        if now is not None and now.own is not None:
+            self.opener.submit(open_job(now.own.path, None, name, now.source))
+
+    def _fit_form(self, now: Configuration, text: str, source: str | None) -> bool:
+        """Have the form follow an edited signature; whether that records by itself."""
+        if now.own is None:
+            return False
+        self.opener.submit(open_job(now.own.path, now.own, None, text, source is not None))
+        return True
+
+    def _take(self, opened: Any) -> None:
+        assert isinstance(opened, Opened)
+        self.main.show_page("step")
+        self.form.show_launch(opened.launch, opened.kernels, opened.signature)
+        self.form.show_errors({})
+        self.recorder.ask(Configuration("", {}, opened.edited, opened.launch))
+
+    def _launch(self, launch: FileLaunch) -> None:
+        now = self.session.configuration
+        if now is None or now.own is None:
+            return
+        if launch.defines != now.own.defines:
+            try:
+                split_defines(launch.defines)
+            except TilescopeError as error:
+                self.form.show_errors({"defines": str(error)})
+                return
+        self.recorder.ask(Configuration("", {}, now.source, launch))
+
+    def _refuse(self, error: object) -> None:
+        if not isinstance(error, TilescopeError):
+            error = TilescopeError(f"The file could not be opened: {error!r}.")
+        self._say(str(error))
+
+    def _say(self, sentence: str) -> None:
+        self.main.message.show_message(sentence)
+
+    # ---- drag and drop
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take CUDA sources that are dropped on the window."""
+        if isinstance(event, QDragEnterEvent | QDropEvent):
+            paths = [url.toLocalFile() for url in event.mimeData().urls()]
+            fitting = [path for path in paths if Path(path).suffix in SOURCES]
+            if event.type() == QEvent.Type.DragEnter and paths:
+                event.acceptProposedAction()
+                return True
+            if event.type() == QEvent.Type.Drop and paths:
+                event.acceptProposedAction()
+                if fitting:
+                    self.open_file(fitting[0])
+                else:
+                    self._say(f"{Path(paths[0]).name} is not a CUDA source (.cu or .cuh).")
+                return True
+        return False

@@ -18,6 +18,7 @@ from psygnal import Signal
 
 if TYPE_CHECKING:
     from core.counting import Counted
+    from core.file_launch import FileLaunch
     from core.trace import BlockTrace, Trace
 
 WARP_SIZE = 32
@@ -45,17 +46,19 @@ class Hover:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What to record: a rung of the ladder and the values of its parameters."""
+    """What to record: a rung of the ladder with its parameters, or a launch of a user's kernel."""
 
     rung: str
     parameters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     source: str | None = None
-    """The text to compile where it was edited; None for the rung's own."""
+    """The text to compile where it was edited; None for the rung's or the file's own."""
+    own: FileLaunch | None = None
+    """A launch of a kernel in a user's file; `rung` is empty then."""
 
     @property
     def key(self) -> str:
         """Names the source, whatever its parameters and edits."""
-        return self.rung
+        return self.own.path if self.own is not None else self.rung
 
 
 @dataclass(frozen=True)

@@ -89,10 +89,13 @@ class BenchmarkView(SessionView):
     def refresh(self, names: frozenset[str]) -> None:
         """Say what would be run; look for a GPU the first time."""
         configuration = self.session.configuration
-        if configuration is not None:
+        if configuration is not None and configuration.rung:
             rung = self._ladder[configuration.rung]
             values = ", ".join(f"{k} = {grouped(v)}" for k, v in self.parameters().items())
-            self.subject.setText(f"{rung.title}: {values}")
+            edited = " (without your edit)" if configuration.source is not None else ""
+            self.subject.setText(f"{rung.title}{edited}: {values}")
+        elif configuration is not None:
+            self.subject.setText("Kernels of the ladder are timed here: choose one.")
         if self._worker is None:
             self._probe()
         if "configuration" in names:
@@ -117,7 +120,7 @@ class BenchmarkView(SessionView):
     def parameters(self) -> dict[str, int]:
         """The parameters that a run would use."""
         configuration = self.session.configuration
-        if configuration is None:
+        if configuration is None or not configuration.rung:
             return {}
         text = self.size_box.currentText()
         size = None if text == AS_CONFIGURED else int(text)
@@ -128,7 +131,9 @@ class BenchmarkView(SessionView):
     def run(self) -> None:
         """Start the benchmark of the configured kernel."""
         configuration = self.session.configuration
-        if configuration is None or self._worker is None or self._running is not None:
+        if configuration is None or not configuration.rung:
+            return
+        if self._worker is None or self._running is not None:
             return
         from core.gpu.benchmark import run_benchmark
         from core.gpu.jobs import BenchmarkJob, RungSubject
@@ -322,6 +327,7 @@ class BenchmarkView(SessionView):
 
     def _enable(self) -> None:
         running = self._running is not None
-        ready = self._device is not None and self.session.configuration is not None
+        configuration = self.session.configuration
+        ready = self._device is not None and configuration is not None and bool(configuration.rung)
         self.run_button.setEnabled(ready and not running)
         self.stop_button.setVisible(running)

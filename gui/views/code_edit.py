@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QMimeData, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
@@ -194,6 +194,10 @@ class CodeEdit(QPlainTextEdit):
             self.insertPlainText(" " * (len(INDENT) - column % len(INDENT)))
         else:
             super().keyPressEvent(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """A file that is dropped is for the window to open."""
+        return not source.hasUrls() and super().canInsertFromMimeData(source)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw each error's message after its line."""

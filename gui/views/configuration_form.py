@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from gui.style import set_icon
 from gui.theme import current_theme
+from gui.views.file_form import FileForm
 
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
@@ -39,6 +40,8 @@ class ConfigurationForm(QWidget):
         super().__init__()
         self.rung: Rung | None = None
         self.editors: dict[str, QSpinBox | QComboBox] = {}  # by the parameter's name
+        self.file = FileForm()  # in place of the fields while a user's file is shown
+        self.file.hide()
         self._grid = QGridLayout()
         self._grid.setColumnStretch(0, 1)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -65,6 +68,7 @@ class ConfigurationForm(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addLayout(self._grid)
+        layout.addWidget(self.file, 1)
         layout.addWidget(self.error)
         layout.addWidget(self.facts)
         layout.addWidget(self.progress)
@@ -76,10 +80,18 @@ class ConfigurationForm(QWidget):
 
     def show_rung(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
         """Show the fields of a rung with values (its defaults where left out), without a signal."""
+        self.file.hide()
         if rung is not self.rung:
+            self._clear()
             self._build(rung)
         self.set_values({p.name: (values or {}).get(p.name, p.default) for p in rung.parameters})
         self.show_error("")
+
+    def show_file(self) -> None:
+        """Show the form of a user's kernel in place of a rung's fields."""
+        self._clear()
+        self.show_error("")
+        self.file.show()
 
     def values(self) -> dict[str, int]:
         """What the fields hold."""
@@ -111,6 +123,8 @@ class ConfigurationForm(QWidget):
         if self.rung is not None:
             self.show_rung(self.rung)
             self._timer.start()
+        elif self.file.launch is not None:
+            self.file.kernel_chosen.emit(self.file.launch.kernel)
 
     def show_error(self, sentence: str) -> None:
         """Show what is wrong with the values; an empty sentence clears it."""
@@ -142,8 +156,9 @@ class ConfigurationForm(QWidget):
     def _field_width() -> int:
         return round(current_theme().spacing.control * 2.7)
 
-    def _build(self, rung: Rung) -> None:
-        self.rung = rung
+    def _clear(self) -> None:
+        self.rung = None
+        self._timer.stop()
         while self._grid.count():
             item = self._grid.takeAt(0)
             widget = item.widget() if item is not None else None
@@ -151,6 +166,9 @@ class ConfigurationForm(QWidget):
                 widget.hide()
                 widget.deleteLater()
         self.editors = {}
+
+    def _build(self, rung: Rung) -> None:
+        self.rung = rung
         for row, parameter in enumerate(rung.parameters):
             label = QLabel(parameter.label)
             label.setWordWrap(True)

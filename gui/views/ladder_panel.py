@@ -100,6 +100,9 @@ class LadderPanel(QWidget):
     def select(self, name: str) -> None:
         """Show a rung as chosen, without a signal."""
         self.list.blockSignals(True)
+        if name not in self._rungs:
+            self.list.setCurrentRow(-1)
+            self.list.clearSelection()
         for row in range(self.list.count()):
             if self.list.item(row).data(Qt.ItemDataRole.UserRole) == name:
                 self.list.setCurrentRow(row)

@@ -1,0 +1,190 @@
+"""A user's own kernel in the window: opening, its form, its mistakes."""
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from gui.main_window import MainWindow
+from gui.scenes.arguments import FILE, array_text, split_array
+from gui.theme import apply_theme
+
+RECORDING_MS = 20_000
+SOURCE = """
+__global__ void twice(float* v, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) v[i] = 2.0f * v[i];
+}
+__global__ void add(const float* a, const float* b, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "parts"),
+    [
+        ("zeros:float32[8,8]", "float32", ("zeros", "8,8")),
+        ("float32[8]", "float32", ("random", "8")),
+        ("ones:int32[8]", "float32", ("ones", "int32[8]")),
+        ("range:int8[4]", "", ("range", "int8[4]")),
+        ("@a b.npy", "float32", (FILE, "a b.npy")),
+        ("", "float32", ("random", "")),
+    ],
+)
+def test_array_texts(text, dtype, parts):
+    assert split_array(text, dtype) == parts
+    again = array_text(*parts, dtype)
+    assert split_array(again, dtype) == parts or not text
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1440, 900)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mine.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def opened(window, qtbot, file):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.workbench.open_file(str(file))
+    return window
+
+
+def type_in(window, name, text):
+    edit = window.form.file.fields[name]
+    edit = getattr(edit, "shape", edit)
+    edit.setText(text)
+    edit.textEdited.emit(text)
+
+
+def recorded(window, qtbot, act):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        act()
+
+
+def test_a_file_opens_and_runs_at_once(opened, file):
+    trace = opened.session.trace
+    assert (trace.workload.kernel, trace.workload.source_name) == ("twice", "mine.cu")
+    assert trace.outputs["v"] == pytest.approx(2 * trace.workload.launch.arrays[0].data)
+    assert opened.form.file.isVisible()
+    assert opened.form.editors == {}
+    assert opened.ladder_panel.list.currentRow() == -1
+    assert opened.source.edit.toPlainText() == SOURCE
+    assert opened.windowTitle() == "mine.cu: twice – Tilescope"
+    assert opened.session.configuration.key == str(file)
+    opened.grab()
+
+
+def test_another_kernel_and_other_arguments(opened, qtbot):
+    form = opened.form.file
+    recorded(opened, qtbot, lambda: form.kernel_chosen.emit("add"))
+    assert set(form.fields) >= {"arg:a", "arg:b", "arg:c", "arg:n"}
+    assert form.fields["arg:c"].fill.currentText() == "zeros"
+    form.fields["arg:a"].fill.setCurrentText("range")
+    form.fields["arg:a"].fill.activated.emit(3)
+    type_in(opened, "grid", "2")
+    recorded(opened, qtbot, lambda: type_in(opened, "arg:n", "40"))
+    trace = opened.session.trace
+    assert trace.workload.launch.grid.count == 2
+    assert trace.outputs["c"][39] == 39 + trace.workload.launch.arrays[1].data[39]
+    assert trace.outputs["c"][40] == 0
+
+
+def test_each_mistake_stands_beside_its_field(opened, qtbot):
+    form, before = opened.form.file, opened.session.trace
+    type_in(opened, "block", "2000")
+    type_in(opened, "arg:v", "4,x")
+    with qtbot.waitSignal(opened.recorder.failed, timeout=RECORDING_MS):
+        type_in(opened, "arg:n", "many")
+    shown = {name: label.text() for name, label in form.errors.items() if label.isVisible()}
+    assert set(shown) == {"block", "arg:v", "arg:n"}
+    assert "use 1 to 1024" in shown["block"]
+    assert opened.session.trace is before
+    type_in(opened, "block", "32")
+    type_in(opened, "arg:v", "64")
+    recorded(opened, qtbot, lambda: type_in(opened, "arg:n", "64"))
+    assert not any(label.isVisible() for label in form.errors.values())
+
+
+def test_the_launch_of_a_file_is_remembered(opened, qtbot, file):
+    recorded(opened, qtbot, lambda: type_in(opened, "arg:n", "7"))
+    recorded(opened, qtbot, lambda: opened.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    assert not opened.form.file.isVisible()
+    assert opened.form.values() == {"n": 8, "tile": 4}
+    recorded(opened, qtbot, lambda: opened.workbench.open_file(str(file)))
+    assert dict(opened.session.configuration.own.arguments)["n"] == "7"
+    assert opened.form.file.fields["arg:n"].text() == "7"
+
+
+def test_an_edited_signature_gets_its_fields(opened, qtbot):
+    new = SOURCE.replace("float* v, int n", "float* v, int n, float by").replace("2.0f", "by")
+    opened.source.edit.set_text(new)
+    recorded(opened, qtbot, opened.workbench.run_source)
+    trace = opened.session.trace
+    assert "arg:by" in opened.form.file.fields
+    assert trace.workload.source == new
+    assert opened.source.original.isEnabled()
+    recorded(opened, qtbot, opened.source.original.click)
+    assert "arg:by" not in opened.form.file.fields
+    assert opened.session.configuration.source is None
+
+
+def test_files_that_cannot_be_opened_are_a_sentence(window, qtbot, tmp_path):
+    (tmp_path / "none.cu").write_text("int x;")
+    (tmp_path / "bytes.cu").write_bytes(b"\xff\xfe\x00")
+    for name, words in (
+        ("none.cu", "has no kernel"),
+        ("bytes.cu", "not a text file"),
+        ("gone.cu", "There is no file"),
+    ):
+        window.message.clear()
+        window.workbench.open_file(str(tmp_path / name))
+        qtbot.waitUntil(lambda: window.message.sentence != "", timeout=5000)
+        assert words in window.message.sentence
+
+
+def drop(window, path):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    none = Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(300, 300), copy, data, left, none)
+    QApplication.sendEvent(window, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(window, QDropEvent(QPointF(300, 300), copy, data, left, none))
+
+
+def test_a_file_can_be_dropped(window, qtbot, file, tmp_path):
+    recorded(window, qtbot, lambda: drop(window, file))
+    assert window.session.trace.workload.source_name == "mine.cu"
+    drop(window, tmp_path / "picture.png")
+    assert "not a CUDA source" in window.message.sentence
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(file))])
+    assert not window.source.edit.canInsertFromMimeData(data)
+
+
+def test_the_source_can_be_saved(opened, qtbot, monkeypatch, tmp_path):
+    target = tmp_path / "copy.cu"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(target), ""))
+    opened.source.edit.set_text("// mine")
+    opened.workbench.save_source()
+    assert target.read_text() == "// mine"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "a/b"), ""))
+    opened.workbench.save_source()
+    assert "could not be written" in opened.message.sentence
