@@ -78,7 +78,9 @@ class SourceView(SessionView):
             self._load()
         elif "counts" in names:
             self._show_totals()
-        line = self._mark()
+        running = self.draft.place(self.session.current_line)
+        stands = names <= {"step"} and running == self.edit.gutter.current
+        line = running if stands else self._mark()  # the same line again: nothing to paint
         if line is not None and names & {"trace", "block", "step"} and not self.edit.hasFocus():
             self.edit.reveal(line)
         self._show_caption()

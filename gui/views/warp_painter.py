@@ -204,9 +204,11 @@ class WarpPainter:
         if g.rows == 1:
             p.setBrush(Qt.BrushStyle.NoBrush)
             p.setPen(pen(theme.color(strong, 0.55), 1.0))  # wider is drawn eight times slower
+            plain = QPainterPath()
             for lane, rect in ends.items():
                 if lane not in special:
-                    p.drawPath(_path(starts[lane], rect))
+                    plain.addPath(_path(starts[lane], rect))
+            p.drawPath(plain)
         for lane in special & ends.keys():
             path = _path(starts[lane], ends[lane])
             p.setBrush(Qt.BrushStyle.NoBrush)
