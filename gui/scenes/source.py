@@ -69,7 +69,8 @@ class LineTotals:
             (self.wavefronts, self.ideal_wavefronts, "shared wavefront"),
         ):
             if value:
-                parts.append(f"{plural(value, noun)} where {grouped(ideal)} would do")
+                spare = f"where {grouped(ideal)} would do" if value > ideal else "none wasted"
+                parts.append(plural(value, noun) + (" " if value > ideal else ", ") + spare)
         return "; ".join(parts) + "." if parts else ""
 
 
@@ -158,4 +159,4 @@ def source_caption(session: Session) -> str:
     if totals is None:
         return f"Line {line} runs; it touches no memory."
     scope = "over the launch" if session.counts_complete else "in the recorded blocks"
-    return f"Line {line} runs; {scope} it moves {totals.tip}"
+    return f"Line {line}, {scope}: {totals.tip}"

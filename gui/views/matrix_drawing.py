@@ -12,11 +12,11 @@ from gui.scenes.history import Ints
 from gui.scenes.naming import value_text
 from gui.scenes.session import Session
 from gui.theme import Theme
-from gui.views.matrix_layout import MatrixLayout, Transform
+from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
 from gui.views.painting import fill, frame, inset, pen
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
-VALUE_FROM = 24.0  # pixels a cell from which values are written
+VALUE_HEIGHT = 12.0  # pixels a cell from which values are written, if it is wide enough
 OUTLINE_FROM = 3.0  # pixels a cell from which single elements are outlined
 IMAGE_LIMIT = 4_000_000  # cells: a larger bounding box is drawn as rectangles
 MOST_OUTLINES = 64  # frames drawn for one selection
@@ -37,7 +37,8 @@ class MatrixDrawing:
     ) -> None:
         self.p, self.theme, self.layout, self.view = painter, theme, layout, view
         self.window, self.session = window, session
-        self.scale = view.scale
+        self.scale, self.across = view.scale, view.across
+        self.values_fit = self.across >= VALUE_WIDTH and self.scale >= VALUE_HEIGHT
 
     def _draw_cells_colored(self, grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> None:
         """Fill each element's cell with its colour (uint8[n, 4])."""
@@ -72,16 +73,16 @@ class MatrixDrawing:
             y = round(origin.y() + r * self.scale)
             self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
         for c in range(first_column, first_column + columns + 1):
-            x = round(origin.x() + c * self.scale)
+            x = round(origin.x() + c * self.across)
             self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
     def _visible(self, grid: Grid) -> Rect:
         """The rectangle of cells that is in the window."""
         origin = self.layout.origin(grid, self.view)
-        left = max(grid.left, int(-origin.x() // self.scale))
+        left = max(grid.left, int(-origin.x() // self.across))
         top = max(grid.top, int(-origin.y() // self.scale))
-        right = int((self.window.width() - origin.x()) // self.scale) + 1
+        right = int((self.window.width() - origin.x()) // self.across) + 1
         bottom = int((self.window.height() - origin.y()) // self.scale) + 1
         right = min(grid.left + grid.columns, right)
         bottom = min(grid.top + grid.rows, bottom)
@@ -101,9 +102,11 @@ class MatrixDrawing:
     ) -> None:
         """Write `data[flat]` into each element's cell."""
         font = self.theme.mono()
-        room = 0.8 * self.scale
-        sample = QFontMetricsF(font).horizontalAdvance("−0.00")
-        font.setPointSizeF(min(self.theme.sizes.body, font.pointSizeF() * room / sample))
+        metrics = QFontMetricsF(font)
+        fit = min(
+            0.9 * self.across / metrics.horizontalAdvance("−0.00"), self.scale / metrics.height()
+        )
+        font.setPointSizeF(min(self.theme.sizes.body, font.pointSizeF() * fit))
         self.p.setFont(font)
         self.p.setPen(color)
         rows, columns = grid.cells(flats)

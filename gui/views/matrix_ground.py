@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFontMetricsF
 from gui.scenes.grids import Grid, Owned
 from gui.scenes.text import grouped, plural
 from gui.theme import FEW_THREADS
-from gui.views.matrix_drawing import TICK_ROOM, VALUE_FROM, MatrixDrawing, tick_step
+from gui.views.matrix_drawing import TICK_ROOM, MatrixDrawing, tick_step
 from gui.views.painting import LEFT, RIGHT, Key, draw_legend, fill, frame, pen, text
 
 NAME_GAP = 18.0  # pixels between a name and the column numbers
@@ -104,7 +104,7 @@ class MatrixGround(MatrixDrawing):
             frame(self.p, rects, pen(self.theme.color("panel"), 1))
 
     def _draw_inputs(self, grid: Grid) -> None:
-        if self.scale < VALUE_FROM:
+        if not self.values_fit:
             return
         data = self._initial(grid)
         if data is None:
@@ -182,12 +182,12 @@ class MatrixGround(MatrixDrawing):
 
     def _draw_numbers(self, grid: Grid, side: float, line: float, color: QColor) -> None:
         small = self.theme.font("small")
-        across, down = tick_step(TICK_ROOM, self.scale), tick_step(line * 1.15, self.scale)
+        across, down = tick_step(TICK_ROOM, self.across), tick_step(line * 1.15, self.scale)
         box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
         top, left, rows, columns = self._visible(grid)
         y = max(box.top() - line - 2, 2.0)
         for c in range(-(-left // across) * across, left + columns, across):
-            x = origin.x() + (c + 0.5) * self.scale
+            x = origin.x() + (c + 0.5) * self.across
             text(self.p, QRectF(x - 30, y, 60, line), str(c), color, small, elide=False)
         x = max(box.left() - 6, side - 4)
         for r in range(-(-top // down) * down, top + rows, down):

@@ -1,8 +1,11 @@
-"""Where grids lie in the canvas: one scale for all, gaps and margins in pixels."""
+"""Where grids lie in the canvas: one scale for all, gaps and margins in pixels.
+
+Cells are square, unless wider ones let values be written that squares have no room for.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPointF, QRectF
 
@@ -10,6 +13,10 @@ from gui.scenes.grids import Grid, Rect
 
 MAX_CELL = 72.0
 MIN_CELL = 0.02
+WHOLE_FROM = 12  # pixels: from here on a cell has a whole number of them
+VALUE_WIDTH = 24.0  # pixels that a value needs across
+AMPLE_WIDTH = 44.0  # pixels beyond which a cell need not be wider than it is high
+MOST_STRETCH = 2.4
 
 
 @dataclass(frozen=True)
@@ -25,11 +32,20 @@ class Margins:
 
 @dataclass(frozen=True)
 class Transform:
-    """Cells to pixels: `scale` pixels a cell, `x` and `y` where the picture's corner lies."""
+    """Cells to pixels: `scale` is a cell's height, `x` and `y` where the picture's corner lies.
+
+    A cell is `stretch` times as wide as high.
+    """
 
     scale: float
     x: float
     y: float
+    stretch: float = 1.0
+
+    @property
+    def across(self) -> float:
+        """A cell's width in pixels."""
+        return self.scale * self.stretch
 
 
 class MatrixLayout:
@@ -48,10 +64,11 @@ class MatrixLayout:
             for c in range(columns)
         ]
 
-    def extent(self, scale: float) -> tuple[float, float]:
+    def extent(self, scale: float, stretch: float = 1.0) -> tuple[float, float]:
         """Width and height of the whole picture at a scale, margins included."""
         m = self.margins
-        width = m.left + m.right + m.gap * (len(self._widths) - 1) + scale * sum(self._widths)
+        width = m.left + m.right + m.gap * (len(self._widths) - 1)
+        width += scale * stretch * sum(self._widths)
         height = m.top + m.bottom + m.gap * (len(self._heights) - 1) + scale * sum(self._heights)
         return width, height
 
@@ -59,19 +76,21 @@ class MatrixLayout:
         """The largest scale at which all grids are seen, and the picture centred."""
         fixed_x, fixed_y = self.extent(0.0)
         across, down = max(1, sum(self._widths)), max(1, sum(self._heights))
-        scale = min((width - fixed_x) / across, (height - fixed_y) / down, MAX_CELL)
-        scale = max(scale, MIN_CELL)
-        if scale > 12:
+        room = (width - fixed_x) / across
+        scale = max(min(room, (height - fixed_y) / down, MAX_CELL), MIN_CELL)
+        if scale > WHOLE_FROM:
             scale = float(int(scale))
-        used_x, used_y = self.extent(scale)
-        return Transform(scale, max(0.0, (width - used_x) / 2), max(0.0, (height - used_y) / 2))
+        stretch = _stretch(scale, room)
+        used_x, used_y = self.extent(scale, stretch)
+        x, y = max(0.0, (width - used_x) / 2), max(0.0, (height - used_y) / 2)
+        return Transform(scale, x, y, stretch)
 
     def origin(self, grid: Grid, view: Transform) -> QPointF:
         """The pixel of the corner of cell (0, 0), which may lie outside the grid's window."""
         m, (row, column) = self.margins, grid.place
-        x = view.x + m.left + m.gap * column + view.scale * sum(self._widths[:column])
+        x = view.x + m.left + m.gap * column + view.across * sum(self._widths[:column])
         y = view.y + m.top + m.gap * row + view.scale * sum(self._heights[:row])
-        return QPointF(x - grid.left * view.scale, y - grid.top * view.scale)
+        return QPointF(x - grid.left * view.across, y - grid.top * view.scale)
 
     def box(self, grid: Grid, view: Transform) -> QRectF:
         """The grid's window in pixels."""
@@ -81,7 +100,7 @@ class MatrixLayout:
         """A rectangle of cells in whole pixels, at least `least` wide and high."""
         origin = self.origin(grid, view)
         row, column, rows, columns = cells
-        left, right = (round(origin.x() + view.scale * v) for v in (column, column + columns))
+        left, right = (round(origin.x() + view.across * v) for v in (column, column + columns))
         top, bottom = (round(origin.y() + view.scale * v) for v in (row, row + rows))
         if right - left < least:
             middle = (left + right) / 2
@@ -96,7 +115,7 @@ class MatrixLayout:
         if not self.box(grid, view).contains(point):
             return None
         origin = self.origin(grid, view)
-        column = int((point.x() - origin.x()) // view.scale)
+        column = int((point.x() - origin.x()) // view.across)
         row = int((point.y() - origin.y()) // view.scale)
         row = min(max(row, grid.top), grid.top + grid.rows - 1)
         return row, min(max(column, grid.left), grid.left + grid.columns - 1)
@@ -106,11 +125,10 @@ class MatrixLayout:
         scale = min(max(view.scale * factor, least), MAX_CELL * 1.5)
         anchor = self._anchor(view, about)
         grid, row, column = anchor
-        new = Transform(scale, 0.0, 0.0)
+        new = Transform(scale, 0.0, 0.0, view.stretch)
         origin = self.origin(grid, new)
-        return Transform(
-            scale, about.x() - origin.x() - column * scale, about.y() - origin.y() - row * scale
-        )
+        x = about.x() - origin.x() - column * new.across
+        return replace(new, x=x, y=about.y() - origin.y() - row * scale)
 
     def _anchor(self, view: Transform, point: QPointF) -> tuple[Grid, float, float]:
         """The grid nearest to a pixel, and the pixel in its cells."""
@@ -123,5 +141,11 @@ class MatrixLayout:
 
         grid = min(self.grids, key=distance)
         origin = self.origin(grid, view)
-        row, column = (point.y() - origin.y()) / view.scale, (point.x() - origin.x()) / view.scale
+        row, column = (point.y() - origin.y()) / view.scale, (point.x() - origin.x()) / view.across
         return grid, row, column
+
+
+def _stretch(scale: float, room: float) -> float:
+    """How much wider than high cells are: 1, unless `room` pixels across let values be written."""
+    wide = float(int(min(room, MOST_STRETCH * scale, AMPLE_WIDTH)))
+    return wide / scale if scale >= WHOLE_FROM and wide > max(scale, VALUE_WIDTH) else 1.0

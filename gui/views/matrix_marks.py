@@ -13,7 +13,6 @@ from gui.scenes.naming import element_name, elements_name, thread_name, value_te
 from gui.views.matrix_drawing import (
     GRID_FROM,
     OUTLINE_FROM,
-    VALUE_FROM,
     MatrixDrawing,
     flat_of,
     one_of,
@@ -126,7 +125,7 @@ class MatrixMarks(MatrixDrawing):
 
     def _draw_written(self, grid: Grid, marks: GridMarks) -> None:
         """Values of the result as the block has stored them so far."""
-        if self.scale < VALUE_FROM or not len(marks.written):
+        if not self.values_fit or not len(marks.written):
             return
         data = np.zeros(grid.size, marks.values.dtype)
         data[marks.written] = marks.values
@@ -134,7 +133,7 @@ class MatrixMarks(MatrixDrawing):
 
     def _rewrite(self, grid: Grid, marks: GridMarks, flats: Ints, ink: QColor) -> None:
         """Values again over lit cells, in a colour that is read on them."""
-        if self.scale < VALUE_FROM:
+        if not self.values_fit:
             return
         data = self._initial(grid)
         if grid.result and len(marks.written):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
@@ -59,7 +61,7 @@ class PanZoomView(SessionView):
 
     def pan(self, dx: float, dy: float) -> None:
         """Move the picture by pixels."""
-        self._show(Transform(self._view.scale, self._view.x + dx, self._view.y + dy))
+        self._show(replace(self._view, x=self._view.x + dx, y=self._view.y + dy))
 
     def _show(self, view: Transform) -> None:
         self._fitted = False
@@ -93,7 +95,7 @@ class PanZoomView(SessionView):
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
         if self._grab is not None:
             grab = self._grab
-            self._show(Transform(grab.scale, grab.x + moved.x(), grab.y + moved.y()))
+            self._show(replace(grab, x=grab.x + moved.x(), y=grab.y + moved.y()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Without a drag this was a click."""

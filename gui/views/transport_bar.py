@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QToolButton, QVBoxLayout
 
 from gui.scenes.session import MAX_SPEED, MIN_SPEED, UNITS, Session
@@ -24,6 +24,7 @@ UNIT_TIPS = {
     "phase": "To the next phase (4)",
 }
 SPEED_STEPS = 100
+ROOM_FOR_PHASE = 165  # digits
 
 
 class TransportBar(SessionView):
@@ -80,6 +81,12 @@ class TransportBar(SessionView):
         if names & {"playing", "speed"}:
             self._run_timer()
         self._enable()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the phase to the scrub bar where the sentence needs the room."""
+        super().resizeEvent(event)
+        digit = self.fontMetrics().horizontalAdvance("0")
+        self.phase.setVisible(self.width() > ROOM_FOR_PHASE * digit)
 
     def stop(self) -> None:
         """Stop playing, for good when the window closes."""

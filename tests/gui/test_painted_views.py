@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor
 from gui.scenes.session import Session
 from gui.theme import apply_theme, current_theme, theme_names
 from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.matrix_layout import VALUE_WIDTH
 from gui.views.shared_view import SharedView
 from gui.views.warp_view import WarpView
 from tests.gui.fake_kernels import aat, simple, tiled, vector_add
@@ -136,6 +137,25 @@ class TestMatrices:
         assert moved.manhattanLength() <= 3
         qtbot.keyClick(view, Qt.Key.Key_0)
         assert view._view.scale == before
+
+    def test_small_matrices_have_cells_wide_enough_for_their_values(self, qtbot):
+        _, view = show(qtbot, MatrixCanvas, tiled(8, 8, 8, 4))
+        view.resize(568, 300)  # the default window's panel
+        cell = view._layout.rect(view.grids[0], view._view, (2, 3, 1, 1))
+        assert cell.width() >= VALUE_WIDTH
+        assert cell.height() >= 12
+        for grid in view.grids:
+            assert view.rect().toRectF().contains(view._layout.box(grid, view._view))
+            for at in ((0, 0), (7, 7), (4, 2)):
+                middle = view._layout.rect(grid, view._view, (*at, 1, 1)).center()
+                assert view._layout.cell_at(grid, view._view, middle) == at
+        view.resize(1600, 1400)
+        assert view._view.stretch == 1.0
+
+    def test_large_matrices_keep_square_cells(self, qtbot):
+        _, view = show(qtbot, MatrixCanvas, tiled(32, 32, 32, 8))
+        view.resize(1200, 300)
+        assert view._view.stretch == 1.0
 
     def test_dragging_pans_and_does_not_select(self, qtbot, shown):
         session, view = shown

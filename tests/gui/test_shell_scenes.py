@@ -112,13 +112,13 @@ def test_counts_of_the_whole_launch_take_the_place_of_a_part(session, monkeypatc
     monkeypatch.setattr(part, "complete", False)
     source = source_caption(session)
     assert counters_caption(session).startswith("The recorded blocks moved 160 global sectors")
-    assert "in the recorded blocks it moves" in source
+    assert "in the recorded blocks:" in source
     whole = SimpleNamespace(workload=part.workload, counters=fake_trace(32).counters)
     session.counted = whole
     assert session.counts is whole
     assert counters_caption(session).startswith("The whole launch moved 1\u202f152 ")
     assert counter_rows(part, "array", whole) != counter_rows(part, "array")
-    assert "over the launch it moves" in source_caption(session)
+    assert "over the launch:" in source_caption(session)
 
 
 def test_counts_of_another_launch_are_not_taken(session):
@@ -152,8 +152,8 @@ def test_line_totals_add_up(trace):
 
 def test_source_caption_follows_the_line(session):
     assert source_caption(session) == (
-        "Line 12 runs; over the launch it moves 64 global sectors where 64 would do; "
-        "16 shared wavefronts where 16 would do."
+        "Line 12, over the launch: 64 global sectors, none wasted; "
+        "16 shared wavefronts, none wasted."
     )
     session.step = 0
     assert source_caption(session) == "Line 7 runs; it touches no memory."
