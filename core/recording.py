@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.analysis.counters import CountingObserver, Tally
 from core.analysis.findings import Finding
 from core.analysis.hazards import GlobalState, Hazards
+from core.analysis.l1 import L1Probe
 from core.analysis.reporting import FaultCollector, Reporter
 from core.compiler import Build, compile_ptx, find_entry
 from core.emulator.events import Observer
@@ -65,6 +66,7 @@ def record(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     build: Build | None = None,
+    l1: L1Probe | None = None,
 ) -> Trace:
     """Compiles (unless `build` is given), runs and records a workload.
 
@@ -72,8 +74,9 @@ def record(
     run and are counted, or, with `only_recorded`, do not run at all. `checks` finds races and reads
     of what was never written; illegal accesses and barriers are found in any case. `order` says how
     the warps of a block take turns (`core.emulator.schedule`), `seed` is for "random". `progress`
-    is called with a fraction from 0 to 1. Raises `CompileError`, `UnsupportedPtx`, `LaunchError`,
-    `ParameterError`, `BudgetExceeded` and `Cancelled`.
+    is called with a fraction from 0 to 1. `l1` follows the loads of every block. Raises
+    `CompileError`, `UnsupportedPtx`, `LaunchError`, `ParameterError`, `BudgetExceeded` and
+    `Cancelled`.
     """
     if build is None:
         build = compile_ptx(
@@ -94,11 +97,11 @@ def record(
         blocks = range(workload.launch.grid.count)
     options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed)
     try:
-        return _Recording(workload, build, image, options, progress, cancelled).trace()
+        return _Recording(workload, build, image, options, progress, cancelled, l1).trace()
     except _BlocksWait:  # start again, this time with all blocks side by side
         again = Image(module, image.function.name, workload.launch, image.watched)
         return _Recording(
-            workload, build, again, options, progress, cancelled, together=True
+            workload, build, again, options, progress, cancelled, l1, together=True
         ).trace()
 
 
@@ -125,6 +128,7 @@ class _Recording:
         options: _Options,
         progress: Progress | None,
         cancelled: Callable[[], bool] | None,
+        l1: L1Probe | None = None,
         together: bool = False,
     ) -> None:
         """`together`: all blocks run side by side, as where they wait for each other."""
@@ -136,6 +140,9 @@ class _Recording:
         self.program: ProgramInfo = program_info(image, workload)
         self.progress = progress or (lambda fraction: None)
         self.cancelled = cancelled
+        self.l1 = l1
+        if l1 is not None:
+            l1.start(image, self.program.issues, self.program.lines)
         self.tally = Tally()
         self.records: list[ChunkRecord] = []
         self.findings: dict[tuple[str, int, str], Finding] = {}
@@ -245,6 +252,8 @@ class _Recording:
             stride = -(-max(self.image.shared_bytes, 1) // 128) * 128
             hazards = Hazards(geometry, self.image.shared_bytes, stride, self.global_state)
             observers.append(hazards)
+        if self.l1 is not None:
+            observers.append(self.l1.part(geometry))
         if record is not None:
             observers.append(record)
         machine = Machine(

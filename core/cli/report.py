@@ -107,7 +107,7 @@ def save_outputs(trace: Trace, folder: Path) -> None:
 
 def show(trace: Trace, console: Console | None = None) -> None:
     """Print the tables for people."""
-    console = console or _console()
+    console = console or standard_console()
     console.print(_headline(trace), soft_wrap=True)
     for table in _tables(trace, console.width):
         console.print(table)
@@ -121,7 +121,7 @@ def show(trace: Trace, console: Console | None = None) -> None:
 
 def show_counted(counted: Counted, console: Console | None = None) -> None:
     """Print the tables of a launch that was only counted."""
-    console = console or _console()
+    console = console or standard_console()
     console.print(_headline(counted), soft_wrap=True)
     for table in _tables(counted, console.width):
         console.print(table)
@@ -134,7 +134,7 @@ def show_counted(counted: Counted, console: Console | None = None) -> None:
     console.print(note, soft_wrap=True)
 
 
-def _console() -> Console:
+def standard_console() -> Console:
     """Standard output; wide enough for the source where it is a file or a pipe."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return Console()

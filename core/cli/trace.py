@@ -16,6 +16,7 @@ from core.errors import ArgumentError, CompileError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from core.analysis.l1 import L1Probe
     from core.compiler import Build
     from core.launch import Workload
     from core.trace import Trace
@@ -114,6 +115,9 @@ def trace(
             "--checks/--no-checks", help="Look for races and reads of what was never written."
         ),
     ] = True,
+    l1: Annotated[
+        bool, _option("--l1", panel=_OUTPUT, text="Estimate what an H200's L1 caches would hit.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
     ] = False,
@@ -127,6 +131,8 @@ def trace(
     ] = None,
 ) -> None:
     """Run a kernel in the emulator and show the memory transactions that it makes."""
+    if l1 and counters_only:
+        raise ArgumentError("--l1 follows the loads of every block: leave out --counters-only.")
     sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
     given = {name: value for name, value in sizes.items() if value is not None}
     given |= _settings(settings or ())
@@ -149,8 +155,9 @@ def trace(
         _show_counts(workload, build, budget, seed, ptx, as_json=as_json)
         return
     chosen = _chosen_blocks(blocks, workload)
-    result = _record(workload, build, chosen, budget, order, seed, ptx, checks=checks)
-    from core.cli import report
+    probe = _l1_probe() if l1 else None
+    result = _record(workload, build, chosen, budget, order, seed, ptx, probe, checks=checks)
+    from core.cli import l1_report, report
 
     if save is not None:
         from core.storage import save_trace
@@ -159,9 +166,15 @@ def trace(
     if save_outputs is not None:
         report.save_outputs(result, save_outputs)
     if as_json:
-        typer.echo(json.dumps(report.as_json(result, seed), indent=1, allow_nan=False))
+        data = report.as_json(result, seed)
+        if probe is not None:
+            data["l1"] = l1_report.as_json(probe.estimate())
+        typer.echo(json.dumps(data, indent=1, allow_nan=False))
     else:
-        report.show(result)
+        console = report.standard_console()
+        report.show(result, console)
+        if probe is not None:
+            l1_report.show(probe.estimate(), workload.source, console)
 
 
 def chosen_workload(
@@ -304,6 +317,7 @@ def _record(
     order: Literal["lockstep", "round_robin", "warp_by_warp", "random"],
     seed: int,
     ptx: Build | None,
+    l1: L1Probe | None,
     *,
     checks: bool,
 ) -> Trace:
@@ -314,8 +328,14 @@ def _record(
     with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
         return record(
             workload, kind=build, blocks=blocks, limits=limits, order=order, seed=seed,
-            checks=checks, progress=progress, build=ptx,
+            checks=checks, progress=progress, build=ptx, l1=l1,
         )  # fmt: skip
+
+
+def _l1_probe() -> L1Probe:
+    from core.analysis.l1 import L1Probe
+
+    return L1Probe()
 
 
 @contextmanager

@@ -247,3 +247,37 @@ def test_switched_off_checks_are_said(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     assert main(["trace", "broken_fill_barrier", "--no-checks"]) == 0
     assert "were not looked for" in capsys.readouterr().out
+
+
+def test_l1_estimate_is_in_the_json_when_asked_for(traced):
+    """Four blocks of 8 x 8 threads load 8 rows of A and 8 columns of B, a sector for 8 floats."""
+    assert "l1" not in traced("coalesced", "--n", "16", "--block-x", "8", "--block-y", "8")
+    result = traced("coalesced", "--n", "16", "--block-x", "8", "--block-y", "8", "--l1")
+    assert (result["grid"], result["block"]) == ([2, 2, 1], [8, 8, 1])
+    l1, sectors = result["l1"], result["counters"]["global_ld_sectors"]
+    different = 4 * (8 * 2 + 16 * 1)  # each block has an SM to itself
+    assert l1["total"] == {
+        "sectors": sectors,
+        "hits": sectors - different,
+        "hit_rate": pytest.approx(1 - different / sectors),
+    }
+    assert {name: row["hits"] - row["sectors"] for name, row in l1["by_array"].items()} == {
+        "A": -4 * 16,
+        "B": -4 * 16,
+    }
+    assert l1["extrapolated"] is False
+
+
+def test_l1_estimate_is_shown_as_tables(capsys):
+    assert main(["trace", "coalesced", "--n", "16", "--l1"]) == 0
+    shown = capsys.readouterr().out
+    assert "L1 estimate by array" in shown
+    assert "hit rate" in shown
+    assert main(["trace", "coalesced", "--n", "16"]) == 0
+    assert "L1" not in capsys.readouterr().out
+
+
+def test_l1_estimate_needs_every_block(refused):
+    assert "leave out --counters-only" in refused(
+        "trace", "coalesced", "--n", "16", "--l1", "--counters-only"
+    )
