@@ -65,7 +65,9 @@ def _file_commands(window: MainWindow) -> list[Command]:
     return [
         Command("Open a kernel…", ("Ctrl+O",), window.workbench.ask_for_file),
         Command("Save the source as…", ("Ctrl+Shift+S",), window.workbench.save_source),
-        Command("Save a picture of the window…", ("Ctrl+S",), window.save_picture),
+        Command("Export the window…", ("Ctrl+S",), window.exporter.export_window),
+        Command("Export a view…", ("Ctrl+Shift+E",), window.exporter.export_view),
+        Command("Open a link…", ("Ctrl+L",), window.moments.ask_for_link),
         Command("Quit", ("Ctrl+Q",), window.close),
     ]
 
@@ -76,6 +78,7 @@ def _edit_commands(window: MainWindow) -> list[Command]:
         Command("Edit the source", ("Ctrl+E",), bench.edit_source),
         Command("Run the edited source", ("Ctrl+Return", "Ctrl+Enter"), bench.run_source),
         Command("Original source", ("Ctrl+Shift+O",), bench.run_original),
+        Command("Copy link", ("Ctrl+Shift+C",), window.moments.copy_link),
     ]
 
 

@@ -5,6 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+    from gui.scenes.link import Moment
 
 DEFAULT_RUNG = "tiled"
 
@@ -12,11 +19,18 @@ DEFAULT_RUNG = "tiled"
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The window's own options."""
     parser = argparse.ArgumentParser(prog="tilescope", description="Open the Tilescope window.")
-    parser.add_argument("rung", nargs="?", default=DEFAULT_RUNG, help="kernel to begin with")
+    parser.add_argument(
+        "rung",
+        nargs="?",
+        help="kernel to begin with: a rung, a link such as 'tiled?n=4&step=12', or a .cu file; "
+        "without it, what was shown last",
+    )
     parser.add_argument(
         "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter, such as n=64"
     )
-    parser.add_argument("--theme", default="light", help="light, dark or projector")
+    parser.add_argument("--theme", help="light, dark or projector")
+    parser.add_argument("--fresh", action="store_true", help="start without the last session")
+    parser.add_argument("--session", metavar="FILE", help="where the session is kept")
     parser.add_argument("--size", metavar="WxH", help="size of the window, such as 1280x800")
     parser.add_argument(
         "--report", metavar="FILE", help="keep a JSON file of what is shown (for tests)"
@@ -32,24 +46,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     from core.errors import TilescopeError
     from core.ladder import load_ladder
+    from gui.keeping import Keeper, theme_of
     from gui.main_window import MainWindow
+    from gui.scenes.saved import default_path, load
     from gui.theme import apply_theme, theme_names
 
-    if options.theme not in theme_names():
+    if options.theme is not None and options.theme not in theme_names():
         sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")
+        return 2
+    try:
+        ladder = load_ladder()
+        start = parse_start(options.rung, parse_parameters(options.set), ladder)
+    except TilescopeError as error:
+        sys.stderr.write(f"{error}\n")
         return 2
     app = QApplication.instance() or QApplication(["tilescope"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Tilescope")
-    apply_theme(app, options.theme)
-    try:
-        ladder = load_ladder()
-        ladder[options.rung]
-        parameters = parse_parameters(options.set)
-    except TilescopeError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    window = MainWindow(ladder, options.theme)
+    path = Path(options.session) if options.session else default_path()
+    saved = None if options.fresh else load(path)
+    theme = theme_of(saved, options.theme)
+    apply_theme(app, theme)
+    window = MainWindow(ladder, theme)
+    keeper = Keeper(window, path)
+    if saved is not None:
+        keeper.restore_window(saved, geometry=not options.size)
     if options.size:
         window.resize(*(int(part) for part in options.size.split("x")))
     if options.report:
@@ -57,8 +78,39 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         keep_report(window, options.report)
     window.show()
-    QTimer.singleShot(0, lambda: window.recorder.configure(options.rung, parameters))
+
+    def begin() -> None:
+        if isinstance(start, Path):
+            window.workbench.open_file(str(start))
+        elif start is not None:
+            window.moments.open_moment(start)
+        elif saved is not None:
+            keeper.restore_session(saved, DEFAULT_RUNG)
+        else:
+            window.recorder.configure(DEFAULT_RUNG)
+
+    QTimer.singleShot(0, begin)
     return app.exec()
+
+
+def parse_start(
+    text: str | None, parameters: dict[str, int], ladder: Ladder
+) -> Moment | Path | None:
+    """What the command line asks for: a moment, a file, or None for what was shown last.
+
+    Raises ParameterError for a link or a name that leads nowhere.
+    """
+    from gui.scenes.link import Moment, parse_link
+    from gui.theme import theme_names
+
+    if text is None:
+        return Moment(DEFAULT_RUNG, parameters) if parameters else None
+    if "?" in text:
+        moment = parse_link(text, ladder, theme_names())
+        return replace(moment, parameters={**moment.parameters, **parameters})
+    if text.endswith((".cu", ".cuh")):
+        return Path(text)
+    return Moment(ladder[text].name, parameters)
 
 
 def parse_parameters(texts: Sequence[str]) -> dict[str, int]:

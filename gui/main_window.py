@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QActionGroup, QCloseEvent, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QMainWindow,
@@ -25,6 +23,8 @@ from core.errors import CompileError, ParameterError, TilescopeError
 from core.file_launch import FieldErrors
 from gui.actions import FocusKeys, build_menus
 from gui.explaining import Explaining
+from gui.export import Exporter
+from gui.moments import Moments
 from gui.recording import Recorder
 from gui.scenes.findings import finding_rows, go_to
 from gui.scenes.session import Configuration, Session
@@ -60,6 +60,8 @@ WIDE = 190  # digits: from here on, shared memory has a panel of its own beside 
 class MainWindow(QMainWindow):
     """The one window. Give it a ladder; `recorder.configure(rung)` fills it."""
 
+    closing = Signal()
+
     def __init__(self, ladder: Ladder, theme: str = "light") -> None:
         super().__init__()
         self.session = Session()
@@ -69,6 +71,8 @@ class MainWindow(QMainWindow):
         self._make_views(ladder)
         self._lay_out()
         self.workbench = Workbench(self)
+        self.moments = Moments(self)
+        self.exporter = Exporter(self)
         self.explaining = Explaining(self)
         self.menus = build_menus(self, self.menu_bar)
         self._focus_keys = FocusKeys(self)
@@ -78,6 +82,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self.resize(1440, 900)
         self.set_theme(theme)
+        self.matrices.setFocus()  # a button in focus would keep Space
         self._show_launch()
 
     # ---- building
@@ -336,12 +341,6 @@ class MainWindow(QMainWindow):
         sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sheet.open()
 
-    def save_picture(self) -> None:
-        """Ask for a file and write the window's picture to it."""
-        name, _ = QFileDialog.getSaveFileName(self, "Save a picture", "tilescope.png", "*.png")
-        if name and not self.grab().save(name):
-            self.message.show_message(f"{Path(name).name} could not be written.")
-
     def next_at_line(self) -> None:
         """Go to the next step at the selected line."""
         if self.session.line is not None:
@@ -459,10 +458,12 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs, wait for it, and let go of the session."""
+        self.closing.emit()
         self.session.playing = 0
         self.transport.stop()
         self.recorder.close()
         self.workbench.close()
+        self.exporter.close()
         self.phases.shut_down()
         close = getattr(self.benchmark, "shut_down", None)
         if close is not None:

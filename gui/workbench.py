@@ -97,6 +97,11 @@ class Workbench(QObject):
         path = str(Path(path).absolute())
         self.opener.submit(open_job(path, self.launches.get(path), None))
 
+    def reopen(self, wanted: Configuration) -> None:
+        """Open the file of an earlier session with its launch and edits."""
+        assert wanted.own is not None
+        self.opener.submit(open_job(wanted.own.path, wanted.own, None, wanted.source))
+
     def show_form(self, configuration: Configuration) -> None:
         """Show the form of a configuration that is a launch of a file's kernel."""
         assert configuration.own is not None

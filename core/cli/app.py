@@ -13,12 +13,14 @@ import typer
 # Each is a module in core.cli with a function of its name.
 COMMANDS = ("trace", "bench", "ceilings", "occupancy", "devices")
 
+WINDOW_OPTIONS = ("--fresh", "--theme", "--size", "--set", "--session")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Without arguments the window opens."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments:
-        return open_window()
+    if opens_window(arguments):
+        return open_window(arguments)
     from core.cli.errors import MISTAKE, show_error
     from core.errors import TilescopeError
 
@@ -35,7 +37,8 @@ def run(arguments: Sequence[str]) -> int:
     """Carry out the command line. Raises TilescopeError for a user's mistake."""
     app = typer.Typer(
         name="tilescope",
-        help="How CUDA kernels touch memory, step by step. Without a command the window opens.",
+        help="How CUDA kernels touch memory, step by step. Without a command, "
+        "or with a rung, a link (tiled?n=4&step=12) or a .cu file, the window opens.",
         add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -51,8 +54,23 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def open_window() -> int:
+def opens_window(arguments: Sequence[str]) -> bool:
+    """Whether the window is meant: nothing, a link, a rung, a source file, or its own options."""
+    if not arguments or arguments[0] in WINDOW_OPTIONS:
+        return True
+    first = arguments[0]
+    if first in COMMANDS or first.startswith("-"):
+        return False
+    if "?" in first or first.endswith((".cu", ".cuh")):
+        return True
+    from core.ladder import load_ladder
+
+    return first in load_ladder()
+
+
+def open_window(arguments: Sequence[str] = ()) -> int:
     """Open the window, as `python -m gui` does; `core` itself never imports `gui`."""
+    sys.argv[1:] = arguments
     try:
         runpy.run_module("gui", run_name="__main__", alter_sys=True)
     except SystemExit as done:

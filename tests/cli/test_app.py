@@ -22,8 +22,24 @@ def test_version(capsys):
 
 
 def test_unknown_command(capsys):
-    assert app.main(["tiled"]) == 2
-    assert "No such command 'tiled'" in capsys.readouterr().err
+    assert app.main(["tile"]) == 2
+    assert "No such command 'tile'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "window"),
+    [
+        (["tiled"], True),
+        (["tiled?n=4&step=12"], True),
+        (["nonsense?n=4"], True),  # the window's own parser says what is wrong
+        (["kernel.cu"], True),
+        (["--fresh"], True),
+        (["trace", "tiled"], False),
+        (["--help"], False),
+    ],
+)
+def test_what_goes_to_the_window(arguments, window):
+    assert app.opens_window(arguments) is window
 
 
 @pytest.mark.parametrize(("leaves", "status"), [(0, 0), (3, 3), (None, 0)])

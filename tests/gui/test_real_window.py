@@ -61,6 +61,7 @@ class App:
         self.folder = folder
         self.report_file = folder / "report.json"
         self.environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
+        self.environment["XDG_STATE_HOME"] = str(folder)
         size = f"{WIDTH}x{HEIGHT}"
         self.process = subprocess.Popen(
             [sys.executable, "-m", "gui", "--report", self.report_file, "--size", size, *options],

@@ -1,0 +1,88 @@
+"""Keeps the session between two starts: saved when the window closes, restored when it opens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QObject, QTimer
+from PySide6.QtWidgets import QSplitter
+
+from gui.moments import places_of
+from gui.scenes.saved import Saved, save, selection
+from gui.theme import theme_names
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+SPLITTERS = ("body", "upper_row", "lower_row", "step_page")
+
+
+class Keeper(QObject):
+    """Saves one window's session in a file as the window closes."""
+
+    def __init__(self, window: MainWindow, path: Path) -> None:
+        super().__init__(window)
+        self.main = window
+        self.path = path
+        window.closing.connect(self.save)
+
+    def save(self) -> None:
+        """Write the file now."""
+        save(self.saved(), self.path)
+
+    def saved(self) -> Saved:
+        """The session and the window as they are."""
+        main = self.main
+        kept = selection(main.session)
+        awaited = main.moments.awaited
+        if awaited is not None:  # closed before what was asked for could be shown
+            places = {name: getattr(awaited, name) for name in ("block", "step", "thread")}
+            kept |= {name: place for name, place in places.items() if place is not None}
+            kept["configuration"] = main.session.configuration
+        return Saved(
+            **kept,
+            theme=main.theme_name,
+            page=main.tabs.value,
+            geometry=bytes(main.saveGeometry().toBase64().data()).decode(),
+            splitters={name: splitter.sizes() for name, splitter in self._splitters().items()},
+            drafts=main.source.draft.kept(),
+            launches=dict(main.workbench.launches),
+        )
+
+    def restore_window(self, saved: Saved, *, geometry: bool = True) -> None:
+        """Take up the place and layout of the window, and what was typed; before it is shown."""
+        main = self.main
+        main.source.draft.restore(saved.drafts)
+        main.workbench.launches.update(saved.launches)
+        if geometry and saved.geometry:
+            main.restoreGeometry(QByteArray.fromBase64(saved.geometry.encode()))
+        if geometry:
+            QTimer.singleShot(0, lambda: self._restore_splitters(saved))
+
+    def restore_session(self, saved: Saved, instead: str) -> None:
+        """Record what was shown and look there; the rung `instead` where there is none."""
+        main = self.main
+        main.session.update(unit=saved.unit, speed=saved.speed)
+        if saved.configuration is None:
+            main.recorder.configure(instead)
+        else:
+            places = places_of(saved.block, saved.step, saved.thread)
+            main.moments.restore(saved.configuration, places, instead)
+        if saved.page != "step":
+            main.show_page("benchmark")
+
+    def _splitters(self) -> dict[str, QSplitter]:
+        return {name: getattr(self.main, name) for name in SPLITTERS}
+
+    def _restore_splitters(self, saved: Saved) -> None:
+        for name, splitter in self._splitters().items():
+            sizes = saved.splitters.get(name, [])
+            if len(sizes) == splitter.count() and any(size > 0 for size in sizes):
+                splitter.setSizes(sizes)
+
+
+def theme_of(saved: Saved | None, wanted: str | None) -> str:
+    """The theme to start with: the one asked for, the saved one, or light."""
+    saved_theme = saved.theme if saved is not None and saved.theme in theme_names() else "light"
+    return wanted or saved_theme

@@ -1,0 +1,107 @@
+"""Goes to a moment that a link or an earlier session names, and makes links to this one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QInputDialog
+
+from core.errors import ParameterError
+from gui.scenes.link import Moment, go_to, link_to, parse_link
+from gui.scenes.session import Configuration
+from gui.theme import theme_names
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+
+class Moments(QObject):
+    """Links and restored places of one window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self.main = window
+        self.session = window.session
+        self.recorder = window.recorder
+        self.awaited: Moment | None = None  # the one that is being recorded
+        self._instead = ""
+        self._excuse = ""
+        self.recorder.recorded.connect(self._arrive)
+        self.recorder.failed.connect(self._give_up)
+        window.workbench.opener.failed.connect(self._give_up)
+
+    def copy_link(self) -> None:
+        """Put a link to what is shown on the clipboard."""
+        try:
+            link = link_to(self.session, self.main.theme_name)
+        except ParameterError as error:
+            self.main.message.show_message(str(error))
+            return
+        QGuiApplication.clipboard().setText(link)
+        shown = link if len(link) < 120 else f"{link[:117]}…"
+        self.main.message.show_message(f'Copied. Open it with: tilescope "{shown}"', kind="info")
+
+    def ask_for_link(self) -> None:
+        """Ask for a link and go there."""
+        text, wanted = QInputDialog.getText(self.main, "Open a link", "Link, such as tiled?n=8:")
+        if wanted and text.strip():
+            self.open_link(text)
+
+    def open_link(self, text: str) -> None:
+        """Go to the moment that a link names; a wrong link is a sentence in the window."""
+        try:
+            self.open_moment(parse_link(text, self.recorder.ladder, theme_names()))
+        except ParameterError as error:
+            self.main.message.show_message(str(error))
+
+    def open_moment(self, moment: Moment) -> None:
+        """Record what a link names and look where it says. Raises ParameterError for its rung."""
+        if moment.theme is not None and moment.theme != self.main.theme_name:
+            self.main.set_theme(moment.theme)
+        defaults = self.recorder.ladder[moment.rung].defaults
+        parameters = {**defaults, **moment.parameters}
+        wanted = Configuration(moment.rung, parameters, moment.source)
+        self._expect(moment)
+        self.recorder.ask(wanted, moment.block)
+
+    def restore(self, wanted: Configuration, places: Moment, instead: str) -> None:
+        """Record what an earlier session showed; the rung `instead` where that fails."""
+        known = wanted.own is not None or wanted.rung in self.recorder.ladder
+        if not known:
+            self.recorder.configure(instead)
+            return
+        self._expect(places, instead)
+        if wanted.own is not None:
+            self.main.workbench.reopen(wanted)
+        else:
+            self.recorder.ask(wanted, places.block)
+
+    def _expect(self, moment: Moment, instead: str = "") -> None:
+        self.session.playing = 0
+        self.main.show_page("step")
+        self.awaited, self._instead = moment, instead
+
+    def _arrive(self) -> None:
+        moment, self.awaited, self._instead = self.awaited, None, ""
+        sentence, self._excuse = self._excuse, ""
+        if moment is not None:
+            sentence = go_to(self.session, moment)
+        if sentence:  # after the window has cleared what it said before
+            QTimer.singleShot(0, self, lambda: self.main.message.show_message(sentence))
+
+    def _give_up(self, error: object) -> None:
+        instead, self.awaited, self._instead = self._instead, None, ""
+        if instead:
+            self._excuse = f"What was shown last could not be restored: {error}"
+            now = self.session.configuration
+            self.recorder.configure(instead)
+            if now is not None and now.source is not None:  # what was typed must not be lost
+                self.main.source.draft.restore({now.key: now.source})
+
+
+def places_of(block: int, step: int, thread: int) -> Moment:
+    """A moment without a rung, for a session that is restored."""
+    return replace(Moment(""), block=block, step=step, thread=thread)

@@ -1,0 +1,219 @@
+"""Starts, links and pictures in the whole window; sessions are kept in the test's own folder."""
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from PySide6.QtGui import QGuiApplication, QImage, QTextCursor
+from PySide6.QtWidgets import QFileDialog, QInputDialog
+from shiboken6 import isValid
+
+from core.errors import ParameterError
+from gui.app import parse, parse_start
+from gui.keeping import Keeper, theme_of
+from gui.main_window import MainWindow
+from gui.scenes.link import Moment
+from gui.scenes.saved import load
+from gui.theme import apply_theme
+
+RECORDING_MS = 20_000
+
+
+@pytest.fixture
+def open_window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    windows = []
+
+    def make():
+        window = MainWindow(ladder)
+        window.resize(1440, 900)
+        window.show()
+        qtbot.waitExposed(window)
+        windows.append(window)
+        return window
+
+    yield make
+    for window in windows:
+        if isValid(window):
+            window.close()
+    qapp.processEvents()
+
+
+@pytest.fixture
+def window(open_window):
+    return open_window()
+
+
+def recorded(window, qtbot, act):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        act()
+
+
+def test_a_link_restores_exactly_this_moment(window, qtbot, open_window):
+    link = "tiled?n=8&tile=4&step=31&block=2&thread=5&theme=dark"
+    recorded(window, qtbot, lambda: window.moments.open_link(link))
+    session = window.session
+    assert (session.step, session.block, session.thread) == (31, 2, 5)
+    assert window.theme_name == "dark"
+    assert window.form.values() == {"n": 8, "tile": 4}
+    window.moments.copy_link()
+    copied = QGuiApplication.clipboard().text()
+    assert copied == "tiled?n=8&tile=4&step=31&block=2&thread=5&theme=dark"
+    assert copied in window.message.sentence
+
+
+def test_a_link_into_a_large_launch_records_its_block(window, qtbot):
+    recorded(
+        window, qtbot, lambda: window.moments.open_link("tiled?n=512&tile=16&step=40&block=33")
+    )
+    assert (window.session.block, window.session.step) == (33, 40)
+    assert window.session.trace.recorded_blocks == (33,)
+
+
+def test_a_link_carries_an_edit(window, qtbot):
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    QTextCursor(window.source.edit.document()).insertText("// mine\n")
+    recorded(window, qtbot, window.workbench.run_source)
+    window.moments.copy_link()
+    recorded(window, qtbot, lambda: window.recorder.configure("coalesced"))
+    link = QGuiApplication.clipboard().text()
+    recorded(window, qtbot, lambda: window.moments.open_link(link))
+    assert window.session.trace.workload.source.startswith("// mine")
+
+
+def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
+    monkeypatch.setattr(QInputDialog, "getText", lambda *a: ("tiled?n=x", True))
+    window.moments.ask_for_link()
+    assert "link's n is `x`" in window.message.sentence
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.moments.open_link("tiled?n=0&step=3")
+    assert "n = 0" in window.form.error.text()
+    recorded(window, qtbot, lambda: window.moments.open_link("tiled?n=8&tile=4&step=5000"))
+    qtbot.waitUntil(lambda: "no step 5000" in window.message.sentence)
+
+
+def test_the_command_line(ladder, tmp_path):
+    options = parse(["tiled?n=4&tile=2&step=12", "--set", "n=8", "--fresh"])
+    assert options.fresh
+    start = parse_start(options.rung, {"n": 8}, ladder)
+    assert start == Moment("tiled", {"n": 8, "tile": 2}, 12)
+    assert parse_start(None, {}, ladder) is None
+    assert parse_start("coalesced", {}, ladder) == Moment("coalesced", {})
+    assert parse_start("a/b.cu", {}, ladder).name == "b.cu"
+    with pytest.raises(ParameterError):
+        parse_start("tile", {}, ladder)
+    with pytest.raises(ParameterError):
+        parse_start("tiled?n=", {}, ladder)
+    assert theme_of(None, None) == "light"
+
+
+def test_the_session_comes_back(open_window, qtbot, tmp_path):
+    path = tmp_path / "session.json"
+    first = open_window()
+    Keeper(first, path)
+    recorded(first, qtbot, lambda: first.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    QTextCursor(first.source.edit.document()).insertText("// run\n")
+    recorded(first, qtbot, first.workbench.run_source)
+    QTextCursor(first.source.edit.document()).insertText("// typed\n")
+    first.session.update(block=1, step=20, thread=3, unit="line")
+    first.set_theme("dark")
+    first.step_page.setSizes([300, 500])
+    sizes = first.step_page.sizes()
+    first.close()
+    saved = load(path)
+    assert theme_of(saved, None) == "dark"
+    assert theme_of(saved, "light") == "light"
+    second = open_window()
+    keeper = Keeper(second, path)
+    keeper.restore_window(replace(saved, geometry=""))  # the offscreen screen is too small for it
+    recorded(second, qtbot, lambda: keeper.restore_session(saved, "tiled"))
+    session = second.session
+    assert (session.block, session.step, session.thread, session.unit) == (1, 20, 3, "line")
+    assert session.trace.workload.source.startswith("// run")
+    assert second.source.edit.toPlainText().startswith("// typed\n// run")
+    assert second.source.draft.stale
+    assert second.step_page.sizes() == sizes
+
+
+def test_a_file_of_ones_own_comes_back(open_window, qtbot, tmp_path):
+    source = tmp_path / "mine.cu"
+    source.write_text("__global__ void k(int* a) { a[threadIdx.x] = threadIdx.x; }")
+    first = open_window()
+    Keeper(first, tmp_path / "session.json")
+    recorded(first, qtbot, lambda: first.workbench.open_file(str(source)))
+    first.session.update(step=2, thread=7)
+    step = first.session.step
+    first.close()
+    saved = load(tmp_path / "session.json")
+    second = open_window()
+    keeper = Keeper(second, tmp_path / "session.json")
+    keeper.restore_window(saved)
+    recorded(second, qtbot, lambda: keeper.restore_session(saved, "tiled"))
+    assert second.session.trace.workload.source_name == "mine.cu"
+    assert (second.session.step, second.session.thread) == (step, 7)
+    second.close()
+    source.unlink()
+    third = open_window()
+    keeper = Keeper(third, tmp_path / "other.json")
+    recorded(third, qtbot, lambda: keeper.restore_session(saved, "tiled"))
+    assert third.session.trace.workload.rung == "tiled"  # the file is gone
+    qtbot.waitUntil(lambda: "could not be restored: There is no file" in third.message.sentence)
+
+
+def test_closing_before_the_moment_is_there_keeps_it(window, tmp_path):
+    Keeper(window, tmp_path / "session.json")
+    window.moments.open_link("tiled?n=8&tile=4&step=31&block=2")
+    window.close()
+    saved = load(tmp_path / "session.json")
+    assert (saved.configuration.rung, saved.step, saved.block) == ("tiled", 31, 2)
+
+
+def test_a_saved_rung_that_is_gone(open_window, qtbot, tmp_path):
+    from gui.scenes.saved import Saved
+    from gui.scenes.session import Configuration
+
+    window = open_window()
+    keeper = Keeper(window, tmp_path / "session.json")
+    for wanted in (Configuration("gone"), Configuration("tiled", {"n": -4, "tile": 3})):
+        saved = Saved(wanted, step=5)
+        recorded(window, qtbot, lambda saved=saved: keeper.restore_session(saved, "tiled"))
+        assert window.session.trace.workload.parameters["n"] > 0
+
+
+def test_pictures_of_the_window_and_of_views(window, qtbot, tmp_path, monkeypatch):
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    names = list(window.exporter.views())
+    assert {"Whole window", "Matrices", "Source", "Variables", "Scrub bar"} <= set(names)
+    for name in names:
+        for suffix in (".png", ".svg"):
+            path = tmp_path / f"{name}{suffix}"
+            with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
+                window.exporter.save(name, path)
+            if suffix == ".png":
+                image = QImage(str(path))
+                assert image.width() == 2 * window.exporter.views()[name].width()
+            else:
+                root = ET.parse(path).getroot()
+                assert len(list(root.iter())) > 10
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "x"), "SVG (*.svg)")
+    )
+    with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
+        window.exporter.export_window()
+    assert (tmp_path / "x.svg").stat().st_size > 1000
+    monkeypatch.setattr(QInputDialog, "getItem", lambda *a, **k: ("Matrices", True))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "m.png"), ""))
+    with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
+        window.exporter.export_view()
+    assert (tmp_path / "m.png").exists()
+
+
+def test_pictures_that_cannot_be_written(window, qtbot, tmp_path):
+    window.exporter.save("Whole window", tmp_path / "x.gif")
+    assert "neither .png nor .svg" in window.message.sentence
+    for suffix in ("png", "svg"):
+        with qtbot.waitSignal(window.exporter.writer.failed, timeout=RECORDING_MS):
+            window.exporter.save("Whole window", tmp_path / "none" / f"x.{suffix}")
+        assert "could not be written" in window.message.sentence
+    window.exporter.save("Nothing", tmp_path / "x.png")
+    assert "not shown" in window.message.sentence

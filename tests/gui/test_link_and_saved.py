@@ -1,0 +1,156 @@
+"""Links and the saved session, without Qt."""
+
+import json
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from core.errors import ParameterError
+from core.file_launch import FileLaunch
+from gui.scenes.link import Moment, _pack, go_to, link_to, parse_link
+from gui.scenes.saved import Saved, load, save, selection
+from gui.scenes.session import Configuration, Origin
+
+THEMES = ("light", "dark", "projector")
+
+
+def test_a_link_says_all(ladder):
+    text = "tiled?n=4&tile=2&step=12&block=3&thread=1&theme=dark"
+    found = parse_link(text, ladder, THEMES)
+    assert found == Moment("tiled", {"n": 4, "tile": 2}, 12, 3, 1, "dark")
+    assert parse_link(f'tilescope "{text}"', ladder, THEMES) == found
+    assert parse_link("tiled", ladder, THEMES) == Moment("tiled")
+    assert parse_link("tiled?", ladder, THEMES).step is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nonsense?n=4", "no kernel of the ladder: `nonsense`"),
+        ("?n=4", "no kernel of the ladder"),
+        ("tiled?n", "`n` in the link is not NAME=VALUE"),
+        ("tiled?n=", "not NAME=VALUE"),
+        ("tiled?n=four", "link's n is `four`"),
+        ("tiled?size=4", "sets `size`, which tiled has not"),
+        ("tiled?n=4&n=5", "sets `n` twice"),
+        ("tiled?step=-1", "counts from 0"),
+        ("tiled?step=1e3", "whole number"),
+        ("tiled?theme=pink", "theme is `pink`: use light, dark, projector"),
+        ("tiled?source=!!", "damaged"),
+        ("tiled?source=abcd", "damaged"),
+        (f"tiled?source={_pack('x' * 5000)[:-8]}", "damaged"),
+        (f"tiled?source={_pack('x' * (2 << 20))}", "damaged"),
+    ],
+)
+def test_malformed_links_are_one_sentence(ladder, text, words):
+    with pytest.raises(ParameterError) as caught:
+        parse_link(text, ladder, THEMES)
+    assert words in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+def test_a_link_leads_back(ladder, session):
+    edited = "// ünicode & = ?\n__global__ void tiled() {}\n"
+    for source in (None, edited):
+        session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}, source), "")
+        session.update(block=2, step=17, thread=9)
+        found = parse_link(link_to(session, "projector"), ladder, THEMES)
+        expected = Moment("tiled", {"n": 16, "tile": 8}, 17, 2, 9, "projector", source)
+        assert found == expected
+        session.update(block=0, step=0, thread=0)
+        assert go_to(session, found) == ""
+        assert (session.block, session.step, session.thread) == (2, 17, 9)
+
+
+def test_places_that_the_launch_has_not(session):
+    last = session.n_steps - 1
+    sentence = go_to(session, Moment("tiled", {}, 9999, 77, 64))
+    assert sentence == (
+        f"The launch has no step 9999 (the last is {last}) and no thread 64 (the last is 63) "
+        "and no block 77 (the last is 3)."
+    )
+    assert (session.step, session.thread) == (last, 63)
+
+
+def test_what_no_link_can_say(session):
+    with pytest.raises(ParameterError, match="nothing to link to"):
+        link_to(session, "light")
+    session.origin = Origin(Configuration("", own=FileLaunch("/a.cu", "k")), "")
+    with pytest.raises(ParameterError, match="not to a file"):
+        link_to(session, "light")
+
+
+OWN = FileLaunch("/a/b.cu", "k", "1,2", "32", "0", "T=1", (("x", "zeros:float32[4]"),))
+FULL = Saved(
+    Configuration("tiled", {"n": 8}, "text"),
+    block=1, step=2, thread=3, line=4, unit="line", speed=8.0, theme="dark", page="benchmark",
+    geometry="AbC=", splitters={"body": [10, 20]}, drafts={"tiled": "a\nb"},
+    launches={"/a/b.cu": OWN},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("saved", [FULL, Saved(), Saved(Configuration("", {}, None, OWN))])
+def test_saved_and_loaded_again(tmp_path, saved):
+    path = tmp_path / "new" / "session.json"
+    save(saved, path)
+    assert load(path) == saved
+    assert [p.name for p in path.parent.iterdir()] == ["session.json"]
+
+
+def changed(**values):
+    return json.dumps({**json.loads(json.dumps(FULL_PLAIN)), **values})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plain(tmp_path_factory):
+    path = tmp_path_factory.mktemp("plain") / "session.json"
+    save(FULL, path)
+    FULL_PLAIN.update(json.loads(path.read_text()))
+
+
+FULL_PLAIN: dict = {}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"version": 99}, {"step": "x"}, {"step": True}, {"unit": "mile"}, {"configuration": 3},
+        {"configuration": {}}, {"splitters": {"body": ["x"]}}, {"drafts": {"tiled": 3}},
+        {"drafts": []}, {"launches": {"/a": {"path": "/a"}}}, {"launches": {"/a": {"odd": "a"}}},
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_ignored_with_a_log_line(tmp_path, caplog, values):
+    path = tmp_path / "session.json"
+    path.write_text(changed(**values))
+    with caplog.at_level(logging.WARNING):
+        assert load(path) is None
+    assert "ignored" in caplog.text
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"version": 1}', "\x00"])
+def test_a_file_that_is_no_session(tmp_path, caplog, text):
+    path = tmp_path / "session.json"
+    path.write_text(text)
+    with caplog.at_level(logging.WARNING):
+        assert load(path) is None
+    assert "ignored" in caplog.text
+    assert load(tmp_path / "none.json") is None
+
+
+def test_a_folder_that_cannot_be_written_is_logged(tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    save(FULL, tmp_path / "file" / "session.json")
+    assert "could not be saved" in caplog.text
+
+
+def test_what_of_a_session_is_kept(session):
+    shown = Configuration("tiled", {"n": 16})
+    session.origin = Origin(shown, "")
+    session.update(step=5, unit="phase", configuration=Configuration("tiled", {"n": 0}))
+    kept = selection(session)
+    assert kept["configuration"] == shown  # what was shown, not what failed
+    assert (kept["step"], kept["unit"]) == (5, "phase")
+    session.origin = None
+    assert selection(session)["configuration"].parameters == {"n": 0}
+    assert SimpleNamespace(**kept).block == 0
