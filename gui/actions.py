@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
@@ -20,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.pages import PAGES
 from gui.scenes.session import UNITS, Session, Unit
 from gui.theme import load_theme, theme_names
 
@@ -162,8 +164,10 @@ def _view_commands(window: MainWindow) -> list[Command]:
         Command("Source", ("F5",), lambda: window.code.choose("Source")),
         Command("PTX", ("F6",), lambda: window.code.choose("PTX")),
         Command("Phase table", ("F7",), lambda: window.code.choose("Phases")),
-        Command("Step through", ("Ctrl+1",), lambda: window.show_page("step")),
-        Command("Benchmark", ("Ctrl+2",), lambda: window.show_page("benchmark")),
+        *(
+            Command(page.title, (f"Ctrl+{place}",), partial(window.show_page, page.key))
+            for place, page in enumerate(PAGES, start=1)
+        ),
         Command("Full screen", ("F11",), window.toggle_full_screen),
     ]
 
@@ -183,7 +187,7 @@ def _add_themes(window: MainWindow, menu: QWidget) -> None:
 
 NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
 SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
-PAGES = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
+PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 
 
 class FocusKeys(QObject):
@@ -223,7 +227,7 @@ def _kept_keys(widget: QObject) -> set[Qt.Key]:
     if isinstance(widget, QAbstractItemView):
         return {Qt.Key.Key_Up, Qt.Key.Key_Down}
     if isinstance(widget, QAbstractSpinBox | QComboBox):
-        return NAVIGATION | SIDEWAYS | PAGES | {Qt.Key.Key_Minus}
+        return NAVIGATION | SIDEWAYS | PAGE_KEYS | {Qt.Key.Key_Minus}
     if isinstance(widget, QAbstractButton):
         return {Qt.Key.Key_Space}
     return set()

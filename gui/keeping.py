@@ -9,6 +9,7 @@ from PySide6.QtCore import QByteArray, QObject, QTimer
 from PySide6.QtWidgets import QSplitter
 
 from gui.moments import places_of
+from gui.pages import PAGES
 from gui.scenes.saved import Saved, save, selection
 from gui.theme import theme_names
 
@@ -69,8 +70,8 @@ class Keeper(QObject):
         else:
             places = places_of(saved.block, saved.step, saved.thread)
             main.moments.restore(saved.configuration, places, instead)
-        if saved.page != "step":
-            main.show_page("benchmark")
+        if saved.page in (page.key for page in PAGES):
+            main.show_page(saved.page)
 
     def _splitters(self) -> dict[str, QSplitter]:
         return {name: getattr(self.main, name) for name in SPLITTERS}

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenuBar,
     QSplitter,
-    QStackedWidget,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -25,6 +24,7 @@ from gui.actions import FocusKeys, build_menus
 from gui.explaining import Explaining
 from gui.export import Exporter
 from gui.moments import Moments
+from gui.pages import PAGES, Pages
 from gui.recording import Recorder
 from gui.scenes.findings import finding_rows, go_to
 from gui.scenes.session import Configuration, Session
@@ -52,7 +52,6 @@ from gui.workbench import Workbench
 if TYPE_CHECKING:
     from core.ladder import Ladder
 
-PAGES = {"step": "Step through", "benchmark": "Benchmark"}
 MIN_LEFT, LEFT, MAX_LEFT = 22, 31, 60  # widths of the left column, in digits
 WIDE = 190  # digits: from here on, shared memory has a panel of its own beside the source
 
@@ -103,13 +102,12 @@ class MainWindow(QMainWindow):
         self.findings = FindingsView(session)
         self.transport = TransportBar(session)
         self.message = MessageBar()
-        self.benchmark: QWidget | None = None  # made when it is first shown
 
     def _lay_out(self) -> None:
         self.setMenuWidget(self._make_header())
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self._make_step_page())
-        self.pages.addWidget(QWidget())
+        self._make_step_page()
+        self.pages = Pages(self)
+        self.pages.open("step")
         self.left = self._make_left()
         self.body = QSplitter(Qt.Orientation.Horizontal)
         self.body.addWidget(self.left)
@@ -140,7 +138,7 @@ class MainWindow(QMainWindow):
         self.title.setObjectName("launchTitle")
         self.facts = QLabel()
         self.facts.setObjectName("launchFacts")
-        self.tabs = Segmented(PAGES)
+        self.tabs = Segmented({page.key: page.title for page in PAGES})
         self.theme_button = QToolButton()
         self.theme_button.setToolTip("Next theme: light, dark, projector")
         self.theme_button.setAccessibleName("Next theme")
@@ -281,25 +279,13 @@ class MainWindow(QMainWindow):
             self.recorder.configure(self.form.rung.name, values)
 
     def show_page(self, key: str) -> None:
-        """Show "step" or "benchmark"."""
-        if key == "benchmark" and self.benchmark is None:
-            self._make_benchmark()
+        """Show a page by its key; see `gui.pages`."""
+        page = self.pages.open(key)
         self.tabs.value = key
-        self.pages.setCurrentIndex(list(PAGES).index(key))
-        self.transport.setVisible(key == "step")
-        self.looking_at.setVisible(key == "step")
-        if key != "step":
+        self.transport.setVisible(page.clock)
+        self.looking_at.setVisible(page.clock)
+        if not page.clock:
             self.session.playing = 0
-
-    def _make_benchmark(self) -> None:
-        from gui.views.benchmark_view import BenchmarkView
-
-        self.benchmark = BenchmarkView(self.session, self.recorder.ladder)
-        empty = self.pages.widget(1)
-        if empty is not None:
-            self.pages.removeWidget(empty)
-            empty.deleteLater()
-        self.pages.addWidget(self.benchmark)
 
     def set_theme(self, name: str) -> None:
         """Give the whole application a theme."""
@@ -465,9 +451,7 @@ class MainWindow(QMainWindow):
         self.workbench.close()
         self.exporter.close()
         self.phases.shut_down()
-        close = getattr(self.benchmark, "shut_down", None)
-        if close is not None:
-            close()
+        self.pages.shut_down()
         app = QApplication.instance()
         if app is not None:
             app.removeEventFilter(self._focus_keys)

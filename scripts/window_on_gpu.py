@@ -59,7 +59,7 @@ def main() -> int:
     save(window, options.out / "step.png")
 
     window.show_page("benchmark")
-    page: Any = window.benchmark
+    page: Any = window.pages.made("benchmark")
     wait(app, lambda: page._device, 60, "looking for a GPU")
     page.size_box.setCurrentText(options.size)
     said = {"subject": page.subject.text()}
