@@ -120,7 +120,7 @@ def _wait(future: Future[Any]) -> BenchmarkResult:
 
 def _progress(status: Status) -> Callable[[Event], None]:
     """Shows each stage, and the running median now and then, on standard error."""
-    from core.gpu.reporting import Stage
+    from core.gpu.reporting import Sample, Stage
     from core.gpu.statistics import summarise
 
     samples: list[float] = []
@@ -131,6 +131,7 @@ def _progress(status: Status) -> Callable[[Event], None]:
             status.update(event.doing)
             if not terminal:
                 typer.echo(f"{event.doing} …", err=True)
+        if not isinstance(event, Sample):
             return
         samples.append(event.milliseconds)
         if len(samples) % _PROGRESS_EVERY == 1:

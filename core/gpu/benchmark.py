@@ -2,76 +2,87 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-import importlib
+import hashlib
+import platform
 import time
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from importlib import metadata
 
-from core.compiler import compile_cubin, cubin_entries, resolve_entry
-from core.errors import GpuUnavailable
 from core.gpu import session
+from core.gpu.build import Built, build_for
 from core.gpu.check import Check, check
-from core.gpu.jobs import BenchmarkJob, RungSubject, Timing
-from core.gpu.reporting import Sample, Stage, report, stop_requested
-from core.gpu.result import BenchmarkResult, Readings
-from core.gpu.session import LoadedKernel, Session
-from core.gpu.statistics import is_stable, summarise
-from core.launch import Dim3, Workload
+from core.gpu.cublas import CublasProduct
+from core.gpu.jobs import BenchmarkJob, CublasSubject, Timing
+from core.gpu.loaded import Launchable, LoadedKernel
+from core.gpu.reporting import Begun, Sample, Sensed, Stage, report, stop_requested
+from core.gpu.result import BenchmarkResult, Readings, gflops, with_samples
+from core.gpu.session import Session
+from core.gpu.statistics import is_stable
+from core.launch import Dim3, Launch, Workload
 
 # The median is looked at again after this many further samples: sorting is not free.
 _LOOK_EVERY = 10
+_SENSE_EVERY_S = 0.25
 
 
 def run_benchmark(job: BenchmarkJob) -> BenchmarkResult:
     """Benchmarks one kernel on this process's device.
 
-    Reports a Stage before each part and a Sample for each timed launch. Raises GpuUnavailable,
-    WorkerFailure, CompileError, ParameterError. A wrong result is not timed: the result says so.
+    Reports a Stage before each part, Begun before timing and a Sample for each timed launch. Raises
+    GpuUnavailable, WorkerFailure, CompileError, ParameterError. A wrong result is not timed: the
+    result says so.
     """
     report(Stage("starting the GPU", 120.0))
     here = session.current()
     report(Stage("preparing the arrays", 300.0))
     workload = job.subject.workload()
     report(Stage("compiling", 120.0))
-    cubin, architecture, notes = _compile(workload, here.report.compute_capability)
-    entry = resolve_entry(cubin_entries(cubin), workload.kernel, workload.source_name)
-    limit = job.timing.launch_limit_s
-    with here.load(cubin, entry, workload.launch) as kernel:
+    built, kernel = _load(job, workload, here)
+    with here.using(kernel):
         kernel.reset()
-        report(Stage("running the kernel once", limit))
+        report(Stage("running the kernel once", job.timing.launch_limit_s))
         kernel.run()
         report(Stage("checking the result against float64", 600.0))
-        seed = job.subject.seed if isinstance(job.subject, RungSubject) else None
-        checks = check(workload, kernel.outputs(), seed or 0)
+        checks = check(workload, kernel.outputs(), job.subject.seed or 0)
+        begun = _result(job, workload, here, kernel, checks, built)
         if all(c.ok for c in checks):
-            timed = _time(kernel, workload, job.timing, here)
-        else:
-            timed = _Timed((), "wrong result", here.sensors.read())
-        return _result(job, workload, here, kernel, checks, timed, architecture, notes)
+            return _time(kernel, begun, job)
+        wrong = replace(begun, warm_up=0, l2_flushed=False)
+        return with_samples(wrong, (), "wrong result", here.sensors.read())
 
 
-@dataclass(frozen=True)
-class _Timed:
-    samples: tuple[float, ...]
-    ended: str
-    readings: Readings
+def _load(job: BenchmarkJob, workload: Workload, here: Session) -> tuple[Built, Launchable]:
+    if isinstance(job.subject, CublasSubject):
+        product = CublasProduct(here, workload.launch)
+        return Built(b"", "", "cuBLAS", product.version, ()), product
+    built = build_for(workload, here.report.compute_capability)
+    return built, LoadedKernel(here, built.cubin, built.entry, workload.launch)
 
 
-def _time(kernel: LoadedKernel, workload: Workload, timing: Timing, here: Session) -> _Timed:
+def _time(kernel: Launchable, begun: BenchmarkResult, job: BenchmarkJob) -> BenchmarkResult:
+    """Takes samples until the median is stable or the budget is spent."""
+    timing, sensors = job.timing, session.current().sensors
     report(Stage("warming up", timing.launch_limit_s * max(timing.warm_up, 1)))
     for _ in range(timing.warm_up):
         kernel.time(flush=timing.flush_l2)
+    begun = replace(begun, l2_flushed=kernel.flush_bytes > 0, flush_bytes=kernel.flush_bytes)
+    report(Begun(begun))
     report(Stage("timing", timing.launch_limit_s))
     samples: list[float] = []
-    began = time.monotonic()
+    began = sensed = time.monotonic()
     ended = ""
     while not ended:
         samples.append(kernel.time(flush=timing.flush_l2))
-        report(Sample(len(samples) - 1, samples[-1], gflops(workload.flops, samples[-1])))
-        ended = _reason_to_end(samples, timing, time.monotonic() - began)
+        report(Sample(len(samples) - 1, samples[-1], gflops(begun.flops, samples[-1])))
+        now = time.monotonic()
+        if now - sensed >= _SENSE_EVERY_S:
+            sensed = now
+            report(Sensed(sensors.read()))
+        ended = _reason_to_end(samples, timing, now - began)
     # Read at once, while the clocks still are what the last launches ran at.
-    return _Timed(tuple(samples), ended, here.sensors.read())
+    return with_samples(begun, samples, ended, sensors.read())
 
 
 def _reason_to_end(samples: list[float], timing: Timing, elapsed_s: float) -> str:
@@ -88,23 +99,15 @@ def _reason_to_end(samples: list[float], timing: Timing, elapsed_s: float) -> st
     return ""
 
 
-def gflops(flops: int | None, milliseconds: float) -> float | None:
-    """10^9 operations a second; None where the work is unknown or the time is 0."""
-    return None if flops is None or milliseconds <= 0 else flops / (milliseconds / 1e3) / 1e9
-
-
 def _result(
     job: BenchmarkJob,
     workload: Workload,
     here: Session,
-    kernel: LoadedKernel,
+    kernel: Launchable,
     checks: tuple[Check, ...],
-    timed: _Timed,
-    architecture: str,
-    notes: tuple[str, ...],
+    built: Built,
 ) -> BenchmarkResult:
-    summary = summarise(timed.samples) if timed.samples else None
-    flops = workload.flops
+    """The result before timing."""
     return BenchmarkResult(
         device=here.report,
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -112,76 +115,50 @@ def _result(
         rung=workload.rung,
         kernel=workload.kernel,
         parameters=dict(workload.parameters),
-        seed=job.subject.seed if isinstance(job.subject, RungSubject) else None,
+        seed=job.subject.seed,
         grid=_triple(workload.launch.grid),
         block=_triple(workload.launch.block),
         dynamic_shared_bytes=workload.launch.shared_bytes,
-        flops=flops,
-        samples_ms=timed.samples,
-        median_ms=None if summary is None else summary.median,
-        p5_ms=None if summary is None else summary.p5,
-        p95_ms=None if summary is None else summary.p95,
-        gflops=None if summary is None else gflops(flops, summary.median),
-        gflops_p5=None if summary is None else gflops(flops, summary.p95),
-        gflops_p95=None if summary is None else gflops(flops, summary.p5),
-        ended=timed.ended,
-        warm_up=job.timing.warm_up if timed.samples else 0,
-        l2_flushed=kernel.flush_bytes > 0,
-        flush_bytes=kernel.flush_bytes,
+        flops=workload.flops,
+        samples_ms=(),
+        median_ms=None,
+        p5_ms=None,
+        p95_ms=None,
+        gflops=None,
+        gflops_p5=None,
+        gflops_p95=None,
+        ended="cut off",
+        warm_up=job.timing.warm_up,
+        l2_flushed=job.timing.flush_l2,
+        flush_bytes=0,
         checks=checks,
         registers=kernel.registers,
         static_shared_bytes=kernel.static_shared_bytes,
         local_bytes=kernel.local_bytes,
-        architecture=architecture,
-        nvrtc=".".join(str(int(part)) for part in _nvrtc().nvrtcVersion()[1:]),
-        readings=timed.readings,
-        notes=notes,
+        architecture=built.architecture,
+        nvrtc=built.compiler,
+        readings=Readings(),
+        notes=built.notes,
+        source_name=workload.source_name,
+        source_digest=hashlib.sha256(workload.source.encode()).hexdigest()[:12],
+        bytes_once=bytes_once(workload.launch),
+        software=software(),
     )
+
+
+def bytes_once(launch: Launch) -> int:
+    """Bytes that a launch must read and write, each of its arrays' bytes once each way."""
+    return sum(a.data.nbytes * (2 if a.role == "inout" else 1) for a in launch.arrays)
+
+
+def software() -> dict[str, str]:
+    """Versions of what measured."""
+    found = {"python": platform.python_version(), "system": platform.system()}
+    for name in ("tilescope", "pycuda"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def _triple(size: Dim3) -> tuple[int, int, int]:
     return size.x, size.y, size.z
-
-
-def _nvrtc() -> Any:
-    return importlib.import_module("cuda.bindings.nvrtc")
-
-
-def _compile(workload: Workload, capability: tuple[int, int]) -> tuple[bytes, str, tuple[str, ...]]:
-    """The cubin, what it was compiled for, and a note where that is not the device's own."""
-    status, *answer = _nvrtc().nvrtcGetSupportedArchs()
-    known = [int(number) for number in answer[-1]] if answer and not int(status) else []
-    chosen = nearest_architecture(capability, known) if known else capability
-    cubin = compile_cubin(
-        workload.source,
-        source_name=workload.source_name,
-        defines=workload.defines,
-        compute_capability=chosen,
-    )
-    architecture = f"sm_{chosen[0]}{chosen[1]}"
-    if chosen == capability:
-        return cubin, architecture, ()
-    note = (
-        f"NVRTC does not know compute capability {capability[0]}.{capability[1]}; "
-        f"compiled for {chosen[0]}.{chosen[1]} instead."
-    )
-    return cubin, architecture, (note,)
-
-
-def nearest_architecture(capability: tuple[int, int], supported: list[int]) -> tuple[int, int]:
-    """The newest architecture NVRTC knows whose machine code this device runs.
-
-    Machine code runs on the same major revision with an equal or higher minor one (CUDA C++
-    Programming Guide, Binary Compatibility). `supported` is NVRTC's list, 90 for 9.0; raises
-    GpuUnavailable where none fits.
-    """
-    known = [divmod(number, 10) for number in supported]
-    fitting = [c for c in known if c[0] == capability[0] and c[1] <= capability[1]]
-    if not fitting:
-        there = ", ".join(f"{major}.{minor}" for major, minor in sorted(known))
-        raise GpuUnavailable(
-            f"The installed NVRTC makes no machine code for compute capability "
-            f"{capability[0]}.{capability[1]} (it knows {there}): install another version of "
-            "nvidia-cuda-nvrtc."
-        )
-    return max(fitting)

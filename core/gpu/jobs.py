@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.launch import Launch, MatrixLayout, Workload
+from core.buffers import poisoned, random_array
+from core.errors import TilescopeError
+from core.expressions import IntExpression, MatrixExpression, fill_in
+from core.file_launch import FileLaunch, file_workload
+from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, Workload
+from core.rung import DEFAULT_SEED
 
 
 @dataclass(frozen=True)
@@ -19,16 +25,151 @@ class RungSubject:
 
     rung: str
     parameters: Mapping[str, int]
-    seed: int = 7
+    seed: int = DEFAULT_SEED
+    source: str | None = None  # where the rung's text was edited: what to compile instead
 
     def workload(self) -> Workload:
         """Builds it; raises ParameterError."""
         from core.ladder import load_ladder
 
-        return load_ladder()[self.rung].workload(seed=self.seed, **self.parameters)
+        workload = load_ladder()[self.rung].workload(seed=self.seed, **self.parameters)
+        if self.source is None:
+            return workload
+        return replace(workload, source=self.source, title=f"{workload.title}, edited", rung=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RungSubject, (self.rung, dict(self.parameters), self.seed)
+        return RungSubject, (self.rung, dict(self.parameters), self.seed, self.source)
+
+
+@dataclass(frozen=True)
+class FileSubject:
+    """A kernel in a file, with a launch of texts in which `{n // tile}` and the like are filled in.
+
+    `parameters` are the values for them. `flops` is an expression over the parameters, as in
+    `2*n*n*n` ("": not known); `expected` says what an output must be, as in `C = A @ B` ("": the
+    result is not checked). An array that `expected` names is written, never read: it is poisoned.
+    """
+
+    source: str
+    launch: FileLaunch
+    parameters: Mapping[str, int]
+    flops: str = ""
+    expected: str = ""
+    seed: int = DEFAULT_SEED
+
+    def workload(self) -> Workload:
+        """Builds it; raises TilescopeError (FieldErrors for the launch's texts)."""
+        workload = file_workload(
+            self.source, filled_launch(self.launch, self.parameters), self.seed
+        )
+        flops = IntExpression(self.flops).evaluate(self.parameters) if self.flops.strip() else None
+        workload = replace(workload, parameters=dict(self.parameters), flops=flops)
+        return with_truth(workload, self.expected) if self.expected.strip() else workload
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        texts = (self.flops, self.expected, self.seed)
+        return FileSubject, (self.source, self.launch, dict(self.parameters), *texts)
+
+
+def filled_launch(launch: FileLaunch, values: Mapping[str, int]) -> FileLaunch:
+    """The launch with every `{expression}` in its texts replaced by its value."""
+    return replace(
+        launch,
+        grid=fill_in(launch.grid, values),
+        block=fill_in(launch.block, values),
+        shared=fill_in(launch.shared, values),
+        defines=fill_in(launch.defines, values),
+        arguments=tuple((name, fill_in(text, values)) for name, text in launch.arguments),
+    )
+
+
+def with_truth(workload: Workload, equation: str) -> Workload:
+    """The workload with `C = A @ B` as the truth of its output C, which is poisoned.
+
+    Raises TilescopeError where it is no equation, or names no array of the launch.
+    """
+    name, equals, text = (part.strip() for part in equation.partition("="))
+    arrays = {a.name: a for a in workload.launch.arrays}
+    if not equals or name not in arrays:
+        raise TilescopeError(
+            f"`{equation}` does not say what an output must be: write `C = A @ B`, with names of "
+            f"the kernel's arrays ({', '.join(arrays)})."
+        )
+    rule, layout = MatrixExpression(text), _product(text, name)
+    if layout is not None:
+        _check_shapes(equation, layout, workload.launch)
+    output = replace(
+        arrays[name], role="output", data=poisoned(arrays[name].data.dtype, arrays[name].data.shape)
+    )
+    arguments = tuple(output if a.name == name else a for a in workload.launch.arguments)
+    inputs = {a.name: a.data for a in workload.launch.arrays if a.name != name}
+    return replace(
+        workload,
+        launch=replace(workload.launch, arguments=arguments),
+        layout=layout,
+        expected=lambda: {name: rule.evaluate(inputs)},
+    )
+
+
+def _product(text: str, result: str) -> MatrixLayout | None:
+    """A plain product's factors, whose rounding bound is known; None for anything else."""
+    factors = re.fullmatch(r"([A-Za-z_]\w*)\s*@\s*([A-Za-z_]\w*)", text)
+    return None if factors is None else MatrixLayout(factors[1], factors[2], result)
+
+
+def _check_shapes(equation: str, layout: MatrixLayout, launch: Launch) -> None:
+    shapes = {a.name: a.data.shape for a in launch.arrays}
+    found = [shapes.get(name, ()) for name in (layout.left, layout.top, layout.result)]
+    if [len(shape) for shape in found] == [2, 2, 2]:
+        (m, k), (inner, n), result = found
+        if k == inner and result == (m, n):
+            return
+    said = ", ".join(
+        f"{name} is {list(shape)}"
+        for name, shape in zip((layout.left, layout.top, layout.result), found, strict=True)
+    )
+    raise TilescopeError(
+        f"`{equation}` does not fit the arrays ({said}): give them two sizes each, as in "
+        "A=float32[{n},{n}]."
+    )
+
+
+@dataclass(frozen=True)
+class CublasSubject:
+    """NVIDIA's SGEMM on random A (m x k) and B (k x n): the yardstick beside the ladder."""
+
+    parameters: Mapping[str, int]
+    seed: int = DEFAULT_SEED
+
+    def workload(self) -> Workload:
+        """Builds it. `n` alone makes all three sizes."""
+        n = self.parameters["n"]
+        m, k = self.parameters.get("m", n), self.parameters.get("k", n)
+        generator = np.random.default_rng(self.seed)
+        single = np.dtype(np.float32)
+        a, b = (random_array(generator, single, shape) for shape in ((m, k), (k, n)))
+        return Workload(
+            title="cuBLAS SGEMM",
+            source="",
+            source_name="cuBLAS",
+            kernel="cublasSgemm",
+            launch=Launch(
+                Dim3(1),
+                Dim3(1),
+                (
+                    ArrayArgument("A", a),
+                    ArrayArgument("B", b),
+                    ArrayArgument("C", poisoned(single, (m, n)), "output"),
+                ),
+            ),
+            parameters=dict(self.parameters),
+            layout=MatrixLayout("A", "B", "C"),
+            flops=2 * m * n * k,
+            expected=lambda: {"C": a.astype(np.float64) @ b.astype(np.float64)},
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CublasSubject, (dict(self.parameters), self.seed)
 
 
 @dataclass(frozen=True)
@@ -53,6 +194,7 @@ class WorkloadSubject:
     layout: MatrixLayout | None = None
     flops: int | None = None
     truth: Mapping[str, NDArray[np.float64]] | None = None
+    seed: int | None = None
 
     @classmethod
     def of(cls, workload: Workload) -> WorkloadSubject:
@@ -86,6 +228,9 @@ class WorkloadSubject:
         )
 
 
+Subject = RungSubject | FileSubject | CublasSubject | WorkloadSubject
+
+
 @dataclass(frozen=True)
 class Timing:
     """How long and how well to time.
@@ -107,5 +252,5 @@ class Timing:
 class BenchmarkJob:
     """One point of a sweep."""
 
-    subject: RungSubject | WorkloadSubject
+    subject: Subject
     timing: Timing = Timing()

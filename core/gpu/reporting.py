@@ -9,6 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.gpu.result import BenchmarkResult, Readings
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,24 @@ class Sample:
     gflops: float | None
 
 
-Event = Stage | Sample
+@dataclass(frozen=True)
+class Begun:
+    """Timing begins; the result so far, with everything but samples.
+
+    Whoever watches can make a whole result of it and the samples, should the worker die.
+    """
+
+    result: BenchmarkResult
+
+
+@dataclass(frozen=True)
+class Sensed:
+    """What the GPU's sensors say while timing goes on."""
+
+    readings: Readings
+
+
+Event = Stage | Sample | Begun | Sensed
 
 _sink: Callable[[Event], None] | None = None
 _stop = threading.Event()

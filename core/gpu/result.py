@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from core.errors import TilescopeError
 from core.gpu.check import Check
+from core.gpu.statistics import summarise
 from core.models.devices import bandwidth_gbs, cores_per_sm
 
 FORMAT = 1
@@ -68,7 +69,9 @@ class BenchmarkResult:
 
     `samples_ms` is empty, and what is computed from it None, when the check failed. `gflops` is
     10^9 operations a second at the median time, None where the kernel's work is unknown;
-    `gflops_p5` is its slow end, from the 95th percentile of time.
+    `gflops_p5` is its slow end, from the 95th percentile of time. `bytes_once` counts the arrays'
+    bytes, each read once if the kernel reads it and written once if it writes it. The last four are
+    empty in results of older versions.
     """
 
     device: DeviceReport
@@ -89,7 +92,7 @@ class BenchmarkResult:
     gflops: float | None
     gflops_p5: float | None
     gflops_p95: float | None
-    ended: str  # "stable", "budget", "sample limit", "stopped" or "wrong result"
+    ended: str  # "stable", "budget", "sample limit", "stopped", "wrong result" or "cut off"
     warm_up: int
     l2_flushed: bool
     flush_bytes: int
@@ -101,6 +104,26 @@ class BenchmarkResult:
     nvrtc: str
     readings: Readings
     notes: tuple[str, ...] = ()
+    source_name: str = ""
+    source_digest: str = ""  # of the text that was compiled: SHA-256, its first 12 digits
+    bytes_once: int | None = None
+    software: Mapping[str, str] = field(default_factory=dict)  # version by name
+
+    @property
+    def series(self) -> str:
+        """Which kernel this is, whatever its parameters: a rung's name, or FILE:KERNEL."""
+        return self.rung or f"{self.source_name or self.title}:{self.kernel}"
+
+    @property
+    def effective_gbs(self) -> float | None:
+        """Effective bandwidth in GB/s: bytes that must be read and written, over the time.
+
+        As CUDA C++ Best Practices Guide defines it (Effective Bandwidth Calculation): what the
+        algorithm needs, each byte once, not what the kernel moves.
+        """
+        if self.bytes_once is None or not self.median_ms:
+            return None
+        return self.bytes_once / (self.median_ms * 1e6)
 
     @property
     def ok(self) -> bool | None:
@@ -111,6 +134,7 @@ class BenchmarkResult:
         """A dictionary that `json.dumps` takes."""
         data = asdict(self)
         data["parameters"] = dict(self.parameters)
+        data["software"] = dict(self.software)
         data["device"]["bandwidth_gbs"] = round(self.device.bandwidth_gbs, 1)
         return {"format": FORMAT, "ok": self.ok, **data}
 
@@ -133,6 +157,32 @@ class BenchmarkResult:
             raise TilescopeError(
                 f"This is not a benchmark result that this version reads ({error})."
             ) from error
+
+
+def gflops(flops: int | None, milliseconds: float) -> float | None:
+    """10^9 operations a second; None where the work is unknown or the time is 0."""
+    return None if flops is None or milliseconds <= 0 else flops / (milliseconds / 1e3) / 1e9
+
+
+def with_samples(
+    result: BenchmarkResult, samples_ms: Sequence[float], ended: str, readings: Readings
+) -> BenchmarkResult:
+    """The result with these samples and what is computed from them; none leave it without."""
+    if not samples_ms:
+        return replace(result, ended=ended, readings=readings)
+    summary, flops = summarise(samples_ms), result.flops
+    return replace(
+        result,
+        samples_ms=tuple(samples_ms),
+        median_ms=summary.median,
+        p5_ms=summary.p5,
+        p95_ms=summary.p95,
+        gflops=gflops(flops, summary.median),
+        gflops_p5=gflops(flops, summary.p95),
+        gflops_p95=gflops(flops, summary.p5),
+        ended=ended,
+        readings=readings,
+    )
 
 
 def load_results(path: Path) -> tuple[BenchmarkResult, ...]:

@@ -4,12 +4,13 @@ from dataclasses import replace
 import pytest
 
 from core.errors import GpuUnavailable, TilescopeError
-from core.gpu.benchmark import gflops, nearest_architecture
+from core.gpu.build import nearest_architecture
 from core.gpu.check import Check
 from core.gpu.result import (
     BenchmarkResult,
     DeviceReport,
     Readings,
+    gflops,
     load_recorded,
     load_results,
     save_results,

@@ -1,0 +1,82 @@
+"""NVIDIA's own matrix product as a yardstick: cuBLAS SGEMM, timed like any kernel.
+
+Found where the PyPI package nvidia-cublas or a CUDA toolkit is installed (`cuda.pathfinder`), and
+called through ctypes: three functions do not need a binding. Only the worker process imports this.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from core.errors import GpuUnavailable
+from core.gpu.failures import WorkerFailure
+from core.gpu.loaded import Launchable
+from core.gpu.session import Session
+from core.launch import Launch
+
+_TRANSPOSE_NO = 0
+_PEDANTIC = 2  # CUBLAS_PEDANTIC_MATH: FP32 throughout, never TF32 on tensor cores
+_ABSENT = (
+    "cuBLAS is not installed here: `pip install nvidia-cublas`, or a CUDA toolkit, brings it; all "
+    "other kernels are timed without it."
+)
+
+
+def load_library() -> Any:
+    """The library; raises GpuUnavailable where it is not installed."""
+    from cuda import pathfinder
+
+    try:
+        return ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("cublas").abs_path)
+    except (pathfinder.DynamicLibNotFoundError, OSError) as error:
+        raise GpuUnavailable(_ABSENT) from error
+
+
+class CublasProduct(Launchable):
+    """C = A B in FP32, row-major: arrays A (m x k), B (k x n) and C (m x n) of the launch."""
+
+    def __init__(self, session: Session, launch: Launch) -> None:
+        self._library = load_library()
+        self._handle = ctypes.c_void_p()
+        self._call("cublasCreate_v2", ctypes.byref(self._handle))
+        try:
+            self._call("cublasSetMathMode", self._handle, _PEDANTIC)
+            self.version = self._version()
+            super().__init__(session, launch)
+        except BaseException:
+            self._destroy()
+            raise
+
+    def start(self) -> None:
+        """Queues one product. cuBLAS is column-major, where B A of the transposes is the same."""
+        a, b, c = (array.name for array in self._launch.arrays)
+        left, top = self._launch.arrays[0].data, self._launch.arrays[1].data
+        (m, k), n = left.shape, top.shape[1]
+        one, zero = ctypes.c_float(1), ctypes.c_float(0)
+        at = {name: ctypes.c_void_p(address) for name, address in self.buffers.items()}
+        self._call(
+            "cublasSgemm_v2", self._handle, _TRANSPOSE_NO, _TRANSPOSE_NO, n, m, k,
+            ctypes.byref(one), at[b], n, at[a], k, ctypes.byref(zero), at[c], n,
+        )  # fmt: skip
+
+    def release(self) -> None:
+        """Frees the arrays and the library's workspace."""
+        super().release()
+        self._destroy()
+
+    def _destroy(self) -> None:
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        if handle.value:
+            self._library.cublasDestroy_v2(handle)
+
+    def _version(self) -> str:
+        number = ctypes.c_int()
+        self._call("cublasGetVersion_v2", self._handle, ctypes.byref(number))
+        # Major * 10,000 + minor * 100 + patch, or with thousands and hundreds before version 13.
+        return str(number.value)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self._library, name)(*arguments)
+        if status:
+            raise WorkerFailure(f"cuBLAS refused {name} (status {status}).", "launch_refused")

@@ -1,0 +1,163 @@
+"""A launch in device memory, ready to be run and timed: of a compiled kernel, or of a library."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.gpu.failures import WorkerFailure
+from core.gpu.session import Session
+from core.launch import ArrayArgument, Launch, ScalarArgument
+
+# The flush writes at least this much, so that it lasts longer than queueing a launch does (about
+# 20 us) and the GPU never waits for the CPU between the two events.
+_LEAST_FLUSH = 256 << 20
+
+
+class Launchable(ABC):
+    """The arrays of a launch on the device, and how to start it.
+
+    Raises WorkerFailure for what the driver reports; of kind "out_of_memory" where the arrays are
+    larger than the memory that is free.
+    """
+
+    registers = 0
+    static_shared_bytes = 0
+    local_bytes = 0
+
+    def __init__(self, session: Session, launch: Launch) -> None:
+        self._session, self._launch = session, launch
+        self._cuda = session.cuda
+        self._buffers: dict[str, Any] = {}
+        self._flush: Any = None
+        self.flush_bytes = 0
+        with session.errors():
+            try:
+                self._allocate()
+                self._events = (self._cuda.Event(), self._cuda.Event())
+            except BaseException:
+                self.release()
+                raise
+
+    @property
+    def buffers(self) -> Mapping[str, int]:
+        """Each array's device address."""
+        return {name: int(buffer) for name, buffer in self._buffers.items()}
+
+    def reset(self) -> None:
+        """Copies inputs to the device again and poisons the outputs (all bits one: NaN)."""
+        for array in self._launch.arrays:
+            buffer = self._buffers[array.name]
+            if array.data.nbytes == 0:
+                continue
+            if array.role == "output":
+                self._cuda.memset_d8(buffer, 0xFF, array.data.nbytes)
+            else:
+                self._cuda.memcpy_htod(buffer, array.data)
+
+    def run(self) -> None:
+        """Launches once and waits for the end."""
+        with self._session.errors():
+            self.start()
+            self._cuda.Context.synchronize()
+
+    def time(self, *, flush: bool) -> float:
+        """One launch between two events, in milliseconds, after flushing the L2 cache if asked."""
+        with self._session.errors():
+            if flush:
+                self._cuda.memset_d32_async(self._flush_buffer(), 0, self.flush_bytes // 4, None)
+            before, after = self._events
+            before.record()
+            self.start()
+            after.record()
+            after.synchronize()
+            # Events resolve about half a microsecond; the digits beyond a nanosecond are noise.
+            return round(float(after.time_since(before)), 6)
+
+    def outputs(self) -> dict[str, NDArray[Any]]:
+        """What the arrays that the kernel writes hold now."""
+        found: dict[str, NDArray[Any]] = {}
+        with self._session.errors():
+            for array in self._launch.arrays:
+                if array.role != "input":
+                    found[array.name] = host = np.empty_like(array.data, order="C")
+                    if host.nbytes:
+                        self._cuda.memcpy_dtoh(host, self._buffers[array.name])
+        return found
+
+    def release(self) -> None:
+        """Frees all device memory; after a sticky error the driver has done so already."""
+        buffers = [*self._buffers.values(), *([] if self._flush is None else [self._flush])]
+        self._buffers, self._flush = {}, None
+        for buffer in buffers:
+            with contextlib.suppress(self._cuda.Error):
+                buffer.free()
+
+    @abstractmethod
+    def start(self) -> None:
+        """Queues one launch on the default stream."""
+
+    def _allocate(self) -> None:
+        free, _ = self._cuda.mem_get_info()
+        needed = sum(array.data.nbytes for array in self._launch.arrays)
+        if needed > free:
+            raise WorkerFailure(
+                f"The arrays need {needed / 1e9:.2f} GB and the GPU has {free / 1e9:.2f} GB free.",
+                "out_of_memory",
+            )
+        for array in self._launch.arrays:
+            self._buffers[array.name] = self._cuda.mem_alloc(max(array.data.nbytes, 4))
+
+    def _flush_buffer(self) -> Any:
+        if self._flush is None:
+            self.flush_bytes = max(4 * self._session.report.l2_bytes, _LEAST_FLUSH)
+            self._flush = self._cuda.mem_alloc(self.flush_bytes)
+        return self._flush
+
+
+class LoadedKernel(Launchable):
+    """A kernel of a cubin."""
+
+    def __init__(self, session: Session, cubin: bytes, entry: str, launch: Launch) -> None:
+        with session.errors():
+            self._module = session.cuda.module_from_buffer(cubin)
+            self._function = self._module.get_function(entry)
+            self._read_attributes(session.cuda.function_attribute, launch.shared_bytes)
+        super().__init__(session, launch)
+        self._prepare()
+
+    def start(self) -> None:
+        """Queues one launch on the default stream."""
+        grid, block = self._launch.grid, self._launch.block
+        self._function.prepared_async_call(
+            (grid.x, grid.y, grid.z),
+            (block.x, block.y, block.z),
+            None,
+            *self._values,
+            shared_size=self._launch.shared_bytes,
+        )
+
+    def _read_attributes(self, attribute: Any, dynamic: int) -> None:
+        self.registers = int(self._function.get_attribute(attribute.NUM_REGS))
+        self.static_shared_bytes = int(self._function.get_attribute(attribute.SHARED_SIZE_BYTES))
+        self.local_bytes = int(self._function.get_attribute(attribute.LOCAL_SIZE_BYTES))
+        if dynamic + self.static_shared_bytes > 48 << 10:
+            self._function.set_attribute(attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
+
+    def _prepare(self) -> None:
+        formats = ""
+        self._values: list[Any] = []
+        for argument in self._launch.arguments:
+            if isinstance(argument, ArrayArgument):
+                self._values.append(np.uintp(int(self._buffers[argument.name])))
+                formats += np.dtype(np.uintp).char
+            else:
+                assert isinstance(argument, ScalarArgument)
+                self._values.append(argument.value)
+                formats += argument.value.dtype.char
+        self._function.prepare(formats)
