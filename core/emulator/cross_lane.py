@@ -18,6 +18,7 @@ from core.ptx.types import PRED, TYPES, PtxType
 
 Rows = NDArray[Any]
 CROSS_LANE = ("shfl", "vote", "activemask", "match", "redux", "elect")
+_ONLY_SYNC = ("match", "redux", "elect")
 _U32, _B32 = TYPES["u32"], TYPES["b32"]
 _LANES = np.arange(32, dtype=np.int64)
 
@@ -28,6 +29,8 @@ def cross_lane(instruction: Instruction) -> Operation:
         "shfl": _shuffle, "vote": _vote, "activemask": _active_mask, "redux": _reduce,
         "match": _match, "elect": _elect,
     }  # fmt: skip
+    if instruction.opcode in _ONLY_SYNC and "sync" not in instruction.modifiers:
+        raise unsupported(instruction, "needs .sync")
     return builders[instruction.opcode](instruction)
 
 
@@ -40,6 +43,8 @@ def mask_bits(rows: NDArray[np.bool_]) -> NDArray[np.uint32]:
 def _shuffle(instruction: Instruction) -> Operation:
     """Lane i reads the value of a lane computed from i, b and the segment in c."""
     mode = next((m for m in instruction.modifiers if m in ("up", "down", "bfly", "idx")), "")
+    if not mode:
+        raise unsupported(instruction, "does not say which lane is read")
     _, a, b, c, *_ = instruction.operands
     two = isinstance(instruction.operands[0], Pair)
 
@@ -72,6 +77,8 @@ def _shuffle(instruction: Instruction) -> Operation:
 def _vote(instruction: Instruction) -> Operation:
     """all, any, uni and ballot over the participating lanes."""
     mode = next((m for m in instruction.modifiers if m in ("all", "any", "uni", "ballot")), "")
+    if not mode:
+        raise unsupported(instruction, "does not say what is voted on")
 
     def function(active: Rows, predicate: Array, *members: Array) -> Array:
         true = _among(mask_bits(predicate & active), members)

@@ -8,79 +8,36 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator import memory
+from core.emulator import decode_control as control
 from core.emulator.async_copy import async_copy
 from core.emulator.clocks import is_clock, read_clock
-from core.emulator.cross_lane import CROSS_LANE, cross_lane
+from core.emulator.cross_lane import CROSS_LANE
+from core.emulator.decode_memory import (
+    WINDOWS,
+    address_conversion,
+    atomic,
+    elements,
+    load_or_store,
+    memory_type,
+)
 from core.emulator.jumps import indexed_branch
 from core.emulator.matrices import matrix_access
 from core.emulator.mbarrier import mbarrier
-from core.emulator.named_barriers import named_barrier
-from core.emulator.program import (
-    Call,
-    FunctionCode,
-    Kind,
-    MemoryAccess,
-    Op,
-    ParameterAccess,
-    Reader,
-    Registers,
-    SlotTable,
-    address_reader,
-    run_ends,
-)
+from core.emulator.packing import pack, packs
+from core.emulator.program import FunctionCode, Kind, Op, Reader, Registers, run_ends
+from core.emulator.slots import SlotTable, Writer, address_reader
 from core.emulator.tensor import multiply, wmma
 from core.errors import UnsupportedPtx
-from core.ptx.ast import (
-    Address,
-    Function,
-    Group,
-    Instruction,
-    Module,
-    Operand,
-    Pair,
-    Register,
-    Symbol,
-    Vector,
-)
+from core.ptx.ast import Address, Function, Instruction, Module, Operand, Pair
 from core.ptx.semantics import Operation, operation
 from core.ptx.semantics.carry import CARRY, uses_carry
-from core.ptx.semantics.operation import BUILDERS, TYPED, immediate, type_of, unsupported
-from core.ptx.types import PRED, TYPES, PtxType, bits_of
+from core.ptx.semantics.operation import BUILDERS, TYPED, unsupported
+from core.ptx.types import PRED, PtxType
 
 _T = TypeVar("_T")
-Writer = Callable[[NDArray[Any]], NDArray[Any]]
-_WINDOWS = {"shared": memory.SHARED_WINDOW, "local": memory.LOCAL_WINDOW}
-_SPACES = ("global", "shared", "local", "const", "param")
 # Ordering and cache hints: they change no value in a machine that runs in lock step.
 _NOTHING = {"prefetch", "prefetchu", "nanosleep", "discard", "applypriority",
             "griddepcontrol", "pmevent", "setmaxnreg"}  # fmt: skip
-
-
-def space_of(instruction: Instruction) -> str:
-    """The state space an access names, "" for a generic address."""
-    for modifier in instruction.modifiers:
-        name = modifier.split("::")[0]
-        if name in _SPACES:
-            return name
-    return ""
-
-
-def vector_length(instruction: Instruction) -> int:
-    """Elements of a `.v2`, `.v4` or `.v8` access."""
-    return next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
-
-
-def memory_type(instruction: Instruction) -> PtxType:
-    """The type of one element of an access."""
-    if "b128" in instruction.modifiers:
-        raise unsupported(instruction, "uses .b128, which is not supported")
-    return type_of(instruction)
-
-
-def elements(operand: Operand) -> tuple[Operand, ...]:
-    """The elements of a vector operand, or the operand itself."""
-    return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
 class Decoder:
@@ -131,12 +88,10 @@ class Decoder:
     def _operation(self, instruction: Instruction) -> Operation:
         found = self.operations.get(instruction.pc)
         if found is None:
-            if instruction.opcode == "mov" and any(
-                isinstance(o, Vector) for o in instruction.operands
-            ):
-                found = _pack(instruction)
+            if instruction.opcode == "mov" and packs(instruction):
+                found = pack(instruction)
             elif instruction.opcode in ("cvta", "isspacep"):
-                found = _address_conversion(instruction)
+                found = address_conversion(instruction)
             else:
                 found = operation(instruction)
             self.operations[instruction.pc] = found
@@ -156,7 +111,7 @@ class Decoder:
         else:
             op = self._compute(instruction)
         if instruction.guard is not None:
-            op.guard = self.table.slots[instruction.guard.name]
+            op.guard = self.table.predicate(instruction, instruction.guard)
             op.guard_negated = instruction.guard_negated
         return op
 
@@ -195,171 +150,21 @@ class Decoder:
         ]
         return tuple(slot for slot, _ in pairs), tuple(writer for _, writer in pairs)
 
-    def _memory(self, instruction: Instruction) -> Op:
-        space = space_of(instruction)
-        is_load = instruction.opcode in ("ld", "ldu")
-        kind = memory_type(instruction)
-        address = instruction.operands[1 if is_load else 0]
-        if not isinstance(address, Address):
-            raise unsupported(instruction, "has no address")
-        if space == "param" and isinstance(address.base, Symbol):
-            return self._parameter(instruction, address, is_load, kind)
-        value = elements(instruction.operands[0 if is_load else 1])
-        if len(value) != vector_length(instruction):
-            raise unsupported(instruction, "has as many registers as the vector says elements")
-        slots: tuple[int, ...] = ()
-        writers: tuple[Writer | None, ...] = ()
-        readers: tuple[Reader, ...] = ()
-        if is_load:
-            slots, writers = self._writers(instruction, value, (kind,) * len(value))
-        else:
-            readers = tuple(self.table.read(instruction, v, kind) for v in value)
-        access = MemoryAccess(
-            "load" if is_load else "store", space, kind, len(value),
-            self.address(instruction, address, space), readers, _plain(writers),
-        )  # fmt: skip
-        return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
-
     def address(self, instruction: Instruction, address: Address, space: str) -> Reader:
         """A reader of the generic address that an access in `space` ("": generic) goes to."""
         read = address_reader(self.table, instruction, address, self.addresses)
-        window = _WINDOWS.get(space)
+        window = WINDOWS.get(space)
         if window is None:
             return read
         base = np.array([window], np.int64)
         return lambda regs: read(regs) + base
 
-    def _parameter(
-        self, instruction: Instruction, address: Address, is_load: bool, kind: PtxType
-    ) -> Op:
-        assert isinstance(address.base, Symbol)
-        value = elements(instruction.operands[0 if is_load else 1])
-        if is_load:
-            slots, writers = self._writers(instruction, value, (kind,) * len(value))
-            readers: tuple[Reader, ...] = ()
-        else:
-            slots, writers = (), ()
-            readers = tuple(self.table.read(instruction, v, kind) for v in value)
-        payload = ParameterAccess(
-            is_load, (address.base.name, address.offset), kind, readers, _plain(writers)
-        )
-        return Op(Kind.PARAMETER, instruction, destinations=slots, payload=payload)
-
-    def _atomic(self, instruction: Instruction) -> Op:
-        has_result = instruction.opcode == "atom"
-        kind = memory_type(instruction)
-        names = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
-        name = next((m for m in instruction.modifiers if m in names), "")
-        if not name:
-            raise unsupported(instruction)
-        destination = instruction.operands[0] if has_result else None
-        address, *operands = instruction.operands[1 if has_result else 0 :]
-        assert isinstance(address, Address)
-        count = vector_length(instruction)
-        if count > 1:
-            operands = operands[:1]  # a cache policy may follow
-        elif any("cache_hint" in m for m in instruction.modifiers):
-            operands = operands[:-1]
-        values = tuple(e for operand in operands for e in elements(operand))
-        wanted = count if count > 1 else 1 + (name == "cas")
-        if len(values) != wanted:
-            raise unsupported(instruction, "has the wrong number of operands")
-        slots: tuple[int, ...] = ()
-        writers: tuple[Writer | None, ...] = ()
-        if destination is not None:
-            slots, writers = self._writers(instruction, elements(destination), (kind,) * count)
-        space = space_of(instruction)
-        access = MemoryAccess(
-            "atomic", space, kind, count, self.address(instruction, address, space),
-            tuple(self.table.read(instruction, v, kind) for v in values), _plain(writers), name,
-        )  # fmt: skip
-        return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
-
-    def _branch(self, instruction: Instruction) -> Op:
-        label = instruction.operands[0]
-        assert isinstance(label, Symbol)
-        target = self.module.labels.get(label.name)
-        if target is None:
-            raise unsupported(instruction, f"branches to {label.name}, which is not there")
-        return Op(Kind.BRANCH, instruction, target=target)
-
-    def _call(self, instruction: Instruction) -> Op:
-        operands = list(instruction.operands)
-        results = operands.pop(0) if isinstance(operands[0], Group) else Group(())
-        target, *rest = operands
-        arguments = next((o for o in rest if isinstance(o, Group)), Group(()))
-        assert isinstance(results, Group)
-        pointer, name = None, ""
-        if isinstance(target, Symbol) and target.name in self.module.functions:
-            name = target.name
-        elif isinstance(target, Register):
-            pointer = self.table.read(instruction, target, TYPES["s64"])
-        else:
-            raise unsupported(instruction, "calls a function that is not there")
-        call = Call(
-            name, self._names(results, "result"), self._names(arguments, "argument"), pointer,
-            self._argument_values(instruction, arguments), self._result_slots(results),
-        )  # fmt: skip
-        return Op(Kind.CALL, instruction, payload=call)
-
-    @staticmethod
-    def _names(group: Group, role: str) -> tuple[str, ...]:
-        """A name for each actual parameter; those that are no variables get one of their own."""
-        return tuple(
-            o.name if isinstance(o, Symbol) else f"{role} {i}" for i, o in enumerate(group.elements)
-        )
-
-    def _argument_values(
-        self, instruction: Instruction, group: Group
-    ) -> tuple[tuple[str, Reader], ...]:
-        """Arguments that are registers or constants, with the name they go under."""
-        found = []
-        names = self._names(group, "argument")
-        for name, operand in zip(names, group.elements, strict=True):
-            if isinstance(operand, Register):
-                kind = self.table.declared(operand.name)
-                found.append((name, self.table.read(instruction, operand, kind)))
-            elif not isinstance(operand, Symbol):
-                found.append((name, self.table.read(instruction, operand, TYPES["b32"])))
-        return tuple(found)
-
-    def _result_slots(self, group: Group) -> tuple[tuple[str, int], ...]:
-        names = self._names(group, "result")
-        return tuple(
-            (name, self.table.slots[operand.name])
-            for name, operand in zip(names, group.elements, strict=True)
-            if isinstance(operand, Register)
-        )
-
-    def _return(self, instruction: Instruction) -> Op:
-        return Op(Kind.RETURN, instruction, payload=instruction.opcode == "exit")
-
-    def _trap(self, instruction: Instruction) -> Op:
-        return Op(Kind.TRAP, instruction)
-
-    def _barrier(self, instruction: Instruction) -> Op:
-        if "warp" in instruction.modifiers:
-            return Op(Kind.SYNC, instruction, payload=self._members(instruction))
-        number = immediate(instruction.operands[0])
-        plain = len(instruction.operands) == 1 and number is not None
-        if plain and not {"red", "arrive", "cluster"} & set(instruction.modifiers):
-            return Op(Kind.BARRIER, instruction, payload=number)
-        return named_barrier(self, instruction)
-
-    def _cross_lane(self, instruction: Instruction) -> Op:
-        found = cross_lane(instruction)
-        sources = tuple(self.table.read(instruction, o, kind) for o, kind in found.sources)
-        slots, writers = self._writers(instruction, _destinations(instruction), found.results)
-        members = self._members(instruction) if "sync" in instruction.modifiers else None
-        payload = (found.function, sources, _plain(writers), members)
-        return Op(Kind.CROSS_LANE, instruction, destinations=slots, payload=payload)
-
-    def _members(self, instruction: Instruction) -> Reader:
-        """The member mask of a `.sync` instruction, its last operand."""
-        return self.table.read(instruction, instruction.operands[-1], TYPES["u32"])
-
-    def _fence(self, instruction: Instruction) -> Op:
-        return Op(Kind.FENCE, instruction)
+    def label(self, instruction: Instruction, name: str, does: str) -> int:
+        """The pc of a label of this function."""
+        target = self.module.labels.get(name)
+        if target is None or not self.function.first_pc <= target < self.function.end_pc:
+            raise unsupported(instruction, f"{does} {name}, which is not there")
+        return target
 
 
 def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
@@ -371,6 +176,7 @@ def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
         AssertionError,
         AttributeError,
         LookupError,
+        StopIteration,
         TypeError,
         ValueError,
     ) as error:
@@ -432,69 +238,14 @@ def _local_layout(function: Function) -> tuple[dict[str, int], int]:
     return offsets, -(-size // 16) * 16
 
 
-def _pack(instruction: Instruction) -> Operation:
-    """`mov.b64 d, {lo, hi}` and `mov.b64 {lo, hi}, a`: the first element is the lowest."""
-    kind = type_of(instruction)
-    destination, source = instruction.operands
-    if isinstance(source, Vector):
-        part = bits_of(kind.nbytes // len(source.elements))
-        unsigned = np.dtype(f"u{kind.nbytes}")
-
-        def pack(*parts: NDArray[Any]) -> NDArray[Any]:
-            total = np.zeros(1, unsigned)
-            for i, value in enumerate(parts):
-                bits = value.view(f"u{part.nbytes}").astype(unsigned)
-                total = total | (bits << unsigned.type(i * part.bits))
-            return total.view(kind.dtype)
-
-        return Operation(pack, tuple((e, part) for e in source.elements), (kind,))
-    assert isinstance(destination, Vector)
-    count = len(destination.elements)
-    if kind.nbytes % count:
-        raise unsupported(instruction, "does not split into equal parts")
-    part = bits_of(kind.nbytes // count)
-
-    def unpack(value: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        raw = value.view(f"u{kind.nbytes}")
-        return tuple(
-            (raw >> raw.dtype.type(i * part.bits)).astype(f"u{part.nbytes}").view(part.dtype)
-            for i in range(count)
-        )
-
-    if count == 1:
-        return Operation(lambda value: value, ((source, kind),), (kind,))
-    return Operation(unpack, ((source, kind),), (part,) * count)
-
-
-def _address_conversion(instruction: Instruction) -> Operation:
-    """`cvta` between a space's own addresses and generic ones, and `isspacep`."""
-    space = space_of(instruction)
-    source = instruction.operands[1]
-    if instruction.opcode == "isspacep":
-        low = _WINDOWS.get(space, memory.GLOBAL_WINDOW)
-        high = 2 * low if space in _WINDOWS else 1 << 62
-        return Operation(lambda a: (a >= low) & (a < high), ((source, TYPES["s64"]),), (PRED,))
-    kind = type_of(instruction)
-    window = _WINDOWS.get(space, 0)
-    if kind.bits == 32 and window:
-        raise unsupported(instruction, "needs 64-bit addresses")
-    move = np.array([-window if "to" in instruction.modifiers else window], np.int64)
-    wide = TYPES["s64"] if kind.bits == 64 else kind
-    if not window:
-        return Operation(lambda a: a, ((source, wide),), (wide,))
-    return Operation(lambda a: a + move, ((source, wide),), (wide,))
-
-
 _SPECIAL: dict[str, Callable[[Decoder, Instruction], Op]] = {
-    "ld": Decoder._memory, "ldu": Decoder._memory, "st": Decoder._memory,
-    "atom": Decoder._atomic, "red": Decoder._atomic,
-    "bra": Decoder._branch, "call": Decoder._call, "ret": Decoder._return,
-    "exit": Decoder._return, "trap": Decoder._trap, "brkpt": Decoder._trap,
-    "membar": Decoder._fence, "fence": Decoder._fence,
-    "bar": Decoder._barrier, "barrier": Decoder._barrier,
-    **dict.fromkeys(CROSS_LANE, Decoder._cross_lane),
-    "mbarrier": mbarrier,
-    "brx": indexed_branch, "cp": async_copy, "mma": multiply, "wmma": wmma,
+    "ld": load_or_store, "ldu": load_or_store, "st": load_or_store, "atom": atomic, "red": atomic,
+    "bra": control.branch, "brx": indexed_branch, "call": control.call, "ret": control.leave,
+    "exit": control.leave, "trap": control.trap, "brkpt": control.trap,
+    "membar": control.fence, "fence": control.fence,
+    "bar": control.barrier, "barrier": control.barrier, "mbarrier": mbarrier,
+    **dict.fromkeys(CROSS_LANE, control.exchange),
+    "cp": async_copy, "mma": multiply, "wmma": wmma,
     "ldmatrix": matrix_access, "stmatrix": matrix_access, "movmatrix": matrix_access,
 }  # fmt: skip
 

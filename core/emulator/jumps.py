@@ -39,12 +39,8 @@ def indexed_branch(decoder: Decoder, instruction: Instruction) -> Op:
     index, table = instruction.operands
     if not isinstance(table, Symbol) or table.name not in decoder.module.branch_targets:
         raise unsupported(instruction, "names no list of branch targets")
-    labels = decoder.module.labels
     targets = decoder.module.branch_targets[table.name]
-    missing = [name for name in targets if name not in labels]
-    if missing:
-        raise unsupported(instruction, f"may go to {missing[0]}, which is not there")
-    pcs = tuple(labels[name] for name in targets)
+    pcs = tuple(decoder.label(instruction, name, "may go to") for name in targets)
     return action_op(
         instruction, IndexedBranch(pcs, decoder.table.read(instruction, index, TYPES["u32"]))
     )

@@ -118,7 +118,9 @@ def matrix_access(decoder: Decoder, instruction: Instruction) -> Op:
         return action_op(
             instruction, MoveMatrix(decoder.table.read(instruction, second, _WORD), writers), slots
         )
-    count = next(_COUNTS[m] for m in modifiers if m in _COUNTS)
+    count = next((_COUNTS[m] for m in modifiers if m in _COUNTS), 0)
+    if not count:
+        raise unsupported(instruction, "does not say how many matrices")
     loads = instruction.opcode == "ldmatrix"
     where, what = (second, first) if loads else (first, second)
     registers = decoder.elements(what)

@@ -70,6 +70,18 @@ class Labels:
             if name not in self.branch_targets:
                 self.branch_targets[name] = tuple(self._resolve(path, t) for t in targets)
 
+    def reached(self, instructions: list[Instruction], first: int) -> set[int]:
+        """The pcs that the jumps from `first` on, whose names are resolved, may go to."""
+        names = [
+            operand.name
+            for instruction in instructions[first:]
+            if instruction.opcode in _JUMPS
+            for operand in instruction.operands
+            if isinstance(operand, Symbol)
+        ]
+        targets = [t for name in names for t in self.branch_targets.get(name, (name,))]
+        return {self.pcs[name] for name in targets if name in self.pcs}
+
     def _operand(self, path: tuple[int, ...], operand: Operand) -> Operand:
         if isinstance(operand, Symbol):
             return replace(operand, name=self._resolve(path, operand.name))

@@ -7,22 +7,22 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from core.errors import PtxSyntaxError, UnsupportedPtx
-from core.ptx.ast import Function, Instruction, Module, Relocation, SourcePosition, Variable
+from core.ptx.ast import Function, Instruction, Module, SourcePosition, Variable
 from core.ptx.cursor import Cursor
-from core.ptx.initialisers import parse_initialiser
+from core.ptx.declarations import SPACES, alignment_and_type, parameters, variable, variables
 from core.ptx.labels import Labels
 from core.ptx.lexer import tokens, without_sections
 from core.ptx.operands import Scope, parse_operand
-from core.ptx.types import TYPES, PtxType
 
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
-_SPACES = {".global": "global", ".const": "const", ".shared": "shared", ".local": "local"}
 # Performance directives that change nothing we model (PTX ISA, "Performance-Tuning Directives").
 _IGNORED_IN_FUNCTION = {
     ".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg", ".noreturn", ".pragma",
     ".explicitcluster", ".maxclusterrank", ".reqnctapercluster", ".abi_preserve", ".unique",
     ".abi_preserve_control", ".blocksareclusters",
 }  # fmt: skip
+_ENDS = ("ret", "exit", "bra", "brx", "trap")
+_MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
 
@@ -107,6 +107,8 @@ class _Parser:
         line = self.cursor.take().line
         numbers = [self.cursor.integer() for _ in range(2)]
         column = self.cursor.integer() if self.cursor.peek().kind == "number" else 0
+        if max(*numbers, column) >= _MOST_LINES:
+            raise PtxSyntaxError(line, "a .loc with a number too large for a line.")
         self.cursor.rest_of_line(line)  # function_name, inlined_at …
         self.position = SourcePosition(numbers[0], numbers[1], column)
 
@@ -118,117 +120,55 @@ class _Parser:
         token = cursor.peek()
         if token.text in (".entry", ".func"):
             self._function(extern=".extern" in linkage)
-        elif token.text in _SPACES:
-            for variable in self._variables(extern=".extern" in linkage):
-                self.variables[variable.name] = variable
+        elif token.text in SPACES:
+            for found in variables(cursor, extern=".extern" in linkage):
+                self.variables[found.name] = found
         else:
             raise PtxSyntaxError(token.line, f"expected a directive, found {token.text!r}.")
-
-    # -- variables --------------------------------------------------------------------------
-
-    def _variables(self, *, extern: bool) -> list[Variable]:
-        """`.space .align N .type name[dims] = {…}, …;`"""
-        cursor = self.cursor
-        space = _SPACES[cursor.take().text]
-        align, kind, vector = self._alignment_and_type()
-        found = []
-        while True:
-            found.append(self._variable(space, align, kind, vector, extern))
-            if cursor.take().text == ";":
-                return found
-
-    def _alignment_and_type(self) -> tuple[int, PtxType, int]:
-        cursor = self.cursor
-        align, vector = 0, 1
-        while True:
-            token = cursor.take("word")
-            if token.text == ".align":
-                align = cursor.integer()
-            elif token.text in (".v2", ".v4"):
-                vector = int(token.text[2:])
-            elif token.text == ".attribute":
-                cursor.skip_parentheses()
-            elif token.text[1:] in TYPES:
-                kind = TYPES[token.text[1:]]
-                return self._pointer_attributes(align), kind, vector
-            elif token.text not in (".ptr", ".global", ".const", ".shared", ".local"):
-                raise UnsupportedPtx(token.line, token.text)
-
-    def _pointer_attributes(self, align: int) -> int:
-        """`.ptr .space .align N` after a parameter's type: of what is pointed to, not of it."""
-        cursor = self.cursor
-        while cursor.peek().text in (".ptr", ".global", ".const", ".shared", ".local", ".align"):
-            if cursor.take().text == ".align":
-                cursor.take("number")
-        return align
-
-    def _variable(
-        self, space: str, align: int, kind: PtxType, vector: int, extern: bool
-    ) -> Variable:
-        cursor = self.cursor
-        name = cursor.take("word").text
-        count, unsized = vector, False
-        while cursor.accept("["):
-            if cursor.accept("]"):
-                unsized = True
-                continue
-            count *= cursor.integer()
-            cursor.expect("]")
-        initial: bytes | None = None
-        relocations: tuple[Relocation, ...] = ()
-        if cursor.accept("="):
-            initial, relocations = parse_initialiser(cursor, kind, 0 if unsized else count)
-        nbytes = 0 if unsized and initial is None else count * kind.nbytes
-        if initial is not None and unsized:
-            nbytes = len(initial)
-        return Variable(
-            name, space, kind, nbytes, align or kind.nbytes, initial, extern, relocations
-        )
 
     # -- functions --------------------------------------------------------------------------
 
     def _function(self, *, extern: bool) -> None:
         cursor = self.cursor
         is_entry = cursor.take().text == ".entry"
-        returns = self._parameters() if not is_entry and cursor.peek().text == "(" else ()
+        returns = parameters(cursor) if not is_entry and cursor.peek().text == "(" else ()
         name = cursor.take("word").text
-        parameters = self._parameters() if cursor.peek().text == "(" else ()
+        arguments = parameters(cursor) if cursor.peek().text == "(" else ()
         while cursor.peek().text in _IGNORED_IN_FUNCTION:
             line = cursor.take().line
             while cursor.peek().text not in ("{", ";") and cursor.peek().line == line:
                 cursor.take()
         first = len(self.instructions)
         scope = Scope()
-        variables: list[Variable] = []
+        found: list[Variable] = []
         if not cursor.accept(";"):
             cursor.expect("{")
             self.position = SourcePosition(0, 0)  # a function without `.loc` has no lines
-            for variable in (*returns, *parameters):
-                if variable.space == "reg":
-                    scope.declare_register(variable.name, variable.type)
-            self._body(scope, variables)
+            for formal in (*returns, *arguments):
+                if formal.space == "reg":
+                    scope.declare_register(formal.name, formal.type)
+            self._body(scope, found)
             self.labels.resolve(self.instructions, first)
+            self._end(first)
         elif name in self.functions:
             return  # a declaration after the definition adds nothing
         self.functions[name] = Function(
-            name, is_entry, parameters, returns, MappingProxyType(scope.registers),
-            tuple(variables), first, len(self.instructions),
+            name, is_entry, arguments, returns, MappingProxyType(scope.registers),
+            tuple(found), first, len(self.instructions),
         )  # fmt: skip
 
-    def _parameters(self) -> tuple[Variable, ...]:
-        cursor = self.cursor
-        cursor.expect("(")
-        found: list[Variable] = []
-        while not cursor.accept(")"):
-            token = cursor.take("word")
-            if token.text not in (".param", ".reg"):
-                raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
-            align, kind, vector = self._alignment_and_type()
-            found.append(self._variable(token.text[1:], align, kind, vector, extern=False))
-            cursor.accept(",")
-        return tuple(found)
+    def _end(self, first: int) -> None:
+        """A function that may run into its closing brace returns there."""
+        end = len(self.instructions)
+        last = self.instructions[-1] if end > first else None
+        ended = last is not None and last.guard is None and last.opcode in _ENDS
+        if not ended or end in self.labels.reached(self.instructions, first):
+            line = self.cursor.previous().line
+            self.instructions.append(
+                Instruction(end, "ret", (), (), None, False, line, "}", self.position)
+            )
 
-    def _body(self, scope: Scope, variables: list[Variable]) -> None:
+    def _body(self, scope: Scope, found: list[Variable]) -> None:
         """Statements up to the closing brace; braces inside open scopes of their own."""
         cursor = self.cursor
         depth = 1
@@ -248,7 +188,7 @@ class _Parser:
                 self.labels.pop()
                 depth -= 1
             elif token.text.startswith("."):
-                self._directive_in_body(scope, variables)
+                self._directive_in_body(scope, found)
             elif cursor.peek(1).text == ":":
                 self._label()
             elif token.text == ";":
@@ -275,7 +215,7 @@ class _Parser:
         else:
             self.labels.define(name, len(self.instructions))
 
-    def _directive_in_body(self, scope: Scope, variables: list[Variable]) -> None:
+    def _directive_in_body(self, scope: Scope, found: list[Variable]) -> None:
         cursor = self.cursor
         token = cursor.peek()
         if token.text == ".loc":
@@ -284,12 +224,12 @@ class _Parser:
             self._registers(scope)
         elif token.text == ".param":
             cursor.take()
-            align, kind, vector = self._alignment_and_type()
-            variable = self._variable("param", align, kind, vector, extern=False)
+            align, kind, vector = alignment_and_type(cursor)
+            parameter = variable(cursor, "param", align, kind, vector)
             cursor.expect(";")
-            variables.append(scope.declare_variable(variable))
-        elif token.text in _SPACES:
-            variables.extend(scope.declare_variable(v) for v in self._variables(extern=False))
+            found.append(scope.declare_variable(parameter))
+        elif token.text in SPACES:
+            found.extend(scope.declare_variable(v) for v in variables(cursor, extern=False))
         elif token.text == ".pragma":
             self._pragma(cursor.skip_statement())
         else:
@@ -305,7 +245,7 @@ class _Parser:
         """`.reg .f32 %f<13>, %x;`"""
         cursor = self.cursor
         cursor.take()
-        _, kind, vector = self._alignment_and_type()
+        _, kind, vector = alignment_and_type(cursor)
         while True:
             name = cursor.take("word").text
             if cursor.accept("<"):

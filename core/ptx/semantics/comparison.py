@@ -73,6 +73,8 @@ def setp(instruction: Instruction) -> Operation:
         compare = lambda a, b: exact(flush(a), flush(b))  # noqa: E731
     combine = combination(instruction)
     operands = instruction.operands[1:]
+    if len(operands) != (2 if combine is None else 3):
+        raise unsupported(instruction, "has the wrong number of operands")
     sources = tuple((o, kind if i < 2 else PRED) for i, o in enumerate(operands))
     if instruction.opcode == "set":
         return _set(kinds[0], compare, combine, sources)
