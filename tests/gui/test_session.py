@@ -109,10 +109,11 @@ def test_listeners_see_the_whole_change(session):
 
 def test_the_same_rung_keeps_block_thread_and_step(session):
     session.update(block=3, thread=60, step=80)
+    phase = session.phase
     session.trace = fake_trace(8, 4)  # 4 blocks of 16 threads, fewer steps
     assert session.block == 3
     assert session.thread == 15
-    assert session.step == min(80, session.n_steps - 1)
+    assert session.phase == phase == 1
     assert session.parameters == {"n": 8, "tile": 4}
 
 
