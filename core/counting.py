@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from core.models.work import WorkPart, WorkProbe
 
 _LINE = 128
-_BLOCKS_AT_ONCE = 8192  # lanes of the full run
+_BLOCKS_AT_ONCE = 16384  # lanes of the full run
 _MOST_KINDS = 64
 
 
@@ -203,15 +203,17 @@ class _Counter:
         steps = index.T[alike] - index[:, 0]
         for moving in run.moving:
             self._count_moving(moving, geometry, steps)
-        self._keep(part, int(alike.sum()))
+        self._keep(part, int(alike.sum()), steps)
         return alike
 
     def _part(self, geometry: Geometry) -> WorkPart | None:
         return None if self.probe is None else self.probe.part(self.image, geometry)
 
-    def _keep(self, part: WorkPart | None, times: int) -> None:
+    def _keep(
+        self, part: WorkPart | None, times: int, steps: NDArray[np.int64] | None = None
+    ) -> None:
         if self.probe is not None and part is not None:
-            self.probe.add(part, times)
+            self.probe.add(part, times, steps)
 
     def _count_moving(self, moving: _Moving, geometry: Geometry, steps: NDArray[np.int64]) -> None:
         """Counts an access at every place within a line that it takes, as often as it does."""

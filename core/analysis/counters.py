@@ -15,6 +15,7 @@ from core.analysis import atomics, banks, coalescing
 from core.analysis.issue import Issue, IssueTable
 from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
 from core.emulator.groups import Geometry, warp_rows
+from core.emulator.pattern import Pattern
 
 COUNTERS: Mapping[str, str] = {
     "global_ld_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -135,6 +136,20 @@ class _Rows:
         return np.ones(self.address.shape, bool) if self.active is None else self.active
 
 
+@dataclass(frozen=True)
+class _Repeated:
+    """What an access counts; `lane` is the first that takes part.
+
+    Moved by whole sectors, or by whole words of shared memory, it counts the same: in shared memory
+    all lanes then change their banks alike.
+    """
+
+    array: str
+    name: str
+    sums: NDArray[np.int64]
+    lane: int
+
+
 class CountingObserver:
     """Counts every global and shared access of one machine into a tally."""
 
@@ -144,9 +159,27 @@ class CountingObserver:
         """`shared_name` gives the name of the array at an offset in shared memory."""
         self.tally, self.geometry, self._shared_name = tally, geometry, shared_name
         self._issues = issues
+        self._known: dict[tuple[Pattern, int], _Repeated | None] = {}
 
     def on_access(self, event: AccessEvent) -> None:
-        """Counts one access."""
+        """Counts one access; a repetition counts as the first of its kind did."""
+        if event.pattern is None:
+            self._count(event)
+            return
+        grain = banks.WORD if event.region.space == "shared" else coalescing.SECTOR
+        key = (event.pattern, event.shift % grain)
+        if key not in self._known:
+            self._last: _Repeated | None = None
+            self._count(event)
+            self._known[key] = self._last
+        elif (known := self._known[key]) is not None:
+            array = known.array
+            if event.region.space == "shared":
+                lane = known.lane if event.address.size > 1 else 0
+                array = self._shared_name(int(event.address[lane]) - event.region.base)
+            self.tally.add(event.pc, array, known.name, known.sums)
+
+    def _count(self, event: AccessEvent) -> None:
         if event.pc in self._issues.joined:
             return  # another load brings its word along
         issue = self._issues[event.pc]
@@ -230,6 +263,8 @@ class CountingObserver:
         beyond = 0 if conflicts is None else int(conflicts.sum())
         sums = np.array([requests, units.sum(), ideal.sum(), beyond], np.int64)
         self.tally.add(event.pc, array, name, sums)
+        lane = 0 if event.mask is None else int(event.mask.argmax())
+        self._last = _Repeated(array, name, sums, lane)
 
     def _array(self, rows: _Rows) -> str:
         return self._shared_name(int(rows.address[rows.mask][0]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from core.emulator.events import AccessEvent, FaultEvent, Mask, Observer
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.memory import FAR, LOCAL_WINDOW, SHARED_WINDOW, AddressMap, Region, zeros
+from core.emulator.pattern import MOST_MISSES, Pattern
 from core.emulator.program import MemoryAccess, Op, Registers
-
-Values = tuple[NDArray[Any], ...]
+from core.emulator.transfer import Values, gather, log2, places_of, scatter, turns
 
 
 class MemoryUnit:
@@ -38,6 +37,8 @@ class MemoryUnit:
         self.changes = 0  # stores, and atomics that changed something, so far
         self._map = self._new_map()
         self._guess: dict[int, Region] = {}  # region that each instruction used last
+        self._patterns: dict[int, Pattern] = {}  # what each instruction's last new access was like
+        self._misses: dict[int, int] = {}  # accesses in a row that were like none before
 
     def _new_map(self) -> AddressMap:
         return AddressMap([*self.image.memory.regions, self.shared, self.local])
@@ -97,6 +98,17 @@ class MemoryUnit:
         address = access.address(registers)
         if mask is not None:
             address = self._only_active(address, mask)
+        pattern = self._patterns.get(pc)
+        if pattern is not None:
+            shift = pattern.shift(access, address, mask)
+            if shift is not None:
+                self._misses[pc] = 0
+                first = pattern.first
+                if shift:
+                    first = first + (shift >> log2(access.type.dtype.itemsize))
+                return self._access(
+                    op, registers, mask, tick, address, pattern.region, first, pattern, shift
+                )
         region = self._map.single(address, width, self._guess.get(pc))
         misaligned = int(np.bitwise_or.reduce(address)) & (width - 1)
         if region is self.local and self._outside_frames(address, width).any():
@@ -104,7 +116,30 @@ class MemoryUnit:
         if region is None or misaligned:
             return self._piecewise(op, registers, mask, tick, address, width)
         self._guess[pc] = region
-        return self._access(op, registers, mask, tick, address, region)
+        first = places_of(region, address, access)
+        pattern = self._new_pattern(pc, access, region, mask, address, first)
+        return self._access(op, registers, mask, tick, address, region, first, pattern)
+
+    def _new_pattern(
+        self,
+        pc: int,
+        access: MemoryAccess,
+        region: Region,
+        mask: Mask | None,
+        address: NDArray[np.int64],
+        first: NDArray[np.int64],
+    ) -> Pattern | None:
+        """Remembers the access as a pattern, if it may well come again."""
+        misses = self._misses[pc] = self._misses.get(pc, -1) + 1
+        if access.kind == "atomic" or address.size == 1 or region is self.local:
+            return None
+        if misses > MOST_MISSES:
+            self._patterns.pop(pc, None)
+            return None
+        low, high = int(address.min()), int(address.max()) + access.type.nbytes * access.count
+        pattern = Pattern(access, region, mask, address, low, high, first)
+        self._patterns[pc] = pattern
+        return pattern
 
     @staticmethod
     def _only_active(address: NDArray[np.int64], mask: Mask) -> NDArray[np.int64]:
@@ -121,24 +156,26 @@ class MemoryUnit:
         tick: int,
         address: NDArray[np.int64],
         region: Region,
+        first: NDArray[np.int64],
+        pattern: Pattern | None = None,
+        shift: int = 0,
     ) -> Values:
+        """An access that lies in one region; `first` are the places of its first elements."""
         access: MemoryAccess = op.payload
-        index = address - region.base
-        if region.lane_offset is not None:
-            index = index + region.lane_offset
         if access.kind == "load":
-            values = _gather(region, index, access)
+            values = gather(region, first, access)
         elif access.kind == "store":
             values = tuple(read(registers) for read in access.values)
-            _scatter(region, index, access, values, mask, self.count)
+            scatter(region, first, access, values, mask)
             self.changes += 1
         else:
             operands = tuple(read(registers) for read in access.values)
-            values = self._atomics(region, index, access, operands, mask)
+            values = self._atomics(region, first, access, operands, mask)
         width = access.type.nbytes * access.count
         event = AccessEvent(
-            tick, op.instruction.pc, access.kind, region, width, address, mask, values, self._site
-        )
+            tick, op.instruction.pc, access.kind, region, width, address, mask, values, self._site,
+            pattern, shift,
+        )  # fmt: skip
         for observer in self.observers:
             observer.on_access(event)
         return values
@@ -146,23 +183,23 @@ class MemoryUnit:
     def _atomics(
         self,
         region: Region,
-        index: NDArray[np.int64],
+        first: NDArray[np.int64],
         access: MemoryAccess,
         operands: Values,
         mask: Mask | None,
     ) -> Values:
         """An atomic, or one on each element of a vector."""
         if access.count == 1:
-            return (self._atomic(region, index, access, operands, mask),)
+            return (self._atomic(region, first, access, operands, mask),)
         return tuple(
-            self._atomic(region, index + i * access.type.nbytes, access, (value,), mask)
+            self._atomic(region, first + i, access, (value,), mask)
             for i, value in enumerate(operands)
         )
 
     def _atomic(
         self,
         region: Region,
-        index: NDArray[np.int64],
+        first: NDArray[np.int64],
         access: MemoryAccess,
         operands: Values,
         mask: Mask | None,
@@ -171,11 +208,11 @@ class MemoryUnit:
         dtype = access.type.dtype
         view = region.view(dtype)
         lanes = np.arange(self.count) if mask is None else np.flatnonzero(mask)
-        places = np.broadcast_to(index // dtype.itemsize, self.count)
+        places = np.broadcast_to(first, self.count)
         full = [np.broadcast_to(o, self.count) for o in operands]
         old = np.zeros(self.count, dtype)
         change = update(access.operation, access.type, region.space)
-        for turn in _turns(places[lanes]):
+        for turn in turns(places[lanes]):
             now = lanes[turn]
             before = view[places[now]]
             old[now] = before
@@ -209,7 +246,8 @@ class MemoryUnit:
             here = good & (owner == number)
             region = self._guess[op.instruction.pc] = self._map.regions[number]
             part = self._only_active(address, here)
-            values = self._access(op, registers, here, tick, part, region)
+            first = places_of(region, part, access)
+            values = self._access(op, registers, here, tick, part, region, first)
             for result, value in zip(results, values, strict=False):
                 np.copyto(result, value, where=here)
         self._fault(op, tick, "out_of_bounds", active & (owner < 0), address, width)
@@ -236,47 +274,3 @@ class MemoryUnit:
         if guess is not None and abs(address - guess.base) < FAR:
             return guess
         return self._map.nearest(address)
-
-
-def _gather(region: Region, index: NDArray[np.int64], access: MemoryAccess) -> Values:
-    dtype = access.type.dtype
-    view = region.view(dtype)
-    first = index >> (dtype.itemsize.bit_length() - 1)
-    if access.count == 1:
-        return (view.take(first),)
-    return tuple(view.take(first + i) for i in range(access.count))
-
-
-def _scatter(
-    region: Region,
-    index: NDArray[np.int64],
-    access: MemoryAccess,
-    values: Values,
-    mask: Mask | None,
-    count: int,
-) -> None:
-    """Stores; where lanes meet, the last one wins (PTX leaves open which)."""
-    dtype = access.type.dtype
-    view = region.view(dtype)
-    first = index >> (dtype.itemsize.bit_length() - 1)
-    for i, value in enumerate(values):
-        place = first + i if i else first
-        if mask is not None and place.size > 1:
-            lanes = np.flatnonzero(mask)
-            view[place[lanes]] = value if value.size == 1 else value[lanes]
-        elif place.size == 1 and value.size > 1:
-            view[place] = value[-1:] if mask is None else value[np.flatnonzero(mask)[-1:]]
-        else:
-            view[place] = value
-
-
-def _turns(places: NDArray[np.int64]) -> Iterator[NDArray[np.intp]]:
-    """Lanes in turns, so that no two of a turn meet and those that do come in order."""
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
-    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
-    by_rank = np.argsort(rank, kind="stable")
-    ends = np.cumsum(np.bincount(rank))
-    for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True):
-        yield order[by_rank[start:end]]

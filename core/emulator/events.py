@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.memory import Region
+from core.emulator.pattern import Pattern
 
 Mask = NDArray[np.bool_]
 
@@ -23,6 +24,7 @@ class AccessEvent:
 
     `address` is int64 of shape (lanes,), or (1,) where all lanes have the same. In shared and local
     memory it is the generic address. `values` has one array for each element of a vector access.
+    With a `pattern`, `address` is that of the pattern plus `shift`.
     """
 
     tick: int
@@ -34,6 +36,8 @@ class AccessEvent:
     mask: Mask | None
     values: tuple[NDArray[Any], ...]
     site: int = -1  # `pc`, or the call that led there from code with source lines
+    pattern: Pattern | None = None
+    shift: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.image import Image
-from core.emulator.program import FunctionCode
+from core.emulator.program import FunctionCode, Kind, Op
 
 if TYPE_CHECKING:
     from core.emulator.state import MachineState
 
 
+# An instruction's sources, and what it made of them. Arrays are never written in place, so that
+# the same arrays give the same result: unoptimised code computes much again and again.
+Result = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
 class Frame:
-    """One activation of a function: its registers (one array a slot) and parameters."""
+    """One activation of a function: its registers (one array a slot) and parameters.
+
+    `pairs` are the slots of the one or two sources of each instruction whose last result is kept in
+    `results`, or None.
+    """
 
     def __init__(
         self, code: FunctionCode, machine: MachineState, depth: int, local_base: int
@@ -28,6 +37,8 @@ class Frame:
         self.parameters: dict[tuple[str, int], NDArray[Any]] = {}
         for slot, value in code.constants:
             self.registers[slot] = value
+        self.pairs = [_pair(op) for op in code.ops]
+        self.results: list[Result | None] = [None] * len(code.ops)
         for slot, name in code.specials:
             offset = code.local_offsets.get(name)
             self.registers[slot] = (
@@ -54,3 +65,9 @@ def stack_bytes(code: FunctionCode) -> int:
     """Bytes of the function's objects in local memory."""
     nbytes = {v.name: v.nbytes for v in code.function.variables}
     return max((o + nbytes[name] for name, o in code.local_offsets.items()), default=0)
+
+
+def _pair(op: Op) -> tuple[int, int] | None:
+    if op.kind is not Kind.COMPUTE or op.instruction.opcode == "mov":
+        return None
+    return (op.sources[0], op.sources[-1]) if len(op.sources) in (1, 2) else None

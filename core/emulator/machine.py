@@ -108,11 +108,22 @@ class Machine(Calls):
         """A straight run of arithmetic; the hot loop of the whole program."""
         registers, logs, tick = frame.registers, frame.logs, self.tick
         simple = self.exclusive or group.mask is None
-        for op in ops:
+        pairs, results = frame.pairs, frame.results
+        for i, op in enumerate(ops, ops[0].instruction.pc - frame.code.first_pc):
             assert op.compute is not None
             if simple and op.guard < 0 and len(op.destinations) == 1:
-                slot = op.destinations[0]
-                value = registers[slot] = op.compute(registers)
+                slot, pair = op.destinations[0], pairs[i]
+                if pair is None:
+                    value = op.compute(registers)
+                else:
+                    a, b = registers[pair[0]], registers[pair[1]]
+                    known = results[i]
+                    if known is not None and known[0] is a and known[1] is b:
+                        value = known[2]
+                    else:
+                        value = op.compute(registers)
+                        results[i] = (a, b, value)
+                registers[slot] = value
                 log = logs[slot]
                 if log is not None:
                     log((tick, value))

@@ -1,0 +1,66 @@
+"""Where the lanes of a load or store point, up to a shift that all of them share.
+
+In a loop most instructions go to the same addresses again, each moved by one and the same distance.
+What was found out about the first of these accesses (that it lies in one region, how it falls
+into sectors and banks) need not be found out again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.memory import Region
+
+if TYPE_CHECKING:
+    from core.emulator.program import MemoryAccess
+
+MOST_MISSES = 32  # of one instruction in a row, after which its patterns are no longer sought
+
+
+@dataclass(eq=False, slots=True)
+class Pattern:
+    """One access that lay in one region, aligned. `address` as in `AccessEvent`, one a lane.
+
+    `low` is its first byte and `high` the one after its last; `first` the places of the lanes'
+    first elements in the region's data.
+    """
+
+    access: MemoryAccess
+    region: Region
+    mask: NDArray[np.bool_] | None
+    address: NDArray[np.int64]
+    low: int
+    high: int
+    first: NDArray[np.int64]
+
+    def shift(
+        self, access: MemoryAccess, address: NDArray[np.int64], mask: NDArray[np.bool_] | None
+    ) -> int | None:
+        """How far this access lies from the pattern, in bytes; None if it is no such access.
+
+        Addresses of idle lanes have been replaced by that of the first active one in both.
+        """
+        if access is not self.access or not self._same_lanes(mask):
+            return None
+        if address is self.address:
+            return 0
+        if address.size != self.address.size:
+            return None
+        moved = address - self.address
+        shift = moved[0]
+        if not (moved == shift).all():
+            return None
+        distance = int(shift)
+        low, high = self.low + distance, self.high + distance
+        inside = self.region.base <= low and high <= self.region.end
+        width = access.type.nbytes * access.count
+        return distance if inside and not distance & (width - 1) else None
+
+    def _same_lanes(self, mask: NDArray[np.bool_] | None) -> bool:
+        if mask is self.mask:
+            return True
+        return mask is not None and self.mask is not None and np.array_equal(mask, self.mask)
