@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.events import AccessEvent
 from core.emulator.groups import WARP
 from core.emulator.record import ChunkRecord
 from core.launch import Dim3
@@ -21,6 +23,7 @@ from core.trace.steps import EventKind, Executed, Steps, build_steps
 from core.trace.variables import Value, Variable, VariableReader, VariableRow
 
 Unit = Literal["access", "line", "barrier", "phase"]
+_AT_ONCE = 512  # accesses whose addresses are compared together
 _ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
 
 
@@ -156,6 +159,47 @@ class BlockTrace:
             self._padded(values[0] if len(values) == 1 else np.stack(values, axis=1)),
             self._program.issues[event.pc].sharing,
         )
+
+    def touches(self, name: str, flat: int) -> NDArray[np.intp]:
+        """The steps, ascending, at which any thread touches element `flat` of a named array.
+
+        `name` is a global or a `__shared__` array's, `flat` a row-major index. Loads, stores and
+        atomics count; so does an access of several elements a thread that covers this one. Raises
+        KeyError for a name that the launch has not.
+        """
+        shared = {array.name: array for array in self._program.shared_arrays}
+        if name in shared:
+            start, size = shared[name].offset, shared[name].dtype.itemsize
+        else:
+            array = self._program.array(name)
+            if array is None:
+                raise KeyError(f"the launch has no array {name!r}")
+            start, size = 0, array.dtype.itemsize
+        first = start + flat * size
+        steps, events = [], []
+        for step in self._stops["access"]:
+            event = self._record.accesses[int(self._steps.event[step])]
+            region = event.region
+            if (region.space == "shared") if name in shared else (region.name == name):
+                steps.append(step)
+                events.append(event)
+        found = [
+            self._hits(events[at : at + _AT_ONCE], first, size)
+            for at in range(0, len(events), _AT_ONCE)
+        ]
+        return np.array(steps, np.intp)[np.concatenate(found)] if found else np.empty(0, np.intp)
+
+    def _hits(self, events: Sequence[AccessEvent], first: int, size: int) -> NDArray[np.bool_]:
+        """Which accesses touch any of the `size` bytes from `first` on in their region."""
+        bases = np.array([event.region.base for event in events])[:, None]
+        widths = np.array([event.width for event in events])[:, None]
+        offset = np.stack([self._of_block(event.address) for event in events]) - bases
+        hit = (offset < first + size) & (offset + widths > first)
+        for row in np.flatnonzero(hit.any(axis=1)).tolist():
+            mask = events[row].mask
+            if mask is not None:
+                hit[row] &= mask[self._lanes]
+        return np.asarray(hit.any(axis=1))
 
     def shared(self, step: int) -> dict[str, SharedState]:
         """What every shared array holds after the step."""

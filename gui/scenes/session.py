@@ -18,22 +18,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gui.scenes.breakpoints import Steps, break_steps, carried_over, exists
+from gui.scenes.correspondence import Anchor
 from gui.scenes.editing import line_map
-from gui.scenes.selection import MAX_SPEED as MAX_SPEED
-from gui.scenes.selection import MIN_SPEED as MIN_SPEED
-from gui.scenes.selection import UNITS as UNITS
-from gui.scenes.selection import WARP_SIZE as WARP_SIZE
-from gui.scenes.selection import Breakpoint as Breakpoint
-from gui.scenes.selection import Configuration as Configuration
-from gui.scenes.selection import Element as Element
-from gui.scenes.selection import Hover as Hover
-from gui.scenes.selection import Origin as Origin
-from gui.scenes.selection import Unit as Unit
+from gui.scenes.selection import (
+    MAX_SPEED,
+    MIN_SPEED,
+    UNITS,
+    WARP_SIZE,
+    Breakpoint,
+    Configuration,
+    Element,
+    Hover,
+    Origin,
+    Unit,
+)
 from gui.scenes.state import State
 
 if TYPE_CHECKING:
     from core.counting import Counted
     from core.trace import BlockTrace, Trace
+
+
+__all__ = [
+    "MAX_SPEED",
+    "MIN_SPEED",
+    "UNITS",
+    "WARP_SIZE",
+    "Breakpoint",
+    "Configuration",
+    "Element",
+    "Hover",
+    "Origin",
+    "Session",
+    "Unit",
+    "source_key",
+]
 
 
 class Session(State):
@@ -48,6 +67,7 @@ class Session(State):
         self._counted: Counted | None = None
         self._stops: tuple[object, frozenset[Breakpoint], Steps] | None = None
         self._wanted: int | None = None
+        self._anchor = Anchor()
         self.breakpoints_of: dict[str, frozenset[Breakpoint]] = {}
         """The breakpoints of the sources that are not shown, by the sources' keys."""
 
@@ -62,7 +82,7 @@ class Session(State):
     def trace(self, trace: Trace | None) -> None:
         if trace is self._trace:
             return
-        old, before = self._trace, dict(self.values)
+        old, block, before = self._trace, self._block_trace, dict(self.values)
         same = old is not None and trace is not None and source_key(old) == source_key(trace)
         self._trace = trace
         if not self._is_of_the_trace(self._counted):
@@ -77,6 +97,9 @@ class Session(State):
             self.values["element"] = None
         if not same:
             self.values["step"] = self._first_access()
+        elif block is not None and self._block_trace is not None:
+            moment = self._anchor.carry(block, before["step"], self._block_trace)
+            self.values["step"] = self.clamp_step(moment)
         self.trace_changed.emit(trace)
         self.announce(before, extra=("trace", "block", "counts"))
 

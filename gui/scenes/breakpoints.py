@@ -1,0 +1,107 @@
+"""Breakpoints: the steps at which they stop, and how they are listed. No Qt here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gui.scenes.selection import Breakpoint, Element
+from gui.scenes.text import grouped, index_text
+
+if TYPE_CHECKING:
+    from core.trace import BlockTrace, Trace
+
+Steps = NDArray[np.intp]
+
+
+def break_steps(trace: Trace, block: BlockTrace, places: Iterable[Breakpoint]) -> Steps:
+    """The steps of a block at which any of the breakpoints stops, ascending, each once."""
+    found = [stops_of(trace, block, place) for place in places]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.intp)
+
+
+def stops_of(trace: Trace, block: BlockTrace, place: Breakpoint) -> Steps:
+    """The steps at which one breakpoint stops: each time a line begins, each touch of an element.
+
+    Empty where the block never comes there, or the launch has no such element.
+    """
+    if place.line is not None:
+        return line_starts(block, place.line)
+    assert place.element is not None
+    if not exists(trace, place.element):
+        return np.empty(0, np.intp)
+    name, index = place.element
+    return block.touches(name, int(np.ravel_multi_index(index, shapes(trace)[name])))
+
+
+def line_starts(block: BlockTrace, line: int) -> Steps:
+    """The steps at which threads come to a line: its first step, and each after another line's."""
+    from core.trace import EventKind
+
+    here = np.asarray(block.line) == line
+    fresh = np.asarray(block.kind) == EventKind.LINE
+    before = np.concatenate([[False], here[:-1]])
+    return np.flatnonzero(here & (fresh | ~before))
+
+
+def shapes(trace: Trace) -> dict[str, tuple[int, ...]]:
+    """The shape of every global and shared array of a launch, by name."""
+    found = {a.name: a.shape for a in trace.arrays}
+    return found | {a.name: a.shape for a in trace.shared_arrays}
+
+
+def exists(trace: Trace, element: Element) -> bool:
+    """Whether a launch has an element."""
+    name, index = element
+    shape = shapes(trace).get(name, ())
+    return len(shape) == len(index) > 0 and all(
+        0 <= i < extent for i, extent in zip(index, shape, strict=True)
+    )
+
+
+def carried_over(places: Iterable[Breakpoint], lines: Mapping[int, int]) -> frozenset[Breakpoint]:
+    """Breakpoints after an edit: those at lines go where their lines went, or away with them."""
+    kept = set()
+    for place in places:
+        if place.line is None:
+            kept.add(place)
+        elif place.line in lines:
+            kept.add(Breakpoint(line=lines[place.line]))
+    return frozenset(kept)
+
+
+@dataclass(frozen=True)
+class BreakRow:
+    """One breakpoint as it is listed: where it stands in words, and how often it stops."""
+
+    place: Breakpoint
+    title: str
+    times: str
+
+
+def break_rows(
+    trace: Trace | None, block: BlockTrace | None, places: Iterable[Breakpoint]
+) -> tuple[BreakRow, ...]:
+    """The breakpoints in the order of lines, then of elements."""
+    rows = []
+    for place in sorted(places, key=_order):
+        count = 0 if trace is None or block is None else len(stops_of(trace, block, place))
+        times = "never in this block" if not count else f"{grouped(count)} ×"
+        rows.append(BreakRow(place, break_title(place), times))
+    return tuple(rows)
+
+
+def break_title(place: Breakpoint) -> str:
+    """A breakpoint in words: `line 24`, `A[0, 2] touched`."""
+    if place.line is not None:
+        return f"line {place.line}"
+    assert place.element is not None
+    return f"{index_text(*place.element)} touched"
+
+
+def _order(place: Breakpoint) -> tuple[bool, int, tuple[str, tuple[int, ...]]]:
+    return place.line is None, place.line or 0, place.element or ("", ())

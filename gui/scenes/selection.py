@@ -1,0 +1,70 @@
+"""What can be selected, pointed at, asked for and stopped at: values of a session. No Qt here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from core.file_launch import FileLaunch
+
+WARP_SIZE = 32
+
+Unit = Literal["access", "line", "barrier", "phase"]
+UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
+MIN_SPEED, MAX_SPEED = 0.5, 60.0
+
+Element = tuple[str, tuple[int, ...]]
+"""An array's name and an index into it: ``("A", (0, 2))``."""
+
+
+@dataclass(frozen=True)
+class Hover:
+    """What the pointer rests on, in any view; a field that does not apply is None."""
+
+    thread: int | None = None
+    element: Element | None = None
+    line: int | None = None
+    sector: int | None = None
+    """First byte address of a 32-byte sector of global memory."""
+    bank: int | None = None
+    """Shared memory bank, 0..31."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What to record: a rung of the ladder with its parameters, or a launch of a user's kernel."""
+
+    rung: str
+    parameters: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    source: str | None = None
+    """The text to compile where it was edited; None for the rung's or the file's own."""
+    own: FileLaunch | None = None
+    """A launch of a kernel in a user's file; `rung` is empty then."""
+
+    @property
+    def key(self) -> str:
+        """Names the source, whatever its parameters and edits."""
+        return self.own.path if self.own is not None else self.rung
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the shown trace comes from: what was asked for, and the source before any edit."""
+
+    configuration: Configuration
+    original: str
+
+
+@dataclass(frozen=True)
+class Breakpoint:
+    """Where to stop: at a line of the compiled source, or where an array's element is touched."""
+
+    line: int | None = None
+    element: Element | None = None
+
+    def __post_init__(self) -> None:
+        if (self.line is None) == (self.element is None):
+            raise ValueError("a breakpoint is at a line or at an element")

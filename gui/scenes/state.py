@@ -1,0 +1,105 @@
+"""Everything of a session that can be set and is announced. No Qt here."""
+
+from __future__ import annotations
+
+from psygnal import Signal
+
+from gui.scenes.selection import (
+    MAX_SPEED,
+    MIN_SPEED,
+    UNITS,
+    Breakpoint,
+    Configuration,
+    Element,
+    Hover,
+    Unit,
+)
+from gui.scenes.settings import Setting, Settings, one_of
+
+
+def _speed(_: object, speed: float) -> float:
+    return min(max(float(speed), MIN_SPEED), MAX_SPEED)
+
+
+def _direction(_: object, value: int) -> int:
+    return (value > 0) - (value < 0)
+
+
+class State(Settings):
+    """One selection, one clock, one configuration, one look of the window."""
+
+    trace_changed = Signal(object)
+    block_changed = Signal(int)
+    block_wanted = Signal(int)
+    step_changed = Signal(int)
+    thread_changed = Signal(int)
+    line_changed = Signal(object)
+    element_changed = Signal(object)
+    hover_changed = Signal(object)
+    configuration_changed = Signal(object)
+    unit_changed = Signal(str)
+    speed_changed = Signal(float)
+    playing_changed = Signal(int)
+    breakpoints_changed = Signal(frozenset)
+    page_changed = Signal(str)
+    view_changed = Signal(str)
+    theme_changed = Signal(str)
+    question_changed = Signal(object)
+    heat_changed = Signal(bool)
+    close_up_changed = Signal(bool)
+    warp_table_changed = Signal(bool)
+    counts_by_changed = Signal(str)
+    follow_memory_changed = Signal(bool)
+
+    block: Setting[int] = Setting(0)
+    """Linear index of the selected block; always one that was recorded.
+
+    Asking for another block of the grid emits `block_wanted`, for whoever records, and changes
+    nothing until a trace that holds it arrives.
+    """
+    step: Setting[int] = Setting(0, lambda self, step: self.clamp_step(step))
+    """The event shown, 0..n_steps-1; the state shown is the one after it."""
+    thread: Setting[int] = Setting(0, lambda self, thread: self.clamp_thread(thread))
+    """Linear index of the selected thread in its block."""
+    line: Setting[int | None] = Setting(None)
+    """The source line that the user selected (not the one being executed)."""
+    element: Setting[Element | None] = Setting(None)
+    """The selected array element."""
+    hover: Setting[Hover | None] = Setting(None)
+    """What the pointer rests on."""
+    configuration: Setting[Configuration | None] = Setting(None)
+    """The launch asked for; the trace follows when it has been recorded."""
+    unit: Setting[Unit] = Setting("access", one_of(*UNITS))  # type: ignore[arg-type]
+    """What one step of the transport moves by."""
+    speed: Setting[float] = Setting(4.0, _speed)
+    """Units a second while playing."""
+    playing: Setting[int] = Setting(0, _direction)
+    """+1 while playing forwards, -1 backwards, 0 paused; the transport moves the clock."""
+    breakpoints: Setting[frozenset[Breakpoint]] = Setting(frozenset(), lambda _, b: frozenset(b))
+    """Where playing stops; kept for each source while others are looked at."""
+    page: Setting[str] = Setting("step")
+    """The window's page, by its key in `gui.pages`."""
+    view: Setting[str] = Setting("")
+    """The view brought to the front last, by its name in `gui.step_page`; empty for none."""
+    theme: Setting[str] = Setting("light")
+    """The window's theme, by name."""
+    question: Setting[object | None] = Setting(None)
+    """What "Why this number?" explains: a topic of `gui.scenes.why`, or None while closed."""
+    heat: Setting[bool] = Setting(False, lambda _, on: bool(on))
+    """Whether the matrices show how often each element was loaded, instead of the step."""
+    close_up: Setting[bool] = Setting(False, lambda _, on: bool(on))
+    """Whether the matrices show only what the block works on in this phase."""
+    warp_table: Setting[bool] = Setting(False, lambda _, on: bool(on))
+    """Whether the variables are those of the whole warp, lane by lane."""
+    counts_by: Setting[str] = Setting("array", one_of("array", "line"))
+    """What the counters are sorted by."""
+    follow_memory: Setting[bool] = Setting(True, lambda _, on: bool(on))
+    """Whether the view of the memory that a step accesses comes to the front."""
+
+    def clamp_step(self, step: int) -> int:
+        """The nearest step that there is."""
+        raise NotImplementedError
+
+    def clamp_thread(self, thread: int) -> int:
+        """The nearest thread that there is."""
+        raise NotImplementedError
