@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ _MATRIX: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.MatMult: operator.matmul,
 }
+_NO_VALUES: Mapping[str, int] = MappingProxyType({})
 _FUNCTIONS: Mapping[str, Callable[..., int]] = {
     "ceil_div": lambda a, b: -(-a // b),
     "min": min,
@@ -78,7 +80,7 @@ class IntExpression:
 
 @dataclass(frozen=True)
 class MatrixExpression:
-    """Arithmetic over arrays: @, +, -, * and .T."""
+    """Arithmetic over arrays: @, +, -, *, .T, and slices such as A[offset:] or A[::2, 1:n]."""
 
     text: str
     _tree: ast.expr = field(init=False, repr=False, compare=False)
@@ -88,12 +90,14 @@ class MatrixExpression:
         _check_matrix(tree, self.text)
         object.__setattr__(self, "_tree", tree)
 
-    def evaluate(self, arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """The value, computed in float64."""
+    def evaluate(
+        self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, int] = _NO_VALUES
+    ) -> NDArray[np.float64]:
+        """The value, computed in float64; `values` are for the slices."""
         try:
-            return np.asarray(_matrix_value(self._tree, arrays), dtype=np.float64)
+            return np.asarray(_matrix_value(self._tree, arrays, values), dtype=np.float64)
         except KeyError as missing:
-            raise _unknown_name(missing, self.text, arrays) from None
+            raise _unknown_name(missing, self.text, {**arrays, **values}) from None
 
 
 def fill_in(template: str, values: Mapping[str, int]) -> str:
@@ -177,16 +181,45 @@ def _check_matrix(node: ast.expr, text: str) -> None:
             _check_matrix(right, text)
         case ast.Attribute(inner, "T"):
             _check_matrix(inner, text)
+        case ast.Subscript(inner, index):
+            _check_matrix(inner, text)
+            for part in _slices(index, text):
+                for bound in _bounds(part):
+                    if bound is not None:
+                        _check_int(bound, text)
         case _:
             raise _refuse(node, text)
 
 
-def _matrix_value(node: ast.expr, arrays: Mapping[str, NDArray[Any]]) -> Any:
+def _matrix_value(
+    node: ast.expr, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, int]
+) -> Any:
     match node:
         case ast.Name(name):
             return arrays[name].astype(np.float64)
         case ast.BinOp(left, op, right):
-            return _MATRIX[type(op)](_matrix_value(left, arrays), _matrix_value(right, arrays))
+            operate = _MATRIX[type(op)]
+            return operate(
+                _matrix_value(left, arrays, values), _matrix_value(right, arrays, values)
+            )
         case ast.Attribute(inner, _):
-            return _matrix_value(inner, arrays).T
+            return _matrix_value(inner, arrays, values).T
+        case ast.Subscript(inner, index):
+            slices = tuple(
+                slice(*(None if bound is None else _int_value(bound, values) for bound in ends))
+                for ends in map(_bounds, _slices(index))
+            )
+            return _matrix_value(inner, arrays, values)[slices]
     raise AssertionError(node)
+
+
+def _slices(index: ast.expr, text: str = "") -> list[ast.Slice]:
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    for part in parts:
+        if not isinstance(part, ast.Slice):
+            raise _refuse(part, text)
+    return [part for part in parts if isinstance(part, ast.Slice)]
+
+
+def _bounds(part: ast.Slice) -> tuple[ast.expr | None, ast.expr | None, ast.expr | None]:
+    return part.lower, part.upper, part.step

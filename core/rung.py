@@ -220,7 +220,9 @@ class Rung:
             parameters=values,
             layout=self.layout,
             flops=self.flops.evaluate(values) if self.flops else None,
-            expected=(lambda: _evaluate_all(self.expected, inputs)) if self.expected else None,
+            expected=(lambda: _evaluate_all(self.expected, inputs, values))
+            if self.expected
+            else None,
             rung=self.name,
         )
 
@@ -310,6 +312,8 @@ def listing(names: list[str], word: Literal["and", "or"] = "and") -> str:
 
 
 def _evaluate_all(
-    rules: Mapping[str, MatrixExpression], arrays: Mapping[str, NDArray[Any]]
+    rules: Mapping[str, MatrixExpression],
+    arrays: Mapping[str, NDArray[Any]],
+    values: Mapping[str, int],
 ) -> Mapping[str, NDArray[np.float64]]:
-    return {name: rule.evaluate(arrays) for name, rule in rules.items()}
+    return {name: rule.evaluate(arrays, values) for name, rule in rules.items()}

@@ -1,9 +1,9 @@
-// 90 broken_fill_barrier: C = A B with the first barrier of 03 missing. Broken on purpose.
+// 90 broken_fill_barrier: C = A B with the first barrier of 12 missing. Broken on purpose.
 //
 // The idea     Each thread copies one element of each tile and multiplies at once, without waiting for
 //              the others. A thread then reads elements that nobody has written in this phase: what it
 //              finds is whatever the memory held, or the tile of the phase before.
-// Against 03   The __syncthreads() between copying and multiplying is gone, and nothing else.
+// Against 12   The __syncthreads() between copying and multiplying is gone, and nothing else.
 // Look at      The findings: each names two threads, two lines and the element they collide on. Run the
 //              warps in another order (--order warp_by_warp): the answer changes with the order, though
 //              in lock step it looks right. On a GPU it may be right on one day and wrong on the next.

@@ -1,8 +1,8 @@
-// 91 broken_reuse_barrier: C = A B with the second barrier of 03 missing. Broken on purpose.
+// 91 broken_reuse_barrier: C = A B with the second barrier of 12 missing. Broken on purpose.
 //
 // The idea     The tiles are complete before anybody multiplies, but a thread that has finished goes on
 //              to the next phase and overwrites elements that slower threads still read.
-// Against 03   The __syncthreads() at the end of a phase is gone, and nothing else.
+// Against 12   The __syncthreads() at the end of a phase is gone, and nothing else.
 // Look at      The findings: a store of the copying lines after a read of the line that multiplies, in
 //              the phase before. A single phase (N = TILE_WIDTH) is clean: there is no next one. Run the
 //              warps in another order (--order warp_by_warp) and the answer changes.

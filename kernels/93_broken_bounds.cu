@@ -5,7 +5,7 @@
 //              fetches the start of the next row, which lies in the array and is simply wrong; only
 //              beyond the last row does it leave the array. A store beyond the end of a row overwrites
 //              an element that belongs to another thread.
-// Against 04   The conditions on the loads and on the store are gone, and nothing else.
+// Against 13   The conditions on the loads and on the store are gone, and nothing else.
 // Look at      N = 3 with tiles of 2: the loads and stores out of bounds, and a race on C, where two
 //              threads store one element. Most wrong accesses are not out of bounds, so that an answer
 //              may be wrong with no error from the GPU.

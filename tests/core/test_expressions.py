@@ -80,10 +80,27 @@ def test_matrices_are_computed_in_float64():
     assert np.array_equal(result, a.astype(np.float64) @ b.astype(np.float64).T)
 
 
-@pytest.mark.parametrize("text", ["A.dot(B)", "A ** B", "A.shape", "A[0]", "2 * A", "A @"])
+@pytest.mark.parametrize(
+    "text",
+    ["A.dot(B)", "A ** B", "A.shape", "A[0]", "A[1:, 0]", "A[x.y:]", "A[[1]]", "2 * A", "A @"],
+)
 def test_other_matrix_syntax_is_refused(text):
     with pytest.raises(TilescopeError):
         MatrixExpression(text)
+
+
+def test_slices_take_whole_number_expressions():
+    a = np.arange(24, dtype=np.float32).reshape(4, 6)
+    values = {"offset": 1, "stride": 2}
+    for text, wanted in {
+        "A[offset:]": a[1:],
+        "A[:, ::stride]": a[:, ::2],
+        "A[:2 * offset + 1, -stride:]": a[:3, -2:],
+        "(A + A)[offset:].T": (a + a)[1:].T,
+    }.items():
+        assert np.array_equal(MatrixExpression(text).evaluate({"A": a}, values), wanted), text
+    with pytest.raises(TilescopeError, match="unknown name stride; known are A"):
+        MatrixExpression("A[::stride]").evaluate({"A": a})
 
 
 def test_unknown_matrix():

@@ -1,12 +1,12 @@
-// 08 aat_padded: C = A Aᵀ, one unused column keeps the lanes out of each other's banks.
+// 22 aat_padded: C = A Aᵀ, one unused column keeps the lanes out of each other's banks.
 //
 // The idea     Thirty-two banks serve one 4-byte word each at a time, word w from bank w mod 32. Make a
 //              row of the tile TILE_WIDTH + 1 words long, and going down a column moves one bank
 //              further with every row: the 32 stores land in 32 banks.
-// Against 07   + PAD in the declaration of tile_b. The padding is never read or written.
+// Against 21   + PAD in the declaration of tile_b. The padding is never read or written.
 // Look at      The conflicts of the store into tile_b: gone with PAD = 1, back with PAD = 0. Try
 //              PAD = 2 and 4 and say beforehand how many ways the conflict will have.
-// Limits       As 07, and TILE_WIDTH * PAD * 4 more bytes of shared memory a block.
+// Limits       As 21, and TILE_WIDTH * PAD * 4 more bytes of shared memory a block.
 
 extern "C" __global__ void aat_padded(const float* A, float* C, int N)
 {

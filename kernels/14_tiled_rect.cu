@@ -1,9 +1,9 @@
-// 05 tiled_rect: C = A B for any shapes, A is M x K, B is K x N, C is M x N.
+// 14 tiled_rect: C = A B for any shapes, A is M x K, B is K x N, C is M x N.
 //
 // The idea     The tiles never cared that the matrices were square. Three sizes take the place of one:
 //              M bounds the rows of A and C, N the columns of B and C, and K, the length of the sum,
 //              decides how many phases there are.
-// Against 04   Each N becomes the one of M, K and N that it meant; a row of A is now K floats long.
+// Against 13   Each N becomes the one of M, K and N that it meant; a row of A is now K floats long.
 // Look at      How many blocks there are (M and N) and how many phases (K): they are independent.
 // Limits       A block is TILE_WIDTH x TILE_WIDTH threads.
 

@@ -1,9 +1,9 @@
-// 07 aat_shared: C = A Aᵀ, transposed on the way into shared memory.
+// 21 aat_shared: C = A Aᵀ, transposed on the way into shared memory.
 //
 // The idea     Read both tiles of A along its rows, which global memory likes, and store the second
 //              one with its indices exchanged, so that shared memory holds the transpose. Striding
 //              costs no sectors there. It costs something else: words TILE_WIDTH apart share a bank.
-// Against 03   The second tile comes from A, from the rows that this block's columns stand for, and
+// Against 12   The second tile comes from A, from the rows that this block's columns stand for, and
 //              its store swaps ty and tx.
 // Look at      Global loads: all coalesced. The store into tile_b: with a tile of 32 every lane of the
 //              warp wants the same bank, and the 32 words go through one after the other.

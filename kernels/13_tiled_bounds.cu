@@ -1,9 +1,9 @@
-// 04 tiled_bounds: C = A B for any N, tiles that reach over the edge are filled with zeros.
+// 13 tiled_bounds: C = A B for any N, tiles that reach over the edge are filled with zeros.
 //
 // The idea     When N is no multiple of the tile, the last tiles hang over the edge of the matrices.
 //              A thread whose element does not exist stores 0 instead, which adds nothing to the sum.
 //              It must still take part: every thread of the block has to reach the barriers.
-// Against 03   One phase more where N does not divide, a condition on each load and on the store.
+// Against 12   One phase more where N does not divide, a condition on each load and on the store.
 // Look at      The last phase, where lanes drop out of the loads while shared memory fills with zeros,
 //              and the blocks on the right and at the bottom, whose idle threads copy for the others.
 // Limits       Square matrices. A block is TILE_WIDTH x TILE_WIDTH threads.

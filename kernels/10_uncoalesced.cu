@@ -1,4 +1,4 @@
-// 01 uncoalesced: C = A B, neighbouring threads take neighbouring rows.
+// 10 uncoalesced: C = A B, neighbouring threads take neighbouring rows.
 //
 // The idea     One thread computes one element of C. Threads of a warp differ in threadIdx.x, and
 //              here x chooses the row: at every step the warp reads A in 32 different rows, N floats

@@ -1,10 +1,10 @@
-// 03 tiled: C = A B, a block fetches each piece of A and B once and shares it.
+// 12 tiled: C = A B, a block fetches each piece of A and B once and shares it.
 //
 // The idea     The threads of a block need the same rows of A and columns of B. In each phase they
 //              copy one tile of A and one of B into shared memory, one element a thread, wait until
 //              all have done so, and multiply from there. A tile of T x T serves T uses of each float.
-// Against 02   The loop over k is cut into phases of TILE_WIDTH, with a copy before each of them.
-// Look at      Global load requests: TILE_WIDTH times fewer than in 02. The two barriers: without the
+// Against 11   The loop over k is cut into phases of TILE_WIDTH, with a copy before each of them.
+// Look at      Global load requests: TILE_WIDTH times fewer than in 11. The two barriers: without the
 //              first a thread may read a tile before it is filled, without the second one may
 //              overwrite a tile that others still read.
 // Limits       N must be a multiple of TILE_WIDTH, and a block is TILE_WIDTH x TILE_WIDTH threads.

@@ -1,10 +1,10 @@
-// 06 aat_strided: C = A Aᵀ, where reading a transpose means striding through memory.
+// 20 aat_strided: C = A Aᵀ, where reading a transpose means striding through memory.
 //
 // The idea     Column col of Aᵀ is row col of A, so no transposed copy is needed: the second factor is
 //              read from A too. But the lanes of a warp have neighbouring columns, hence neighbouring
 //              rows of A, and their reads lie N floats apart. The mapping that was right for A B is
 //              wrong for half of this product, and no other mapping repairs both halves.
-// Against 02   B[k * N + col] becomes A[col * N + k].
+// Against 11   B[k * N + col] becomes A[col * N + k].
 // Look at      The second load: 32 sectors a request at every step, though the first stays at 1.
 // Limits       Any N.
 
