@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 from core.ptx.ast import Instruction
 
 _FLOATS = ("f32", "f64", "f16", "bf16", "f16x2", "bf16x2", "f32x2")
 _ONE = ("add", "sub", "mul", "div", "sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh")
 _TWO = ("fma", "mad")
 _MEMORY = ("ld", "ldu", "st", "atom", "red")
+_COPIES = {"ca", "cg"}
 _TENSOR = ("mma", "wmma", "wgmma", "tcgen05")
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_TYPE = re.compile(r"b?f16|f32|tf32|f64|[su]8|[su]4|s32|e4m3|e5m2")
 
 
 def operations(instruction: Instruction) -> int:
@@ -23,9 +29,49 @@ def operations(instruction: Instruction) -> int:
     return each * (2 if kind.endswith("x2") else 1)
 
 
+@dataclass(frozen=True)
+class MatrixProduct:
+    """What a tensor core's instruction does for a warp: operations, a multiply-add as two.
+
+    `factors` is the PTX type of A and B, "f16" or "tf32"; `floating` whether they are floats.
+    """
+
+    flops: int
+    factors: str
+
+    @property
+    def floating(self) -> bool:
+        """Whether the operations are floating-point ones."""
+        return "f" in self.factors or self.factors.startswith("e")
+
+
 def is_tensor(instruction: Instruction) -> bool:
     """Whether it is a tensor core's matrix product."""
     return instruction.opcode in _TENSOR and "mma" in (instruction.opcode, *instruction.modifiers)
+
+
+def tensor_operations(instruction: Instruction) -> MatrixProduct | None:
+    """The matrix product that an instruction does for its warp, None for any other instruction.
+
+    The shape m x n x k and the types of D, A, B and C are among its modifiers (PTX ISA, "Warp Level
+    Matrix Instructions"); `wmma.mma` on halves names only D's and C's. A `wgmma` does a quarter of
+    its 64 x n x k product for each of four warps.
+    """
+    if not is_tensor(instruction):
+        return None
+    shape = next((f for m in instruction.modifiers if (f := _SHAPE.fullmatch(m))), None)
+    types = [m for m in instruction.modifiers if _TYPE.fullmatch(m)]
+    if shape is None or len(types) < 2:
+        return None
+    m, n, k = (int(part) for part in shape.groups())
+    factors = "f16" if instruction.opcode == "wmma" and len(types) == 2 else types[1]
+    warps = 4 if instruction.opcode == "wgmma" else 1
+    return MatrixProduct(2 * m * n * k // warps, factors)
+
+
+def is_copy(instruction: Instruction) -> bool:
+    """Whether it copies from global to shared memory without passing through registers."""
+    return instruction.opcode == "cp" and "async" in instruction.modifiers
 
 
 def is_certain(instruction: Instruction) -> bool:
@@ -37,4 +83,5 @@ def is_certain(instruction: Instruction) -> bool:
     if instruction.opcode in _MEMORY:
         return "param" not in {m.split("::")[0] for m in instruction.modifiers}
     is_barrier = instruction.opcode in ("bar", "barrier")
-    return is_barrier or is_tensor(instruction) or operations(instruction) > 0
+    moves = is_copy(instruction) and bool(_COPIES & set(instruction.modifiers))
+    return is_barrier or moves or is_tensor(instruction) or operations(instruction) > 0

@@ -20,11 +20,11 @@ from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image
 from core.emulator.program import FunctionCode
 from core.emulator.record import ChunkRecord
-from core.models.operations import is_certain, is_tensor, operations
+from core.models.footprint import Footprint, Moves, Touched
+from core.models.operations import is_certain, is_copy, operations, tensor_operations
 from core.ptx.ast import Module
 
-_KEEP = 1 << 20  # sectors gathered before doubles are taken out
-_KEY = 1 << 44  # more than any sector number: keys are block * _KEY + sector
+_LANE_WIDTH = 4
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Work:
     `store_sectors`: 32-byte sectors by array, each request's own. `lines`: distinct 128-byte lines
     of each global request, summed. `wavefronts`: of shared memory. `l2_sectors`: sectors that a
     block loads, each once, and every sector stored. `instructions`: warp instructions that no
-    assembler can do without. `flops`: floating-point operations, a multiply-add as two.
+    assembler can do without. `flops`: floating-point operations, a multiply-add as two, those of
+    tensor cores among them; `tensor` are the latter alone, by the type of the factors.
     """
 
     loaded_bytes: int = 0
@@ -46,7 +47,7 @@ class Work:
     l2_sectors: int = 0
     instructions: int = 0
     flops: int = 0
-    tensor: bool = False
+    tensor: Mapping[str, int] = field(default_factory=dict)
     load_sectors: Mapping[str, int] = field(default_factory=dict)
     store_sectors: Mapping[str, int] = field(default_factory=dict)
 
@@ -55,7 +56,7 @@ class Work:
         numbers = {name: getattr(self, name) + times * getattr(other, name) for name in _SUMS}
         return Work(
             **numbers,
-            tensor=self.tensor or other.tensor,
+            tensor=_sum(self.tensor, other.tensor, times),
             load_sectors=_sum(self.load_sectors, other.load_sectors, times),
             store_sectors=_sum(self.store_sectors, other.store_sectors, times),
         )
@@ -128,10 +129,7 @@ class WorkPart:
         self.record = IssueRecord(geometry, len(image.module.instructions))
         self._sums = dict.fromkeys(_SUMS, 0)
         self._sectors: dict[str, dict[str, int]] = {"load": {}, "store": {}}
-        self._gathered: list[NDArray[np.int64]] = []
-        self._size = 0
-        self._moves: dict[tuple[int, int, int], int] = {}
-        self._block = np.repeat(np.arange(len(geometry.blocks)), geometry.threads) * _KEY
+        self.touched = Touched(geometry)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -141,7 +139,7 @@ class WorkPart:
         *,
         footprint: bool = True,
         lines: bool = True,
-        moves: tuple[int, int, int] = (0, 0, 0),
+        moves: Moves = (0, 0, 0),
     ) -> None:
         """Counts an access; `lines` and `footprint` may be counted apart, at other addresses.
 
@@ -153,7 +151,7 @@ class WorkPart:
             if lines:
                 self._global(event, address)
             if footprint:
-                self._gather(event, address, moves)
+                self.touched.add(event, address, moves)
         elif event.region.space == "shared":
             self._shared(event)
 
@@ -170,27 +168,15 @@ class WorkPart:
         sums = self._sums
         sums["loaded_bytes" if is_load else "stored_bytes"] += lanes * event.width
         sums["loads"] += lanes * is_load
-        per_line = max(1, event.width // _LANE_WIDTH)
-        spread = coalescing.lines(rows, active)
-        sums["lines"] += int(np.maximum(spread, _pieces(rows, active, per_line)).sum())
+        if not is_copy(self._image.module.instructions[event.pc]):
+            per_line = max(1, event.width // _LANE_WIDTH)
+            spread = coalescing.lines(rows, active)
+            sums["lines"] += int(np.maximum(spread, _pieces(rows, active, per_line)).sum())
         sectors = int(coalescing.sectors(rows, active).sum())
         by_array = self._sectors["load" if is_load else "store"]
         by_array[event.region.name] = by_array.get(event.region.name, 0) + sectors
         if not is_load:
             sums["l2_sectors"] += sectors
-
-    def _gather(
-        self, event: AccessEvent, address: NDArray[np.int64], moves: tuple[int, int, int]
-    ) -> None:
-        if event.kind != "load":
-            return
-        group = self._moves.setdefault(moves, len(self._moves)) * len(self._geometry.blocks)
-        keys = self._block + group * _KEY + (address >> 5)
-        self._gathered.append(np.unique(keys if event.mask is None else keys[event.mask]))
-        self._size += len(self._gathered[-1])
-        if self._size > _KEEP:
-            self._gathered = [np.unique(np.concatenate(self._gathered))]
-            self._size = len(self._gathered[0])
 
     def _shared(self, event: AccessEvent) -> None:
         if event.pc in self._joined:
@@ -227,22 +213,21 @@ class WorkPart:
     def work(self) -> Work:
         """The sums of this machine's blocks."""
         sums = dict(self._sums)
-        if self._gathered:
-            sums["l2_sectors"] += len(np.unique(np.concatenate(self._gathered)))
+        sums["l2_sectors"] += sum(g.blocks for g in self.touched.groups() if g.kind == "load")
         warps, lanes = self.record.warps, self.record.lanes
-        tensor = False
+        tensor: dict[str, int] = {}
         for instruction in self._image.module.instructions:
             if not warps[instruction.pc]:
                 continue
             sums["instructions"] += int(warps[instruction.pc]) * is_certain(instruction)
             each = operations(instruction)
             sums["flops"] += each * int(lanes[instruction.pc])
-            tensor = tensor or is_tensor(instruction)
+            if product := tensor_operations(instruction):
+                done = product.flops * int(warps[instruction.pc])
+                tensor[product.factors] = tensor.get(product.factors, 0) + done
+                sums["flops"] += done * product.floating
         loads, stores = self._sectors["load"], self._sectors["store"]
         return Work(**sums, tensor=tensor, load_sectors=loads, store_sectors=stores)
-
-
-_LANE_WIDTH = 4
 
 
 def _pieces(
@@ -263,12 +248,12 @@ class WorkProbe:
     """
 
     def __init__(self) -> None:
-        self.total = Work()
+        self.total, self.footprint = Work(), Footprint()
         self._wide: tuple[Module, Mapping[int, WideLoad]] | None = None
 
     def restart(self) -> None:
         """Forgets everything: the count begins anew."""
-        self.total = Work()
+        self.total, self.footprint = Work(), Footprint()
 
     def part(self, image: Image, geometry: Geometry) -> WorkPart:
         """A watcher for one machine."""
@@ -276,6 +261,8 @@ class WorkProbe:
             self._wide = (image.module, wide_loads(image.module))
         return WorkPart(image, geometry, self._wide[1])
 
-    def add(self, part: WorkPart, times: int) -> None:
-        """A machine is done; as many launches of its blocks are like it."""
+    def add(self, part: WorkPart, times: int, steps: NDArray[np.int64] | None = None) -> None:
+        """A machine is done; as many blocks are like its one, so many steps (x, y, z) away."""
         self.total = self.total.plus(part.work(), times)
+        for group in part.touched.groups():
+            self.footprint.mark(group, steps)

@@ -1,4 +1,4 @@
-"""On a real GPU: theoretical occupancy equals the driver's own, and the live device is the table's."""
+"""On a real GPU: theoretical occupancy equals the driver's, and the live device its rows."""
 
 from __future__ import annotations
 
