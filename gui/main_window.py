@@ -261,8 +261,7 @@ class MainWindow(QMainWindow):
         self.session.configuration_changed.connect(self._on_configuration)
         recorder = self.recorder
         recorder.failed.connect(self._on_failure)
-        recorder.progressed.connect(self.form.show_progress)
-        recorder.stopped.connect(lambda: self.form.show_progress(None))
+        self.form.watch(recorder)
         recorder.recorded.connect(self._on_recorded)
         recorder.counting_changed.connect(lambda _: self._show_size())
 

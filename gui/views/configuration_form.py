@@ -1,18 +1,20 @@
-"""The chosen rung's parameters as a form, and the launch that they make."""
+"""The chosen rung's parameters as fields with sliders, and the launch that they make."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
+    QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QProgressBar,
+    QScrollArea,
     QSizePolicy,
     QSpinBox,
     QToolButton,
@@ -20,19 +22,66 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.coalescing import Coalescer
+from gui.scenes.stops import stops
 from gui.style import set_icon
 from gui.theme import current_theme
 from gui.views.file_form import FileForm
+from gui.views.stop_slider import StopSlider, StopSpin
 
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
+    from gui.recording import Recorder
     from gui.scenes.session import Session
 
 DEBOUNCE_MS = 120
 
 
+class Fields(QScrollArea):
+    """The rows of fields: as high as they are, and scrolled where there is no room for that."""
+
+    LEAST = 3  # rows that are always in sight
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        body = QWidget()
+        self.grid = QGridLayout(body)
+        self.grid.setColumnStretch(0, 1)
+        self.grid.setContentsMargins(0, 0, 0, 0)
+        self.grid.setVerticalSpacing(2)
+        self.setWidget(body)
+        body.installEventFilter(self)
+
+    def sizeHint(self) -> QSize:
+        """Room for every row."""
+        return QSize(120, self._height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for a few."""
+        least = self.LEAST * round(1.6 * current_theme().spacing.control)
+        return QSize(80, min(least, self._height()))
+
+    def _height(self) -> int:
+        room = max(self.viewport().width(), 80)
+        return max(self.grid.totalHeightForWidth(room), self.grid.totalSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ask for another height when the rows change theirs."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+
 class ConfigurationForm(QWidget):
-    """Edits a rung's parameters; `changed(values)` follows the last edit after a short rest."""
+    """Edits a rung's parameters: `changed(values)`.
+
+    What is typed is announced after a short rest, what is dragged as fast as it can be recorded.
+    """
 
     changed = Signal(dict)
 
@@ -40,12 +89,13 @@ class ConfigurationForm(QWidget):
         super().__init__()
         self.rung: Rung | None = None
         self.editors: dict[str, QSpinBox | QComboBox] = {}  # by the parameter's name
+        self.sliders: dict[str, StopSlider] = {}
+        self.live = Coalescer(self)
+        self.live.released.connect(self.changed.emit)
         self.file = FileForm()  # in place of the fields while a user's file is shown
         self.file.hide()
-        self._grid = QGridLayout()
-        self._grid.setColumnStretch(0, 1)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setVerticalSpacing(6)
+        self.fields = Fields()
+        self._grid = self.fields.grid
         self.error = QLabel()
         self.error.setProperty("role", "error")
         self.error.setWordWrap(True)
@@ -67,7 +117,7 @@ class ConfigurationForm(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
-        layout.addLayout(self._grid)
+        layout.addWidget(self.fields)
         layout.addWidget(self.file, 1)
         layout.addWidget(self.error)
         layout.addWidget(self.facts)
@@ -78,9 +128,16 @@ class ConfigurationForm(QWidget):
         self._timer.timeout.connect(lambda: self.changed.emit(self.values()))
         self.restyle()
 
+    def watch(self, recorder: Recorder) -> None:
+        """Follow who records: progress, and what is dragged at the pace of its jobs."""
+        self.live.watch(recorder)
+        recorder.progressed.connect(self.show_progress)
+        recorder.stopped.connect(lambda: self.show_progress(None))
+
     def show_rung(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
         """Show the fields of a rung with values (its defaults where left out), without a signal."""
         self.file.hide()
+        self.fields.show()
         if rung is not self.rung:
             self._clear()
             self._build(rung)
@@ -91,6 +148,7 @@ class ConfigurationForm(QWidget):
         """Show the form of a user's kernel in place of a rung's fields."""
         self._clear()
         self.show_error("")
+        self.fields.hide()
         self.file.show()
 
     def values(self) -> dict[str, int]:
@@ -106,17 +164,9 @@ class ConfigurationForm(QWidget):
 
     def set_values(self, values: Mapping[str, int]) -> None:
         """Fill the fields without a signal."""
-        for name, editor in self.editors.items():
-            if name not in values:
-                continue
-            editor.blockSignals(True)
-            if isinstance(editor, QSpinBox):
-                editor.setValue(values[name])
-            else:
-                editor.setEditText(str(values[name]))
-                editor.setCurrentIndex(editor.findText(str(values[name])))
-                editor.setEditText(str(values[name]))
-            editor.blockSignals(False)
+        for name in self.editors.keys() & values.keys():
+            self._put(name, values[name])
+        self._fit_sliders()
 
     def restore_defaults(self) -> None:
         """Put the rung's defaults into the fields and announce them."""
@@ -151,6 +201,8 @@ class ConfigurationForm(QWidget):
         set_icon(self.reset, "reset", size=16)
         for editor in self.editors.values():
             editor.setFixedWidth(self._field_width())
+        for slider in self.sliders.values():
+            slider.updateGeometry()
 
     @staticmethod
     def _field_width() -> int:
@@ -159,16 +211,18 @@ class ConfigurationForm(QWidget):
     def _clear(self) -> None:
         self.rung = None
         self._timer.stop()
+        self.live.drop()
         while self._grid.count():
             item = self._grid.takeAt(0)
             widget = item.widget() if item is not None else None
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        self.editors = {}
+        self.editors, self.sliders = {}, {}
 
     def _build(self, rung: Rung) -> None:
         self.rung = rung
+        before: QWidget = self.reset
         for row, parameter in enumerate(rung.parameters):
             label = QLabel(parameter.label)
             label.setWordWrap(True)
@@ -177,9 +231,49 @@ class ConfigurationForm(QWidget):
             tip = f"{parameter.minimum} to {parameter.maximum}"
             editor.setToolTip(f"{tip}: {parameter.why}" if parameter.why else tip)
             editor.setAccessibleName(parameter.label)
-            self._grid.addWidget(label, row, 0)
-            self._grid.addWidget(editor, row, 1)
+            slider = StopSlider(parameter.label)
+            slider.dragged.connect(lambda value, key=parameter.name: self._drag(key, value))
+            self._grid.addWidget(label, 2 * row, 0)
+            self._grid.addWidget(editor, 2 * row, 1)
+            self._grid.addWidget(slider, 2 * row + 1, 0, 1, 2)
             self.editors[parameter.name] = editor
+            self.sliders[parameter.name] = slider
+            QWidget.setTabOrder(before, editor)
+            before = editor
+
+    def _drag(self, name: str, value: int) -> None:
+        self._timer.stop()
+        self._put(name, value)
+        self._fit_sliders(leave=name)
+        self.live.offer(self.values())
+
+    def _typed(self) -> None:
+        self.live.drop()
+        self._fit_sliders()
+        self._timer.start()
+
+    def _put(self, name: str, value: int) -> None:
+        editor = self.editors[name]
+        with QSignalBlocker(editor):
+            if isinstance(editor, QSpinBox):
+                editor.setValue(value)
+            else:
+                editor.setCurrentIndex(editor.findText(str(value)))
+                editor.setEditText(str(value))
+
+    def _fit_sliders(self, leave: str = "") -> None:
+        """Have the sliders offer what can be launched with the other values."""
+        rung, values = self.rung, self.values()
+        if rung is None:
+            return
+        for name, slider in self.sliders.items():
+            if name == leave:  # its stops depend on the others alone
+                continue
+            found = stops(rung, name, values)
+            slider.show_stops(found, values[name])
+            editor = self.editors[name]
+            if isinstance(editor, StopSpin):
+                editor.stops = found
 
     def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
         width = self._field_width()
@@ -189,13 +283,12 @@ class ConfigurationForm(QWidget):
             combo.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
             combo.addItems([str(choice) for choice in parameter.choices])
             combo.setFixedWidth(width)
-            combo.editTextChanged.connect(lambda _: self._timer.start())
+            combo.editTextChanged.connect(lambda _: self._typed())
             return combo
-        spin = QSpinBox()
+        spin = StopSpin()
         spin.setRange(min(0, parameter.minimum), 2**31 - 1)  # the rung says what is out of range
-        spin.setStepType(QAbstractSpinBox.StepType.DefaultStepType)
         spin.setFixedWidth(width)
-        spin.valueChanged.connect(lambda _: self._timer.start())
+        spin.valueChanged.connect(lambda _: self._typed())
         return spin
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from core.ladder import Rung
 
+LEAST_ROWS = 7  # of the list; in a lower panel it has no summary
 NUMBER = Qt.ItemDataRole.UserRole + 1
 
 
@@ -81,7 +82,7 @@ class LadderPanel(QWidget):
         self.summary = QLabel()
         self.summary.setWordWrap(True)
         self.summary.setProperty("role", "dim")
-        self.summary.setContentsMargins(12, 6, 12, 8)
+        self.summary.setContentsMargins(12, 10, 12, 8)
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._rungs = {rung.name: rung for rung in rungs}
         for rung in self._rungs.values():
@@ -96,6 +97,16 @@ class LadderPanel(QWidget):
         layout.addWidget(self.list, 1)
         layout.addWidget(self.summary)
         self.list.currentItemChanged.connect(self._picked)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the summary to the rows' tips where the list would have no room beside it."""
+        super().resizeEvent(event)
+        row = current_theme().spacing.control
+        self.summary.setVisible(self.height() > LEAST_ROWS * row)
+
+    def minimumSizeHint(self) -> QSize:
+        """A few rows."""
+        return QSize(80, 3 * current_theme().spacing.control)
 
     def select(self, name: str) -> None:
         """Show a rung as chosen, without a signal."""

@@ -1,0 +1,62 @@
+"""Lets through what follows a slider: at once when the work behind it is idle, else the newest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+if TYPE_CHECKING:
+    from gui.recording import Recorder
+
+PATIENCE_MS = 200
+
+
+class Coalescer(QObject):
+    """Emits `released(value)`: the first value at once, then the newest whenever work has ended.
+
+    Work that takes longer than PATIENCE_MS is not waited for: the newest value is let through, and
+    whoever works drops the older job. So what is shown follows a slider while it is dragged, at any
+    speed, and the last value always arrives.
+    """
+
+    released = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._busy = False
+        self._waiting: list[Any] = []  # the newest value, or nothing
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(PATIENCE_MS)
+        self._patience.timeout.connect(self._release)
+
+    def watch(self, recorder: Recorder) -> None:
+        """Take a recorder's jobs for the work that is waited for."""
+        recorder.started.connect(self._begin)
+        recorder.stopped.connect(self._end)
+
+    def offer(self, value: Any) -> None:
+        """Let a value through, now or when there is time for it."""
+        self._waiting = [value]
+        if not self._busy:
+            self._release()
+        elif not self._patience.isActive():
+            self._patience.start()
+
+    def drop(self) -> None:
+        """Forget what is waiting."""
+        self._waiting = []
+        self._patience.stop()
+
+    def _begin(self) -> None:
+        self._busy = True
+
+    def _end(self) -> None:
+        self._busy = False
+        self._release()
+
+    def _release(self) -> None:
+        self._patience.stop()
+        if self._waiting:
+            self.released.emit(self._waiting.pop())

@@ -1,0 +1,147 @@
+"""What-if sliders: dragged values reach the trace, however fast, and the moment stays."""
+
+import time
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from gui.coalescing import PATIENCE_MS, Coalescer
+from gui.main_window import MainWindow
+from gui.theme import apply_theme
+from gui.views.stop_slider import StopSlider, StopSpin
+
+RECORDING_MS = 20_000
+
+
+@pytest.fixture
+def tiled(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1440, 900)
+    window.show()
+    qtbot.waitExposed(window)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.recorder.configure("tiled", {"n": 32, "tile": 8})
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+class Work:
+    """A stand-in for a recorder: busy until it is told otherwise."""
+
+    def __init__(self):
+        self.gate = Coalescer()
+        self.released = []
+        self.gate.released.connect(self._take)
+
+    def _take(self, value):
+        self.released.append(value)
+        self.gate._begin()
+
+    def finish(self):
+        self.gate._end()
+
+
+def test_the_first_value_goes_at_once_and_then_the_newest(qapp):
+    work = Work()
+    for value in range(5):
+        work.gate.offer(value)
+    assert work.released == [0]
+    work.finish()
+    assert work.released == [0, 4], "nothing is lost and nothing old comes through"
+    work.finish()
+    assert work.released == [0, 4]
+
+
+def test_long_work_is_not_waited_for(qapp, qtbot):
+    work = Work()
+    work.gate.offer(1)
+    work.gate.offer(2)
+    qtbot.waitUntil(lambda: work.released == [1, 2], timeout=10 * PATIENCE_MS)
+    work.gate.offer(3)
+    work.gate.drop()
+    work.finish()
+    QTest.qWait(PATIENCE_MS + 50)
+    assert work.released == [1, 2]
+
+
+def test_a_slider_reports_stops_and_not_places(qtbot):
+    slider = StopSlider("tile width")
+    qtbot.addWidget(slider)
+    slider.resize(200, 20)
+    slider.show_stops((2, 4, 8, 16), 8)
+    assert slider.value() == 2
+    with qtbot.waitSignal(slider.dragged) as dragged:
+        qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=slider.rect().topRight())
+    assert dragged.args == [16]
+    with qtbot.assertNotEmitted(slider.dragged):
+        slider.show_stops((1, 16), 1)
+        slider.show_value(16)
+
+
+def test_arrows_of_a_field_go_to_values_that_can_be_launched(qtbot):
+    field = StopSpin()
+    qtbot.addWidget(field)
+    field.setRange(0, 1000)
+    field.setValue(8)
+    field.stops = (4, 8, 12)
+    field.stepUp()
+    assert field.value() == 12
+    field.setValue(10)
+    field.stepDown()
+    assert field.value() == 8
+
+
+def drag_to(window, name, value):
+    slider = window.form.sliders[name]
+    slider.setValue(slider.stops.index(value))
+
+
+def test_dragging_records_and_keeps_the_phase(tiled, qtbot):
+    session = tiled.session
+    session.update(step=session.block_trace.phases[2].first, thread=9)
+    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+        drag_to(tiled, "tile", 16)
+    assert session.parameters == {"n": 32, "tile": 16}
+    assert tiled.form.values()["tile"] == 16
+    assert session.phase == 1
+    assert session.step == session.block_trace.phases[1].first
+    assert tiled.form.sliders["n"].stops[:3] == (16, 32, 48)
+    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+        drag_to(tiled, "tile", 8)
+    assert session.step == session.block_trace.phases[2].first
+
+
+def test_a_wild_drag_ends_at_the_last_value_and_follows_on_the_way(tiled, qtbot, qapp):
+    seen = []
+    tiled.session.trace_changed.connect(lambda trace: seen.append(trace.workload.parameters["n"]))
+    way = [n for n in tiled.form.sliders["n"].stops if n <= 128]
+    for value in [*way, *reversed(way), 64]:
+        drag_to(tiled, "n", value)
+        end = time.monotonic() + 0.016
+        while time.monotonic() < end:
+            qapp.processEvents()
+    qtbot.waitUntil(lambda: seen[-1:] == [64], timeout=RECORDING_MS)
+    qtbot.waitUntil(lambda: not tiled.recorder.worker.busy, timeout=RECORDING_MS)
+    assert tiled.session.parameters == {"n": 64, "tile": 8} == tiled.form.values()
+    assert len(set(seen)) >= 3, "it is followed while it is dragged"
+
+
+def test_dragging_a_value_that_was_typed_wrong_clears_the_error(tiled, qtbot):
+    with qtbot.waitSignal(tiled.recorder.failed, timeout=RECORDING_MS):
+        tiled.form.editors["n"].setValue(33)
+    assert tiled.form.error.text()
+    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+        drag_to(tiled, "n", 40)
+    assert tiled.form.error.isHidden()
+
+
+def test_tab_goes_through_the_form_in_order(tiled, qtbot, qapp):
+    tiled.activateWindow()
+    tiled.form.reset.setFocus(Qt.FocusReason.TabFocusReason)
+    for editor in tiled.form.editors.values():
+        qtbot.keyClick(qapp.focusWidget(), Qt.Key.Key_Tab)
+        found = qapp.focusWidget()
+        assert found is editor or editor.isAncestorOf(found)
