@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from core.errors import GpuUnavailable
+from core.errors import TilescopeError
 from core.gpu.failures import WorkerFailure
 from core.gpu.loaded import Launchable
 from core.gpu.session import Session
@@ -24,13 +24,13 @@ _ABSENT = (
 
 
 def load_library() -> Any:
-    """The library; raises GpuUnavailable where it is not installed."""
+    """The library; raises TilescopeError where it is not installed."""
     from cuda import pathfinder
 
     try:
         return ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("cublas").abs_path)
     except (pathfinder.DynamicLibNotFoundError, OSError) as error:
-        raise GpuUnavailable(_ABSENT) from error
+        raise TilescopeError(_ABSENT) from error
 
 
 class CublasProduct(Launchable):

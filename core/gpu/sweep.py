@@ -1,0 +1,274 @@
+"""A sweep: its points measured one after another on one GPU, or spread over several.
+
+    sweep = Sweep(plan.points, [Lane("GPU 0", GpuWorker(0))], Timing(), print)
+    sweep.start()
+    sweep.wait()
+
+A point that fails is told as what it is and the sweep goes on with the next; what was measured
+before a worker died is kept. A lane's executor may be any `concurrent.futures.Executor`; one
+without `stream` gives its samples at the end of each point.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any
+
+from core.gpu.benchmark import run_benchmark
+from core.gpu.jobs import BenchmarkJob, Timing
+from core.gpu.plan import Point
+from core.gpu.reporting import Begun, Event, Sample, Sensed, Stage
+from core.gpu.result import BenchmarkResult, Readings, with_samples
+from core.gpu.updates import (
+    Ended,
+    Failure,
+    LaneClosed,
+    Outcome,
+    Progress,
+    Started,
+    Told,
+    Update,
+    failure_of,
+)
+
+log = logging.getLogger(__name__)
+
+# A GPU that cannot be reached twice in a row is given up; the other lanes take its points.
+_TRIES = 2
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A GPU that takes points: what it is called, and what runs its jobs."""
+
+    name: str
+    executor: Executor
+
+
+class Sweep:
+    """Runs points; every method returns at once, but `wait`.
+
+    `tell` gets each update, from the lanes' threads, one at a time. `keep` gets each outcome before
+    that, and is where they are written down. `measure` is what a lane's executor runs.
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Point],
+        lanes: Sequence[Lane],
+        timing: Timing,
+        tell: Callable[[Update], None],
+        keep: Callable[[Outcome], None] | None = None,
+        measure: Callable[[BenchmarkJob], BenchmarkResult] = run_benchmark,
+    ) -> None:
+        self._total = len(points)
+        self._waiting = deque(points)
+        self._lanes = tuple(lanes)
+        self._timing, self._tell, self._keep, self._job = timing, tell, keep, measure
+        self._lock = threading.RLock()
+        self._told = threading.RLock()
+        self._go = threading.Event()
+        self._go.set()
+        self._stopped = False
+        self._done: list[Outcome] = []
+        self._running: dict[str, float] = {}
+        self._began = 0.0
+        self._paused_at: float | None = None
+        self._paused_s = 0.0
+        self._open = len(self._lanes)
+        self._threads = [
+            threading.Thread(target=self._serve, args=(lane,), name=lane.name, daemon=True)
+            for lane in self._lanes
+        ]
+
+    # ---- what the user does
+
+    def start(self) -> None:
+        """Begin."""
+        self._began = time.monotonic()
+        for thread in self._threads:
+            thread.start()
+
+    def pause(self) -> None:
+        """Begin no further point; those that run are finished."""
+        with self._lock:
+            if self._go.is_set() and not self._stopped:
+                self._go.clear()
+                self._paused_at = time.monotonic()
+
+    def resume(self) -> None:
+        """Go on."""
+        with self._lock:
+            if self._paused_at is not None:
+                self._paused_s += time.monotonic() - self._paused_at
+                self._paused_at = None
+            self._go.set()
+
+    def stop(self, *, now: bool = False) -> None:
+        """Begin no further point, and finish those that run with what they have.
+
+        With `now` their workers are ended at once; the samples that have come are kept.
+        """
+        with self._lock:
+            self._stopped = True
+        self.resume()
+        for lane in self._lanes:
+            _end(lane.executor, now=now)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end; False if it did not come in `timeout` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    # ---- how far it is
+
+    @property
+    def paused(self) -> bool:
+        """Whether it was paused; a point may still be running."""
+        return not self._go.is_set()
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is now."""
+        with self._lock:
+            now = self._paused_at or time.monotonic()
+            failed = sum(o.failure is not None for o in self._done)
+            elapsed = now - self._began - self._paused_s if self._began else 0.0
+            return Progress(self._total, len(self._done), failed, elapsed, self._left_s())
+
+    def _left_s(self) -> float | None:
+        if not self._done:
+            return None
+        mean = sum(outcome.seconds for outcome in self._done) / len(self._done)
+        now = time.monotonic()
+        ahead = len(self._waiting) * mean
+        ahead += sum(max(mean - (now - began), 0.0) for began in self._running.values())
+        return ahead / max(self._open, 1)
+
+    # ---- a lane's thread
+
+    def _serve(self, lane: Lane) -> None:
+        missed = 0
+        while (point := self._next(lane)) is not None:
+            outcome = self._measure(point, lane)
+            gone = outcome.failure is not None and outcome.failure.kind == "unavailable"
+            missed = missed + 1 if gone else 0
+            with self._lock:
+                self._running.pop(lane.name, None)
+                if gone:
+                    self._waiting.appendleft(point)
+                else:
+                    self._done.append(outcome)
+            if not gone:
+                self._write_down(outcome)
+                self._say(outcome)
+            elif missed >= _TRIES:
+                assert outcome.failure is not None
+                self._say(LaneClosed(lane.name, outcome.failure.message))
+                break
+            else:
+                _end(lane.executor, now=True)  # the next process asks the driver anew
+        with self._lock:
+            self._open -= 1
+            last = self._open == 0
+        if last:
+            self._say(Ended(tuple(self._waiting)))
+
+    def _next(self, lane: Lane) -> Point | None:
+        self._go.wait()
+        with self._lock:
+            if self._stopped or not self._waiting:
+                return None
+            self._running[lane.name] = time.monotonic()
+            point = self._waiting.popleft()
+        self._say(Started(point, lane.name))
+        return point
+
+    def _measure(self, point: Point, lane: Lane) -> Outcome:
+        def say(event: Event) -> None:
+            self._say(Told(point, lane.name, event))
+            if self._stopped and isinstance(event, Stage):  # asked to before the job was begun
+                _end(lane.executor, now=False)
+
+        watch = _Watch(say)
+        began = time.monotonic()
+        result, failure = None, None
+        try:
+            job = BenchmarkJob(point.subject, self._timing)
+            result = _submit(lane.executor, watch, self._job, job)
+        except Exception as error:  # told, and the sweep goes on
+            failure = failure_of(error)
+            result = watch.rescued()
+            if failure.kind == "defect":
+                log.exception("%s failed", point.text, exc_info=error)
+            if self._stopped and failure.kind == "worker_died":
+                failure = None if result is not None else Failure("worker_died", "Stopped.")
+        return Outcome(point, lane.name, time.monotonic() - began, result, failure)
+
+    def _write_down(self, outcome: Outcome) -> None:
+        if self._keep is not None:
+            with self._told:
+                try:
+                    self._keep(outcome)
+                except Exception:
+                    log.exception("an outcome could not be written down")
+
+    def _say(self, update: Update) -> None:
+        with self._told:
+            try:
+                self._tell(update)
+            except Exception:
+                log.exception("the receiver of the sweep's updates failed")
+
+
+class _Watch:
+    """What a job has said: enough to make a result of it if its worker dies."""
+
+    def __init__(self, tell: Callable[[Event], None]) -> None:
+        self._tell = tell
+        self._begun: BenchmarkResult | None = None
+        self._samples: list[float] = []
+        self._readings = Readings()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Begun):
+            self._begun = event.result
+        elif isinstance(event, Sample):
+            self._samples.append(event.milliseconds)
+        elif isinstance(event, Sensed):
+            self._readings = event.readings
+        self._tell(event)
+
+    def rescued(self) -> BenchmarkResult | None:
+        """The result of the samples that came; None if none did."""
+        if self._begun is None or not self._samples:
+            return None
+        return with_samples(self._begun, self._samples, "cut off", self._readings)
+
+
+def _submit(
+    executor: Executor,
+    watch: _Watch,
+    measure: Callable[[BenchmarkJob], BenchmarkResult],
+    job: BenchmarkJob,
+) -> BenchmarkResult:
+    stream: Any = getattr(executor, "stream", None)
+    if stream is None:
+        return executor.submit(measure, job).result()
+    future: Future[BenchmarkResult] = stream(watch, measure, job)
+    return future.result()
+
+
+def _end(executor: Executor, *, now: bool) -> None:
+    """Ask the running job to finish, or end its process; executors that cannot are left to run."""
+    end = getattr(executor, "kill" if now else "stop", None)
+    if end is not None:
+        end()
