@@ -80,7 +80,10 @@ class MemoryUnit:
         inside = (first >= 0) & (first + width <= len(self._local_valid))
         place = np.where(inside, first, 0)
         valid = self._local_valid
-        good: NDArray[np.bool_] = inside & valid[place] & valid[place + width - 1]
+        if not inside.any():
+            return ~inside
+        last = np.where(inside, first + width - 1, 0)
+        good: NDArray[np.bool_] = inside & valid[place] & valid[last]
         return ~good
 
     def execute(

@@ -18,6 +18,17 @@ from core.ptx.semantics.operation import unsupported
 from core.ptx.types import PtxType
 
 
+def _passed(frame: Frame, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A parameter for a register of `dtype`; one that was never given is zero."""
+    value = frame.parameters.get((name, 0))
+    if value is None:
+        return np.zeros(1, dtype)
+    if value.itemsize == dtype.itemsize:
+        return value.view(dtype)
+    bits = value.view(f"u{value.itemsize}")
+    return bits.astype(f"u{dtype.itemsize}").view(dtype)
+
+
 class Calls(WarpSync):
     """Frames entered and left; a call's parameters go from frame to frame."""
 
@@ -110,11 +121,15 @@ class Calls(WarpSync):
         inner = Group(function.first_pc, depth, group.mask, group.warp)
         callee = self.frame(inner)
         alone = self.exclusive
+        if len(function.parameters) != len(call.arguments):
+            raise unsupported(
+                op.instruction, f"gives {function.name} too many or too few arguments"
+            )
         for formal, actual in zip(function.parameters, call.arguments, strict=True):
             self._copy_parameter(frame, actual, callee, formal.name, None if alone else group.mask)
             if formal.space == "reg":
                 slot = callee.code.slots[formal.name]
-                value = callee.parameters[formal.name, 0].view(callee.registers[slot].dtype)
+                value = _passed(callee, formal.name, callee.registers[slot].dtype)
                 self._write(callee, slot, value, None if alone else group.mask)
         if len(self.return_to) < depth:
             self.return_to.append(np.zeros(self.count, np.int64))
@@ -128,8 +143,7 @@ class Calls(WarpSync):
     def _set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
         """Results that go to registers, not to parameter variables."""
         for name, slot in call.targets:
-            value = frame.parameters[name, 0].view(frame.registers[slot].dtype)
-            self._write(frame, slot, value, mask)
+            self._write(frame, slot, _passed(frame, name, frame.registers[slot].dtype), mask)
 
     def _copy_parameter(
         self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
@@ -155,7 +169,7 @@ class Calls(WarpSync):
             caller_group = Group(int(pc), group.depth - 1, whole, group.warp)
             caller = self.frame(caller_group)
             call: Call = caller.code.ops[int(pc) - 1 - caller.code.first_pc].payload
-            for formal, actual in zip(function.returns, call.results, strict=True):
+            for formal, actual in zip(function.returns, call.results, strict=False):
                 keep = None if alone and whole is group.mask else mask
                 if formal.space == "reg":
                     value = frame.registers[frame.code.slots[formal.name]]

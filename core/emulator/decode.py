@@ -119,6 +119,8 @@ class Decoder:
         found = self._operation(instruction)
         sources = [self.table.read(instruction, o, kind) for o, kind in found.sources]
         slots, writers = self._writers(instruction, _targets(instruction, found), found.results)
+        if slots == (-1,):
+            return Op(Kind.NOTHING, instruction)
         compute = _compose(found.function, sources, writers)
         read = self.table.slots_of(operand for operand, _ in found.sources)
         return Op(Kind.COMPUTE, instruction, compute=compute, destinations=slots, sources=read)

@@ -49,7 +49,10 @@ class HostCall:
     def argument(self, index: int) -> NDArray[np.int64]:
         """A 64-bit argument, one a lane."""
         call: Call = self.op.payload
-        value = self.frame.parameters[call.arguments[index], 0].view(np.int64)
+        value = self.frame.parameters.get((call.arguments[index], 0))
+        if value is None or value.itemsize != 8:
+            raise unsupported(self.op.instruction, f"lacks its argument {index + 1}, of 64 bits")
+        value = value.view(np.int64)
         return np.repeat(value, self.machine.count) if value.size == 1 else value
 
     def give(self, value: NDArray[Any]) -> None:

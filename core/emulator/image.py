@@ -65,8 +65,10 @@ class Image:
         addresses = {name: offset for name, (offset, _) in self.shared_layout.items()}
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
-                content = np.frombuffer(variable.initial or bytes(variable.nbytes), np.uint8)
-                region = self.memory.allocate(variable.name, content, variable.space)
+                content = np.frombuffer(variable.initial or b"", np.uint8)
+                region = self.memory.allocate(
+                    variable.name, content, variable.space, variable.nbytes
+                )
                 addresses[variable.name] = region.base
         self._callable = [name for name in self.module.functions if name not in addresses]
         for number, name in enumerate(self._callable):
@@ -99,7 +101,9 @@ class Image:
     def heap(self) -> Region:
         """The device heap that `malloc` serves; made when it is first asked for."""
         if self._heap is None:
-            self._heap = self.memory.allocate("device heap", np.zeros(HEAP_BYTES, np.uint8))
+            self._heap = self.memory.allocate(
+                "device heap", np.zeros(0, np.uint8), nbytes=HEAP_BYTES
+            )
         return self._heap
 
     def _parameters(self) -> Mapping[str, bytes]:

@@ -74,13 +74,19 @@ class GlobalMemory:
         self._next = window
         self.regions: list[Region] = []
 
-    def allocate(self, name: str, content: NDArray[Any], space: str = "global") -> Region:
-        """A buffer with a copy of `content`, at the next multiple of 256 after a guard gap."""
+    def allocate(
+        self, name: str, content: NDArray[Any], space: str = "global", nbytes: int = 0
+    ) -> Region:
+        """A buffer with a copy of `content`, at the next multiple of 256 after a guard gap.
+
+        It is at least `nbytes` long; what `content` does not fill is zero.
+        """
         raw = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
-        data = zeros(raw.size)
+        nbytes = max(nbytes, raw.size)
+        data = zeros(nbytes)
         data[: raw.size] = raw
-        region = Region(name, space, self._next, raw.size, data)
-        self._next += -(-(raw.size + _GUARD) // _GUARD) * _GUARD
+        region = Region(name, space, self._next, nbytes, data)
+        self._next += -(-(nbytes + _GUARD) // _GUARD) * _GUARD
         self.regions.append(region)
         return region
 

@@ -33,6 +33,20 @@ from core.ptx.types import TYPES, bits_of
 if TYPE_CHECKING:
     from core.emulator.decode import Decoder
 
+# The shapes that are executed, by the type of A (PTX ISA, "mma" and "wmma", "Matrix Shape").
+_SQUARES = ((16, 16, 16), (32, 8, 16), (8, 32, 16))
+_SHAPES: dict[str, dict[str, tuple[tuple[int, int, int], ...]]] = {
+    "mma": {
+        "f16": ((16, 8, 8), (16, 8, 16)), "bf16": ((16, 8, 8), (16, 8, 16)),
+        "tf32": ((16, 8, 4), (16, 8, 8)),
+        "f64": ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)),
+        "s8": ((8, 8, 16), (16, 8, 16), (16, 8, 32)), "u8": ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
+    },
+    "wmma": {
+        "f16": _SQUARES, "bf16": _SQUARES, "s8": _SQUARES, "u8": _SQUARES,
+        "tf32": ((16, 16, 8),), "f64": ((8, 8, 4),),
+    },
+}  # fmt: skip
 # What A and B may be, and what C and D may then be.
 _TYPES = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "f64": ("f64",),
           "s8": ("s32",), "u8": ("s32",)}  # fmt: skip
@@ -74,17 +88,20 @@ def multiply(decoder: Decoder, instruction: Instruction) -> Op:
     refuse(instruction, "sp", "sp::ordered_metadata", "xor", "and", "block_scale")
     shape = shape_of(instruction.modifiers)
     types = _operand_types(instruction)
-    if shape is None or len(instruction.operands) != 4:
+    if shape is None or not _known(instruction, shape, types[1]):
         raise unsupported(instruction, "has a shape that is not supported")
-    if instruction.opcode == "mma" and (shape.n != 8 or (shape.m == 8 and types[1].name == "f16")):
-        raise unsupported(instruction, "has a shape that is not supported")
+    if len(instruction.operands) != 4:
+        raise unsupported(instruction, "has the wrong number of operands")
     if instruction.opcode == "mma" and not {"row", "col"} <= set(instruction.modifiers):
         raise unsupported(instruction, "has a layout that is not supported")
     d, a, b, c = (decoder.elements(o) for o in instruction.operands)
     d_type, a_type, b_type, c_type = types
+    needs = _registers(shape, types)
+    spare = 8 if instruction.opcode == "wmma" else 0  # some fragments hold their elements twice
     given = (len(d), len(a), len(b), len(c))
-    if any(n < least for n, least in zip(given, _registers(shape, types), strict=True)):
-        raise unsupported(instruction, "has too few registers for its shape")
+    for n, least, more in zip(given, needs, (0, spare, spare, 0), strict=True):
+        if not least <= n <= max(least, more):
+            raise unsupported(instruction, f"has {n} registers where its shape needs {least}")
     slots, writers = decoder.plain_writers(instruction, d, (TYPES[d_type.register],) * len(d))
 
     def readers(operands: tuple[Any, ...], element: Element) -> tuple[Reader, ...]:
@@ -98,6 +115,11 @@ def multiply(decoder: Decoder, instruction: Instruction) -> Op:
         readers(b, b_type), readers(c, c_type), writers,
     )  # fmt: skip
     return action_op(instruction, action, slots)
+
+
+def _known(instruction: Instruction, shape: Shape, element: Element) -> bool:
+    shapes = _SHAPES[instruction.opcode].get(element.name, ())
+    return (shape.m, shape.n, shape.k) in shapes
 
 
 def _operand_types(instruction: Instruction) -> tuple[Element, Element, Element, Element]:
@@ -222,6 +244,8 @@ def _fragment(
     if shape is None or not name:
         raise unsupported(instruction, "has a shape or a type that is not supported")
     element = ELEMENTS[name]
+    if role in "ab" and not _known(instruction, shape, element):
+        raise unsupported(instruction, "has a shape that is not supported")
     row_major = "row" in instruction.modifiers
     if role in "ab":
         rows = shape.m if role == "a" else shape.n
@@ -259,6 +283,11 @@ def wmma(decoder: Decoder, instruction: Instruction) -> Op:
     part = _fragment(decoder, instruction, role, where, stride)
     operands = decoder.elements(registers)
     kind = TYPES[part.element.register]
+    needs = part.row.size // (32 * part.element.in_register)
+    if not needs <= len(operands) <= max(needs, 8 if role in "ab" else 0):
+        raise unsupported(
+            instruction, f"has {len(operands)} registers where its shape needs {needs}"
+        )
     if what == "store":
         values = tuple(decoder.table.read(instruction, r, kind) for r in operands)
         return action_op(instruction, StoreFragment(part, values))

@@ -9,7 +9,7 @@ from core.ptx.initialisers import parse_initialiser
 from core.ptx.types import TYPES, PtxType
 
 SPACES = {".global": "global", ".const": "const", ".shared": "shared", ".local": "local"}
-_MOST_BYTES = 1 << 32  # of one variable
+_MOST_BYTES = 1 << 31  # of one variable, as nvcc has it
 
 
 def variables(cursor: Cursor, *, extern: bool) -> list[Variable]:

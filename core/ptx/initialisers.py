@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.errors import UnsupportedPtx
+from core.errors import PtxSyntaxError, UnsupportedPtx
 from core.ptx.ast import Relocation
 from core.ptx.cursor import Cursor
 from core.ptx.types import PtxType
@@ -19,7 +19,9 @@ class _Values:
 def parse_initialiser(
     cursor: Cursor, kind: PtxType, count: int
 ) -> tuple[bytes, tuple[Relocation, ...]]:
-    """The bytes after `=`, at least `count` elements long, and the addresses to fill in.
+    """The bytes after `=`, at most `count` elements (0: any number), and the addresses to fill in.
+
+    What follows them in the variable is zero.
 
     A symbol may stand as `name`, `name+offset`, `generic(name)` or `mask(0xFF…)(name)` (PTX ISA,
     "Initializers"). Raises `UnsupportedPtx` for anything else.
@@ -29,8 +31,9 @@ def parse_initialiser(
         _list(cursor, kind, found)
     else:
         _element(cursor, kind, found)
-    size = max(count * kind.nbytes, len(found.data))
-    return bytes(found.data.ljust(size, b"\0")), tuple(found.relocations)
+    if count and len(found.data) > count * kind.nbytes:
+        raise PtxSyntaxError(cursor.previous().line, "more values than the variable has elements.")
+    return bytes(found.data), tuple(found.relocations)
 
 
 def _list(cursor: Cursor, kind: PtxType, found: _Values) -> None:
