@@ -173,7 +173,7 @@ def test_a_lesson_with_keys_and_mouse(app):
     x, y, width, height = geometry["ladder"]
     row = height // geometry["rungs"]
     app.click(x + 60, y + row + row // 2)  # the second rung
-    app.until(rung="uncoalesced", thread=0)
+    app.until(rung="copy_offset", thread=0)
     app.keys("Home")
     app.until(step=0)
     app.keys("Right")
