@@ -1,0 +1,139 @@
+"""What the scripts that measure on a GPU share: cubins, launches through PyCUDA, ncu's tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.launch import ArrayArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.launch import Workload
+
+LARGE_SHARED = 48 << 10  # more a block must be asked for
+
+
+def cubin_of(workload: Workload, options: Sequence[str] = ()) -> tuple[bytes, str]:
+    """The cubin of a workload for compute capability 9.0, and the name of its kernel in there."""
+    from core.compiler import compile_cubin, cubin_entries, resolve_entry
+
+    image = compile_cubin(
+        workload.source,
+        source_name=workload.source_name,
+        defines=workload.defines,
+        extra_options=tuple(options),
+    )
+    return image, resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
+
+
+def nvrtc_version() -> str:
+    """The version of the compiler library, such as 13.0."""
+    from cuda.bindings import nvrtc
+
+    _, major, minor = nvrtc.nvrtcVersion()
+    return f"{major}.{minor}"
+
+
+@contextmanager
+def device() -> Iterator[Any]:
+    """`pycuda.driver` with a context on the first GPU."""
+    import pycuda.driver as cuda
+
+    cuda.init()
+    context = cuda.Device(0).make_context()
+    try:
+        yield cuda
+    finally:
+        context.pop()
+
+
+class Launcher:
+    """Launches workloads; cubins are loaded once."""
+
+    def __init__(self, cuda: Any) -> None:
+        """`cuda` is what `device` gives."""
+        self._cuda = cuda
+        self._modules: dict[bytes, Any] = {}
+
+    def run(
+        self, image: bytes, entry: str, workload: Workload, *, keep: bool = True
+    ) -> dict[str, NDArray[Any]]:
+        """What the arrays that the kernel writes hold after one launch; nothing without `keep`."""
+        cuda, config = self._cuda, workload.launch
+        if image not in self._modules:
+            self._modules[image] = cuda.module_from_buffer(image)
+        function = self._modules[image].get_function(entry)
+        if config.shared_bytes > LARGE_SHARED:
+            attribute = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+            function.set_attribute(attribute, config.shared_bytes)
+        buffers = {array.name: cuda.to_device(array.data) for array in config.arrays}
+        values = [
+            np.uintp(int(buffers[argument.name]))
+            if isinstance(argument, ArrayArgument)
+            else argument.value
+            for argument in config.arguments
+        ]
+        grid, block = config.grid, config.block
+        function(
+            *values,
+            grid=(grid.x, grid.y, grid.z),
+            block=(block.x, block.y, block.z),
+            shared=config.shared_bytes,
+        )
+        cuda.Context.synchronize()
+        found = {}
+        for array in config.arrays:
+            if array.role != "input" and keep:
+                found[array.name] = np.empty_like(array.data)
+                cuda.memcpy_dtoh(found[array.name], buffers[array.name])
+        for buffer in buffers.values():
+            buffer.free()
+        return found
+
+
+def machine() -> dict[str, str]:
+    """The GPU, its driver, the profiler's version and today's date (UTC)."""
+    import pycuda.driver as cuda
+
+    cuda.init()
+    return {
+        "gpu": cuda.Device(0).name(),
+        "driver": first_line(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]),
+        "ncu": first_line(["ncu", "--version"], lambda line: line.startswith("Version")),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def counted(metrics: Sequence[str], report: str, command: Sequence[str]) -> list[dict[str, str]]:
+    """Runs a command under Nsight Compute: one row a launch, metric by metric, in base units.
+
+    The card's clocks stay as they are; caches are flushed before each launch.
+    """
+    run(["ncu", "--clock-control", "none", "--metrics", ",".join(metrics), "-f", "-o", report,
+         *command])  # fmt: skip
+    text = run(["ncu", "--import", f"{report}.ncu-rep", "--page", "raw", "--csv", "--print-units",
+                "base"])  # fmt: skip
+    return list(csv.DictReader(io.StringIO(text)))[1:]  # the first row holds the units
+
+
+def run(command: Sequence[str]) -> str:
+    """What a command prints; ends the program where it fails, saying how."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)[:300]}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def first_line(command: Sequence[str], keep: Callable[[str], bool] = bool) -> str:
+    """The first line of what a command prints that `keep` takes."""
+    return next((line.strip() for line in run(command).splitlines() if keep(line)), "unknown")
