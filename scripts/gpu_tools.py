@@ -66,10 +66,14 @@ class Launcher:
         self._modules: dict[bytes, Any] = {}
 
     def run(
-        self, image: bytes, entry: str, workload: Workload, *, keep: bool = True
+        self, cubin: tuple[bytes, str], workload: Workload, *, keep: bool = True
     ) -> dict[str, NDArray[Any]]:
-        """What the arrays that the kernel writes hold after one launch; nothing without `keep`."""
+        """What the arrays that the kernel writes hold after one launch; nothing without `keep`.
+
+        `cubin` is what `cubin_of` gives.
+        """
         cuda, config = self._cuda, workload.launch
+        image, entry = cubin
         if image not in self._modules:
             self._modules[image] = cuda.module_from_buffer(image)
         function = self._modules[image].get_function(entry)

@@ -67,7 +67,7 @@ def launch_all(folder: Path, build: str) -> None:
     with tools.device() as cuda:
         launcher = tools.Launcher(cuda)
         for launch in order(build):
-            launcher.run(*images[launch.name, build], launch.workload, keep=False)
+            launcher.run(images[launch.name, build], launch.workload, keep=False)
 
 
 def measure(folder: Path) -> None:
@@ -77,7 +77,7 @@ def measure(folder: Path) -> None:
     with tools.device() as cuda:
         launcher = tools.Launcher(cuda)
         found["placements"] = [
-            launcher.run(*image, workload)["sm"].tolist()
+            launcher.run(image, workload)["sm"].tolist()
             for image, workload in zip(content["placements"], placements(), strict=True)
         ]
     rows: dict[tuple[str, str], list[dict[str, int]]] = {}

@@ -49,7 +49,7 @@ def launch_all(folder: Path) -> None:
         launcher = tools.Launcher(cuda)
         for name, workload in rung_launches().items():
             for build in BUILDS:
-                outputs = launcher.run(*content["images"][name, build], workload)
+                outputs = launcher.run(content["images"][name, build], workload)
                 hashes = {k: hashlib.sha256(v.tobytes()).hexdigest() for k, v in outputs.items()}
                 found["rows"].setdefault(name, {})[build] = hashes
     (folder / "rungs.json").write_text(json.dumps(found), encoding="utf-8")
