@@ -10,6 +10,12 @@ from rich.table import Table
 
 from core.gpu.result import BenchmarkResult
 
+_NUMBERS = ("GFLOPS", "p5", "p95", "median ms", "GB/s")
+
+
+def _text(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
 
 def result_table(result: BenchmarkResult) -> Table:
     """One result, a fact a row."""
@@ -21,24 +27,26 @@ def result_table(result: BenchmarkResult) -> Table:
     return table
 
 
-def recorded_tables(results: Sequence[BenchmarkResult]) -> Iterator[Table]:
+def recorded_tables(results: Sequence[BenchmarkResult], word: str = "Recorded") -> Iterator[Table]:
     """A table for each machine and day, both in plain sight; a result a row."""
 
     def origin(result: BenchmarkResult) -> str:
         device = result.device
-        return f"Recorded on {device.name}, driver {device.driver}, {result.date[:10]}"
+        return f"{word} on {device.name}, driver {device.driver}, {result.date[:10]}"
 
     for title, rows in groupby(results, origin):
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-        for heading in ("kernel", "parameters", "GFLOPS", "median ms"):
-            numbers = heading in ("GFLOPS", "median ms")
-            table.add_column(heading, justify="right" if numbers else "left")
+        for heading in ("kernel", "parameters", *_NUMBERS):
+            table.add_column(heading, justify="right" if heading in _NUMBERS else "left")
         for result in rows:
             table.add_row(
-                result.rung or result.kernel,
+                result.rung or result.series,
                 _sizes(result),
-                "" if result.gflops is None else f"{result.gflops:,.0f}",
-                "" if result.median_ms is None else f"{result.median_ms:,.4f}",
+                "wrong result" if result.ok is False else _text(result.gflops, ",.0f"),
+                _text(result.gflops_p5, ",.0f"),
+                _text(result.gflops_p95, ",.0f"),
+                _text(result.median_ms, ",.4f"),
+                _text(result.effective_gbs, ",.1f"),
             )
         yield table
 
@@ -66,7 +74,17 @@ def _rows(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
             f"{result.p95_ms:.4f}; {len(result.samples_ms)} launches (ended: {result.ended})",
         )
     if result.gflops is not None:
-        yield "rate", f"{result.gflops:,.1f} GFLOPS"
+        yield (
+            "rate",
+            f"{result.gflops:,.1f} GFLOPS; 5 % under {result.gflops_p5:,.1f}, 95 % under "
+            f"{result.gflops_p95:,.1f}",
+        )
+    if result.effective_gbs is not None:
+        yield (
+            "bandwidth",
+            f"{result.effective_gbs:,.1f} GB/s effective: {result.bytes_once:,} bytes, those of "
+            "each array once",
+        )
     written = f"flushed before each launch ({result.flush_bytes >> 20} MiB written)"
     yield "L2 cache", written if result.l2_flushed else "not flushed"
     yield "sensors", _sensors(result)

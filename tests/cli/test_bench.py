@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 
 from core.cli.app import main
+from core.errors import GpuUnavailable
+from core.gpu.failures import WorkerFailure
+from core.gpu.files import read_results
+from core.ladder import load_ladder
+from tests.core.gpu.fake_gpu import FakeGpu
 
 HAS_DRIVER = Path("/proc/driver/nvidia/version").exists() or os.name == "nt"
 no_gpu = pytest.mark.skipif(HAS_DRIVER, reason="this machine has an NVIDIA driver")
@@ -62,3 +67,91 @@ def test_devices(capfd):
 def test_devices_without_a_gpu(capfd):
     assert main(["devices"]) == 0
     assert "No GPU found: This machine has no NVIDIA driver" in capfd.readouterr().out
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A fake GPU whose faults a test may set; every worker that is made is this one."""
+    fake = FakeGpu()
+    monkeypatch.setattr("core.cli.bench_run.GpuWorker", lambda number: fake)
+    return fake
+
+
+def test_one_point_prints_one_object(capfd, gpu):
+    assert main(["bench", "tiled", "--n", "64", "--tile", "16", "--json"]) == 0
+    result = json.loads(capfd.readouterr().out)
+    assert (result["rung"], result["parameters"]) == ("tiled", {"n": 64, "tile": 16})
+    assert result["gflops"] > 0
+
+
+def test_a_sweep_goes_on_after_a_fault_and_keeps_everything(capfd, gpu, tmp_path):
+    died = WorkerFailure("The GPU worker process was killed.", "worker_died", fatal=True)
+    gpu.faults = lambda job: died if job.subject.parameters.get("n") == 96 else None
+    gpu.cut = 8
+    outs = [tmp_path / f"r.{ending}" for ending in ("jsonl", "csv", "parquet", "json", "md")]
+    arguments = ["bench", "tiled", "coalesced", "cublas", "--n", "64,96", "--tile", "16,24"]
+    assert main([*arguments, *(f"--out={path}" for path in outs), "--json"]) == 1
+    out, err = capfd.readouterr()
+    data = json.loads(out)
+    assert len(data["results"]) == 9
+    assert {f["kind"] for f in data["failures"]} == {"worker_died"}
+    assert [one["parameters"] for one in data["left_out"]] == [{"n": 64, "tile": 24}]
+    cut = [r for r in data["results"] if r["ended"] == "cut off"]
+    assert {len(r["samples_ms"]) for r in cut} == {8}
+    first = read_results(outs[0])
+    assert len(first) == len(data["results"])
+    assert all(read_results(path) == first for path in outs[1:4])
+    assert "# GPU benchmark" in outs[4].read_text()
+    assert "worker died" in err
+
+
+def test_a_sweep_is_taken_up_again(capfd, gpu, tmp_path):
+    out = f"--out={tmp_path / 'r.jsonl'}"
+    assert main(["bench", "tiled", "--n", "64", "--tile", "8", out]) == 0
+    assert main(["bench", "tiled", "--n", "64", "--tile", "8,16", out, "--resume"]) == 0
+    assert [dict(job.subject.parameters) for job in gpu.jobs] == [
+        {"n": 64, "tile": 8}, {"n": 64, "tile": 16},
+    ]  # fmt: skip
+    assert main(["bench", f"--show={tmp_path / 'r.jsonl'}"]) == 0
+    assert "Fake GPU" in capfd.readouterr().out
+
+
+def test_a_file_of_ones_own(capfd, gpu, tmp_path):
+    source = tmp_path / "mine.cu"
+    source.write_text(load_ladder()["tiled"].source)
+    launch = ["--grid={n//tile},{n//tile}", "--block={tile},{tile}", "-D", "TILE_WIDTH={tile}"]
+    launch += [f"--arg={name}=float32[{{n}},{{n}}]" for name in "ABC"] + ["--arg=N={n}"]
+    command = ["bench", str(source), *launch, "--flops=2*n*n*n", "--expect=C = A @ B"]
+    assert main([*command, "--n", "64,128", "--tile", "16", "--json"]) == 0
+    results = json.loads(capfd.readouterr().out)["results"]
+    assert [r["flops"] for r in results] == [2 * 64**3, 2 * 128**3]
+    assert main(["bench", str(source), "--n", "64"]) == 2
+    assert "Say how mine.cu is launched" in capfd.readouterr().err
+
+
+def test_a_gpu_that_is_gone_is_told(capfd, gpu):
+    gpu.faults = lambda job: GpuUnavailable("The driver finds no GPU.")
+    assert main(["bench", "tiled", "--n", "64", "--tile", "16"]) == 2
+    assert "bench --recorded" in capfd.readouterr().err
+
+
+def test_spread_over_several_gpus(capfd, gpu):
+    assert main(["bench", "tiled", "--n", "64,128", "--tile", "16", "--device", "0,1"]) == 2
+    assert "There is no GPU number 1" in capfd.readouterr().err
+    assert main(["bench", "tiled", "--n", "64,128", "--tile", "16", "--device", "all"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["tiled", "--n", "1.5"], "no list of values"),
+        (["tiled", "--out", "r.xls"], "ends in none of"),
+        (["tiled", "--resume"], "needs a file"),
+        (["tiled", "--set", "n"], "NAME=VALUES"),
+        (["tiled", "--n", "64,96", "--set", "size=64"], "two axes"),
+    ],
+)
+def test_mistakes_of_a_sweep(capfd, gpu, arguments, complaint):
+    assert main(["bench", *arguments]) == 2
+    assert complaint in capfd.readouterr().err
+    assert not gpu.jobs

@@ -1,0 +1,91 @@
+"""What `tilescope bench` is asked to measure: its arguments as the plan of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.arguments import read_source
+from core.cli.trace import is_file
+from core.errors import ArgumentError
+from core.file_launch import FileLaunch
+from core.gpu.plan import (
+    CublasKernel,
+    FileKernel,
+    Kernel,
+    Plan,
+    RungKernel,
+    make_plan,
+    parse_values,
+)
+from core.ladder import load_ladder
+from core.signature import kernel_names
+
+ALL, CUBLAS = "all", "cublas"
+
+
+@dataclass(frozen=True)
+class LaunchTexts:
+    """The options of a file's launch as they were given."""
+
+    kernel: str | None
+    grid: str | None
+    block: str | None
+    shared: str
+    define: tuple[str, ...]
+    arg: tuple[str, ...]
+    flops: str
+    expected: str
+
+    def kernel_of(self, path: Path) -> Kernel:
+        """The kernel in a file; raises ArgumentError where the launch is not said."""
+        source = read_source(path)
+        names = kernel_names(source)
+        if self.kernel is None and len(names) != 1:
+            raise ArgumentError(f"{path.name} has {len(names)} kernels: choose one with --kernel.")
+        if self.grid is None or self.block is None:
+            raise ArgumentError(
+                f"Say how {path.name} is launched: --grid and --block, where {{n}} and other names "
+                'in braces are filled in, as in --grid "{n//tile},{n//tile}" --block "{tile},'
+                '{tile}".'
+            )
+        arguments = tuple((a.partition("=")[0].strip(), a.partition("=")[2]) for a in self.arg)
+        launch = FileLaunch(
+            str(path), self.kernel or names[0], self.grid, self.block, self.shared,
+            " ".join(self.define), arguments,
+        )  # fmt: skip
+        return FileKernel(source, launch, self.flops, self.expected)
+
+
+def planned(
+    names: Sequence[str], texts: Mapping[str, str | None], launch: LaunchTexts, seed: int
+) -> Plan:
+    """The sweep; raises TilescopeError here, before any GPU is looked for."""
+    ladder = load_ladder()
+    chosen: list[Kernel] = []
+    for name in names:
+        if name == ALL:
+            chosen += [RungKernel(rung) for rung in ladder.values() if rung.group == "ladder"]
+        elif name == CUBLAS:
+            chosen.append(CublasKernel())
+        elif is_file(name):
+            chosen.append(launch.kernel_of(Path(name)))
+        else:
+            chosen.append(RungKernel(ladder[name]))
+    axes = {name: parse_values(text, name) for name, text in texts.items() if text is not None}
+    if len(chosen) == 1 and all(len(values) == 1 for values in axes.values()):
+        single = {t: v[0] for axis, v in axes.items() for t in chosen[0].targets(axis) or (axis,)}
+        chosen[0].subject(single, seed)  # says what is wrong with the only point
+    return make_plan(chosen, axes, seed)
+
+
+def settings_of(texts: Sequence[str]) -> dict[str, str | None]:
+    """`--set NAME=VALUES`, by name; raises ArgumentError."""
+    found: dict[str, str | None] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals:
+            raise ArgumentError(f"`--set {text}` is not NAME=VALUES: write --set n=64,128.")
+        found[name.strip()] = values
+    return found
