@@ -58,7 +58,7 @@ def ceilings(
 ) -> None:
     """Say how fast a kernel can run on a device at most; needs no GPU."""
     from core.models.ceilings import ceilings as all_ceilings
-    from core.models.ceilings import measure
+    from core.models.counts import measure
     from core.models.devices import load_devices
 
     chosen = load_devices().find(device)

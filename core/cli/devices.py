@@ -56,7 +56,8 @@ def devices(
     )
     if sources:
         for device in load_devices():
-            console.print(f"{device.name}: {device.source}.", soft_wrap=True, highlight=False)
+            said = f"{device.name}: {device.source}; {device.checked}."
+            console.print(said, soft_wrap=True, highlight=False)
 
 
 def _find() -> tuple[tuple[DeviceReport, ...], str]:

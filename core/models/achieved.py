@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from core.errors import TilescopeError
 from core.gpu.result import BenchmarkResult, DeviceReport
 from core.ladder import Ladder
-from core.models.ceilings import Ceilings, ceilings, measure
-from core.models.devices import Device
+from core.models.ceilings import Ceilings, ceilings
+from core.models.counts import measure
+from core.models.devices import Device, load_devices, tensor_per_clock
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,19 @@ def reported_device(report: DeviceReport) -> Device:
         l2_kib=report.l2_bytes // 1024,
         shared_per_sm_kib=report.shared_per_sm_bytes // 1024,
         shared_per_block_kib=report.shared_per_block_bytes // 1024,
+        tensor_per_clock=_tensor(report),
         source=f"as driver {report.driver} reports it",
+        checked="read from the driver",
     )
+
+
+def _tensor(report: DeviceReport) -> int:
+    """The table's figure for a GPU of that name; the best of its generation for any other."""
+    try:
+        known = load_devices().find(report.name)
+    except TilescopeError:
+        return tensor_per_clock(report.compute_capability)
+    return known.tensor_per_clock
 
 
 def achieved(

@@ -30,7 +30,9 @@ class Device:
     l2_kib: int
     shared_per_sm_kib: int
     shared_per_block_kib: int
+    tensor_per_clock: int
     source: str
+    checked: str = ""
 
     @property
     def cores(self) -> int:
@@ -76,6 +78,24 @@ _CORES: Mapping[tuple[int, int | None], int] = {
     (2, None): 48,
     (1, None): 8,
 }
+
+
+# What an SM's tensor cores do a clock (half-precision factors, float sums, dense) at best, from the
+# whitepapers of each generation; GeForce cards of 7.5 to 12.0 do half of it.
+_TENSOR: Mapping[tuple[int, int | None], int] = {
+    (12, None): 1024,
+    (10, None): 8192,
+    (9, None): 4096,
+    (8, 0): 2048,
+    (8, None): 1024,
+    (7, None): 1024,
+}
+
+
+def tensor_per_clock(compute_capability: tuple[int, int]) -> int:
+    """Operations a clock of an SM's tensor cores at best; 0 where there are none, or not known."""
+    major, _ = compute_capability
+    return _TENSOR.get(compute_capability, _TENSOR.get((major, None), 0))
 
 
 def cores_per_sm(compute_capability: tuple[int, int]) -> int | None:
@@ -163,8 +183,10 @@ def _check(device: Device, label: str) -> None:
             f"{label}: {device.bandwidth_gbs} GB/s, but its clock and bus width give "
             f"{device.computed_bandwidth_gbs:.1f}."
         )
-    if not device.source:
-        raise TilescopeError(f"{label}: a source is missing.")
+    if not (device.source and device.checked):
+        raise TilescopeError(f"{label}: a source, or what it was checked against, is missing.")
+    if device.tensor_per_clock > tensor_per_clock(device.compute_capability):
+        raise TilescopeError(f"{label}: its tensor cores are faster than that generation's.")
 
 
 def _refuse_twins(names: Iterable[str]) -> None:

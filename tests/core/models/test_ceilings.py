@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from core.gpu.result import load_recorded
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.models.achieved import achieved, reported_device
-from core.models.ceilings import Ceilings, Counts, ceilings, measure
+from core.models.ceilings import Ceilings, ceilings
+from core.models.counts import Counts, measure
 from core.models.devices import load_devices
 
 LADDER, DEVICES = load_ladder(), load_devices()
@@ -85,7 +87,10 @@ def test_first_seeds_tables() -> None:
 def test_uncoalesced_is_what_the_lines_allow() -> None:
     found = on(H200, "uncoalesced", n=1024, block_x=32, block_y=32)
     assert found.binding == "l1"
-    assert found.lowest.gflops == pytest.approx(132 * 1.98 * 64 / 33, rel=1e-3)
+    # 1,024 blocks over 132 SMs: one of them runs 8 blocks at least.
+    assert found.lowest.gflops == pytest.approx(132 * 1.98 * 64 / 33 * 1024 / (132 * 8), rel=1e-3)
+    assert "x 1,024 / 1,056 blocks" in found.lowest.formula
+    assert "leave one SM with 8 at least" in found.lowest.assumes
 
 
 @pytest.mark.parametrize(
@@ -131,25 +136,31 @@ def test_the_lowest_binds_and_formulas_compute() -> None:
     able = {n: c.gflops for n, c in found.ceilings.items() if c.binds}
     assert found.binding == min(able, key=able.get) == "data_stage"
     for one in found.ceilings.values():
-        left, _, right = one.formula.replace(",", "").rpartition("= ")
-        text = left.replace("FLOP/B", "").rpartition(";")
-        if text[1]:  # FLOP / B = intensity; x bandwidth
-            flop, nbytes = (float(p.split()[0]) for p in text[0].split("=")[0].split("/"))
-            value = flop / nbytes * float(text[2].split()[1])
-        else:
-            value = 1.0
-            for factor in left.split(" / ")[0].split(" x "):
-                value *= float(factor.split()[0])
-            if " / " in left:
-                value /= float(left.split(" / ")[1].split()[0])
+        value, right = computed(one.formula)
         assert value == pytest.approx(one.gflops, rel=1e-4), one.formula
-        assert float(right.split()[0]) == pytest.approx(one.gflops, rel=1e-4)
+        assert right == pytest.approx(one.gflops, rel=1e-4)
+
+
+def computed(formula: str) -> tuple[float, float]:
+    """What a formula's left side comes to, and what it says that it does."""
+    left, _, right = formula.replace(",", "").rpartition("= ")
+    left = re.sub(r"= [\d.e-]+ FLOP/B;", "", left)
+    value = 1.0
+    for sign, figure in re.findall(r"(?:^|([x/]) )(\d[\d.e-]*)", left):
+        value = value / float(figure) if sign == "/" else value * float(figure)
+    return value, float(right.split()[0])
 
 
 def test_why_the_textbook_can_be_beaten() -> None:
     found = on(H200, "coalesced", n=1024, block_x=16, block_y=16)
-    assert "can be beaten: threads ask for 8.59 GB, DRAM has to move 12.58 MB" in found.why
-    assert "99.9 %" in found.why
+    # Each float of A and B is asked for 1,024 times: DRAM delivers 1/1,024 of the bytes.
+    assert "can be beaten: threads ask for 8.59 GB, DRAM has to deliver 8.389 MB" in found.why
+    assert "caches can serve 99.9 %" in found.why
+    assert found.counts.served == 1 - 1 / 1024
+    assert found.against_textbook(6064).startswith(
+        "6,064 GFLOPS is 5.0 times the textbook ceiling of 1,203.5 GFLOPS, because"
+    )
+    assert found.against_textbook(601.75).startswith("601.8 GFLOPS is 50.0% of the textbook")
 
 
 def test_dram_binds_where_nothing_is_reused() -> None:

@@ -1,0 +1,249 @@
+"""The rules behind the ceilings: one function each, from counts and a device's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from core.models.capability import capability_of
+from core.models.counts import SECTOR, Counts
+from core.models.devices import Device
+from core.models.numbers import number
+
+_SM_PORT = 64  # bytes a clock from L2 to an SM's L1, compute capability 7.0 and later
+_FIRST_UNIFIED = 7  # major revision since which L1 and shared memory are one, with one data stage
+_FIRST_CACHED = 2  # major revision since which loads from global memory are cached
+
+NAMES: Mapping[str, str] = {
+    "textbook": "Textbook: every load from DRAM",
+    "dram": "DRAM: every touched sector once",
+    "l2": "L2 to the SMs",
+    "l1": "L1: distinct lines",
+    "shared": "Shared memory: wavefronts",
+    "data_stage": "L1 and shared memory together",
+    "issue": "Issue slots",
+    "tensor": "Tensor cores",
+    "fp32": "FP32 peak",
+}
+
+# Rates of tensor cores by the type of the factors, over that for halves with float sums.
+_TENSOR_RATES: Mapping[str, float] = {
+    "f16": 1, "bf16": 1, "tf32": 0.5, "e4m3": 2, "e5m2": 2,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """A rate that the kernel cannot exceed, in GFLOPS, if what it `assumes` holds.
+
+    `formula` is the calculation with its numbers. `build` says whose counts they are ("" where no
+    count enters). `binds`: whether it can be the one that binds; the textbook ceiling cannot where
+    the device has caches. `intensity` is the work over the bytes that it is made of, in FLOP/B, and
+    `bandwidth_gbs` their rate: its place on a roofline; None where it is a rate of its own.
+    """
+
+    name: str
+    title: str
+    gflops: float
+    formula: str
+    build: str
+    assumes: str
+    binds: bool = True
+    intensity: float | None = None
+    bandwidth_gbs: float | None = None
+
+
+Made = Ceiling | str
+"""A ceiling, or why there is none ("" where nothing needs to be said)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A counted launch on a device."""
+
+    counts: Counts
+    device: Device
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of the launch."""
+        return self.counts.flops
+
+    @property
+    def major(self) -> int:
+        """The device's major revision."""
+        return self.device.compute_capability[0]
+
+    @property
+    def balance(self) -> tuple[float, str]:
+        """The share of the SMs' time that equal blocks can fill, and how it comes about.
+
+        Some SM gets at least ceil(blocks / SMs) of them, and takes that long.
+        """
+        blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
+        most = -(-blocks // sms)
+        if not self.counts.uniform or blocks == sms * most:
+            return 1.0, ""
+        return blocks / (sms * most), f" x {blocks:,} / {sms * most:,} blocks"
+
+    @property
+    def sm_clocks(self) -> str:
+        """SMs times clock, as text."""
+        return f"{self.device.sms} SMs x {number(self.device.boost_mhz / 1e3)} GHz"
+
+    def per_sm(self, name: str, units: int, unit: str, rate: int, assumes: str) -> Ceiling:
+        """A ceiling of `rate` units a clock in each SM."""
+        filled, blocks = self.balance
+        gflops = self.device.sms * self.device.boost_mhz / 1e3 * rate * self.flops / units * filled
+        rates = f" x {rate}" if rate != 1 else ""
+        formula = (
+            f"{self.sm_clocks}{rates} x {self.flops:,} FLOP / {units:,} {unit}{blocks} "
+            f"= {number(gflops)} GFLOPS"
+        )
+        return Ceiling(
+            name, NAMES[name], gflops, formula, self.counts.build, self._balanced(assumes)
+        )
+
+    def per_byte(
+        self, name: str, nbytes: int, bandwidth: float, build: str, assumes: str, binds: bool = True
+    ) -> Ceiling:
+        """A ceiling of so many GB/s."""
+        intensity = self.flops / nbytes
+        gflops = intensity * bandwidth
+        formula = (
+            f"{self.flops:,} FLOP / {nbytes:,} B = {number(intensity)} FLOP/B; "
+            f"x {number(bandwidth)} GB/s = {number(gflops)} GFLOPS"
+        )
+        return Ceiling(
+            name, NAMES[name], gflops, formula, build, assumes, binds, intensity, bandwidth
+        )
+
+    def _balanced(self, assumes: str) -> str:
+        if not self.balance[1]:
+            return assumes
+        blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
+        most = -(-blocks // sms)
+        return (
+            f"{assumes}; blocks are alike, and {blocks:,} of them over {sms} SMs leave one SM with "
+            f"{most:,} at least"
+        )
+
+
+def _textbook(case: Case) -> Made:
+    nbytes = case.counts.written.loaded_bytes
+    if not nbytes:
+        return "it loads nothing from global memory"
+    cached = case.major >= _FIRST_CACHED
+    assumes = "no caches: every load of the source goes to DRAM; stores are left out"
+    return case.per_byte(
+        "textbook", nbytes, case.device.bandwidth_gbs, "as_written", assumes, not cached
+    )
+
+
+def _dram(case: Case) -> Made:
+    nbytes = case.counts.dram_bytes
+    if not nbytes:
+        return "it does not touch global memory"
+    assumes = (
+        f"caches that are cold at first and lose nothing: each {SECTOR}-byte sector that is "
+        "touched is read once, or written once"
+    )
+    return case.per_byte("dram", nbytes, case.device.bandwidth_gbs, case.counts.build, assumes)
+
+
+def _l2(case: Case) -> Made:
+    if case.major < _FIRST_UNIFIED:
+        return "the width of the way from L2 to the SMs is not in the table before 7.0"
+    nbytes = case.counts.work.l2_sectors * SECTOR
+    if not nbytes:
+        return "it does not touch global memory"
+    bandwidth = _SM_PORT * case.device.sms * case.device.boost_mhz / 1e3
+    assumes = (
+        f"{_SM_PORT} B a clock for each SM; L1 keeps what a block loads and shares nothing between "
+        "blocks; stores go through"
+    )
+    return case.per_byte("l2", nbytes, bandwidth, case.counts.build, assumes)
+
+
+def _l1(case: Case) -> Made:
+    lines = case.counts.work.lines
+    if case.major < _FIRST_UNIFIED:
+        return "how fast L1 serves lines was measured on newer GPUs only"
+    if not lines:
+        return "it loads no lines through L1"
+    assumes = "one distinct 128-byte line a clock per SM (as an H200's counters show)"
+    return case.per_sm("l1", lines, "lines", 1, assumes)
+
+
+def _shared(case: Case) -> Made:
+    wavefronts = case.counts.work.wavefronts
+    if not wavefronts:
+        return ""
+    if case.major < _FIRST_CACHED:
+        return "shared memory of compute capability 1.x serves half warps, which is not counted"
+    assumes = "32 banks x 4 bytes: one wavefront a clock per SM"
+    return case.per_sm("shared", wavefronts, "wavefronts", 1, assumes)
+
+
+def _data_stage(case: Case) -> Made:
+    work = case.counts.work
+    if case.major < _FIRST_UNIFIED or not (work.lines and work.wavefronts):
+        return ""
+    assumes = "one memory serves both, with one data stage: a line or a wavefront a clock per SM"
+    units = work.lines + work.wavefronts
+    return case.per_sm("data_stage", units, "lines and wavefronts", 1, assumes)
+
+
+def _issue(case: Case) -> Made:
+    if case.major < _FIRST_UNIFIED:
+        return "an SM's warp instructions a clock are not in the table before 7.0"
+    rate = capability_of(case.device.compute_capability).partitions
+    assumes = (
+        f"{rate} warp instructions a clock per SM; float arithmetic, memory accesses and barriers "
+        "count, which the assembler cannot do without; addresses and loops come on top"
+    )
+    return case.per_sm("issue", case.counts.work.instructions, "warp instructions", rate, assumes)
+
+
+def _tensor(case: Case) -> Made:
+    done = case.counts.work.tensor
+    if not done:
+        return ""
+    rate = case.device.tensor_per_clock
+    if not rate:
+        return f"{case.device.name} has no tensor cores in the table"
+    if odd := [name for name in done if name not in _TENSOR_RATES]:
+        return f"how fast tensor cores multiply {odd[0]} is not in the table"
+    halves = sum(flops / _TENSOR_RATES[name] for name, flops in done.items())
+    peak = case.device.sms * case.device.boost_mhz / 1e3 * rate
+    gflops = peak * case.flops / halves
+    scale = f" x {number(case.flops / halves)}" if round(halves) != case.flops else ""
+    formula = f"{case.sm_clocks} x {rate:,} FLOP a clock{scale} = {number(gflops)} GFLOPS"
+    assumes = "tensor cores busy in every clock, with dense factors"
+    if scale:
+        assumes += f"; {', '.join(done)} against halves with float sums, whose rate that is"
+    return Ceiling("tensor", NAMES["tensor"], gflops, formula, case.counts.build, assumes)
+
+
+def _fp32(case: Case) -> Made:
+    if case.counts.work.tensor:
+        return "its products are done by tensor cores"
+    device = case.device
+    formula = (
+        f"2 x {device.cores_per_sm} cores x {case.sm_clocks} = {number(device.peak_gflops)} GFLOPS"
+    )
+    assumes = "every core does a multiply-add in every clock"
+    return Ceiling("fp32", NAMES["fp32"], device.peak_gflops, formula, "", assumes)
+
+
+RULES: Mapping[str, Callable[[Case], Made]] = {
+    "textbook": _textbook,
+    "dram": _dram,
+    "l2": _l2,
+    "l1": _l1,
+    "shared": _shared,
+    "data_stage": _data_stage,
+    "issue": _issue,
+    "tensor": _tensor,
+    "fp32": _fp32,
+}

@@ -1,0 +1,28 @@
+"""Quantities of the models as short text."""
+
+from __future__ import annotations
+
+
+def number(value: float) -> str:
+    """At most five significant digits below 100,000, with commas: 7,489.6."""
+    if value >= 1e5:
+        return f"{value:,.0f}"
+    rounded = float(f"{value:.5g}")
+    return f"{rounded:,.5f}".rstrip("0").rstrip(".") if rounded >= 1e-4 else f"{value:.3g}"
+
+
+def nbytes(value: float) -> str:
+    """Bytes with a decimal prefix: 8.59 GB."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= size:
+            return f"{value / size:.4g} {unit}"
+    return f"{value:.0f} B"
+
+
+def share(part: float) -> str:
+    """99.97 %: as many nines as it takes, never rounded up to all."""
+    percent = 100 * part
+    for digits in range(6):
+        if round(percent, digits) < 100:
+            return f"{percent:.{digits}f} %"
+    return "all"
