@@ -48,6 +48,8 @@ def failure_of(error: BaseException) -> Failure:
         return Failure("compile", str(error))
     if isinstance(error, TilescopeError):
         return Failure("refused", str(error))
+    if isinstance(error, MemoryError):
+        return Failure("out_of_memory", "This machine has too little memory for the arrays.")
     return Failure("defect", f"{type(error).__name__}: {error}")
 
 

@@ -13,3 +13,21 @@ def allocate(count):
 def free_memory():
     """Bytes free on the device."""
     return session.current().cuda.mem_get_info()[0]
+
+
+_held = []
+
+
+def fill_memory(leave):
+    """Takes all of the device's memory but `leave` bytes; returns how much it took."""
+    here = session.current()
+    with here.errors():
+        size = here.cuda.mem_get_info()[0] - leave
+        _held.append(here.cuda.mem_alloc(size))
+    return size
+
+
+def empty_memory():
+    """Gives back what `fill_memory` took."""
+    while _held:
+        _held.pop().free()
