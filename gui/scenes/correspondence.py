@@ -203,3 +203,14 @@ def _cut(barriers: Steps, place: int, span: Span) -> Span:
 def _names(course: Course, steps: Steps) -> NDArray[np.str_]:
     first = int(np.searchsorted(course.accesses, steps[0])) if len(steps) else 0
     return np.array(course.keys[first : first + len(steps)], np.str_)
+
+
+def same_place(place: int, here: tuple[int, int, int], there: tuple[int, int, int]) -> int:
+    """The linear index at the same share of each side of another box: the block that has its part.
+
+    `here` and `there` are grids in x, y, z; a grid of half as many blocks a side has twice as large
+    a part of the matrix for each.
+    """
+    x, y, z = place % here[0], place // here[0] % here[1], place // (here[0] * here[1])
+    i, j, k = (at * new // old for at, new, old in zip((x, y, z), there, here, strict=True))
+    return i + there[0] * (j + there[1] * k)

@@ -1,4 +1,8 @@
-"""A link to one moment: `tiled?n=4&tile=2&step=12`. No Qt here."""
+"""A link to one moment: `tiled?n=4&tile=2&step=12`. No Qt here.
+
+`vs` names what it is compared with, and `vs.` stands before its parameters; those left out are the
+first launch's: `tiled?n=64&tile=8&vs=tiled&vs.tile=16`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote
 
 from core.errors import ParameterError
+from gui.scenes.selection import Configuration
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 MOST_SOURCE = 1 << 20  # bytes of an edited source in a link
 PLACES = ("block", "step", "thread")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
+VERSUS = "vs"
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class Moment:
     thread: int | None = None
     theme: str | None = None
     source: str | None = None
+    versus: Configuration | None = None
+    """The launch that this one is compared with, all its parameters given."""
 
 
 def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
@@ -49,38 +57,86 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     name, _, query = text.partition("?")
     if name not in ladder:
         raise ParameterError(f"The link names no kernel of the ladder: `{name}`; try {EXAMPLE}.")
-    known = {p.name for p in ladder[name].parameters}
+    pairs = _pairs(query)
+    other = pairs.pop(VERSUS, None)
+    theirs = {key.removeprefix(f"{VERSUS}."): pairs.pop(key) for key in [*pairs] if _is_other(key)}
+    if theirs and other is None:
+        raise ParameterError(f"The link says `vs.{next(iter(theirs))}` but not which kernel: vs=…")
+    _check_keys(name, pairs, ladder, (*PLACES, "theme", "source"), "")
+    theme, source = pairs.pop("theme", None), pairs.pop("source", None)
+    if theme is not None and theme not in themes:
+        raise ParameterError(f"The link's theme is `{theme}`: use {', '.join(themes)}.")
+    numbers = {key: _number(key, value) for key, value in pairs.items()}
+    places = {key: numbers.pop(key, None) for key in PLACES}
+    versus = _versus(other, theirs, numbers, ladder) if other is not None else None
+    edited = _unpack(source) if source is not None else None
+    return Moment(
+        name, MappingProxyType(numbers), theme=theme, source=edited, versus=versus, **places
+    )
+
+
+def _pairs(query: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for piece in filter(None, query.split("&")):
         key, equals, value = piece.partition("=")
         if not equals or not value:
             raise ParameterError(f"`{piece}` in the link is not NAME=VALUE, such as step=12.")
-        if key not in known | {*PLACES, "theme", "source"}:
-            names = ", ".join([*sorted(known), *PLACES, "theme"])
-            raise ParameterError(f"The link sets `{key}`, which {name} has not: it has {names}.")
         if key in found:
             raise ParameterError(f"The link sets `{key}` twice.")
         found[key] = dict(parse_qsl(piece))[key]
-    theme, source = found.pop("theme", None), found.pop("source", None)
-    if theme is not None and theme not in themes:
-        raise ParameterError(f"The link's theme is `{theme}`: use {', '.join(themes)}.")
-    numbers = {key: _number(key, value) for key, value in found.items()}
-    places = {key: numbers.pop(key, None) for key in PLACES}
-    edited = _unpack(source) if source is not None else None
-    return Moment(name, MappingProxyType(numbers), theme=theme, source=edited, **places)
+    return found
 
 
-def link_to(session: Session, theme: str) -> str:
-    """The link to what the session shows. Raises ParameterError where a link cannot say it."""
+def _is_other(key: str) -> bool:
+    return key.startswith(f"{VERSUS}.")
+
+
+def _check_keys(
+    name: str, keys: Mapping[str, str], ladder: Ladder, more: tuple[str, ...], prefix: str
+) -> None:
+    known = sorted(p.name for p in ladder[name].parameters)
+    for key in keys:
+        if key not in known and key not in more:
+            names = ", ".join([*known, *(m for m in more if m != "source")])
+            raise ParameterError(
+                f"The link sets `{prefix}{key}`, which {name} has not: it has {names}."
+            )
+
+
+def _versus(
+    name: str, pairs: Mapping[str, str], first: Mapping[str, int], ladder: Ladder
+) -> Configuration:
+    """What is compared with; it has the first launch's parameters where the link says nothing."""
+    if name not in ladder:
+        raise ParameterError(f"The link compares with no kernel of the ladder: `{name}`.")
+    _check_keys(name, pairs, ladder, ("source",), f"{VERSUS}.")
+    values = dict(pairs)
+    source = values.pop("source", None)
+    rung = ladder[name]
+    parameters = {**rung.defaults, **{k: v for k, v in first.items() if k in rung.defaults}}
+    parameters |= {key: _number(f"{VERSUS}.{key}", value) for key, value in values.items()}
+    return Configuration(name, parameters, _unpack(source) if source is not None else None)
+
+
+def link_to(session: Session, theme: str, versus: Configuration | None = None) -> str:
+    """The link to what the session shows, compared with another launch where `versus` is given.
+
+    Raises ParameterError where a link cannot say it.
+    """
     origin = session.origin
     if origin is None:
         raise ParameterError("There is nothing to link to yet: no launch has been recorded.")
     shown = origin.configuration
-    if shown.own is not None:
+    if shown.own is not None or (versus is not None and versus.own is not None):
         raise ParameterError("A link can lead to a kernel of the ladder, not to a file of yours.")
     parts = [f"{key}={value}" for key, value in shown.parameters.items()]
     parts += [f"step={session.step}"]
     parts += [f"{key}={value}" for key in ("block", "thread") if (value := getattr(session, key))]
+    if versus is not None:
+        parts.append(f"{VERSUS}={versus.rung}")
+        parts += [f"{VERSUS}.{key}={value}" for key, value in versus.parameters.items()]
+        if versus.source is not None:
+            parts.append(f"{VERSUS}.source={quote(_pack(versus.source))}")
     parts += [f"theme={theme}"]
     if shown.source is not None:
         parts.append(f"source={quote(_pack(shown.source))}")

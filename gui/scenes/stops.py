@@ -25,9 +25,12 @@ def candidates(parameter: Parameter) -> tuple[int, ...]:
     low, high = parameter.minimum, parameter.maximum
     if high - low <= FEW:
         return tuple(range(low, high + 1))
-    found = spread(low, min(high, max(REACH, parameter.default)))
-    if parameter.choices:
+    if parameter.choices is None:
+        found = spread(low, min(high, max(REACH, parameter.default)))
+    elif all(choice & (choice - 1) == 0 for choice in parameter.choices):
         found = parameter.choices
+    else:  # odd values matter: an offset, a stride
+        found = (*range(low, min(max(parameter.choices), EVERY) + 1), *parameter.choices)
     return tuple(sorted({*found, parameter.default}))
 
 

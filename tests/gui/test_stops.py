@@ -45,6 +45,12 @@ def test_padding_has_every_value_up_to_the_banks(ladder):
     assert candidates(pad) == tuple(range(33))
 
 
+def test_an_offset_has_every_value_and_a_block_powers_of_two(ladder):
+    copy = {p.name: p for p in ladder["copy_offset"].parameters}
+    assert candidates(copy["offset"]) == tuple(range(33))
+    assert candidates(copy["block_x"]) == (32, 64, 128, 256, 512, 1024)
+
+
 @pytest.mark.parametrize(("low", "high"), [(1, 4096), (1, 20), (5, 32), (3, 100), (40, 1000)])
 def test_stops_are_dense_where_small_and_of_equal_ratio_where_large(low, high):
     found = spread(low, high)

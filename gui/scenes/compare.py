@@ -1,0 +1,178 @@
+"""Two sessions on one clock, with one selection: what is shown on one side follows the other.
+
+No Qt here. `a` is the session that the window's clock drives. `b` shows the same moment of another
+launch (`gui.scenes.correspondence`), the same warp and lane, and the block at the same place of its
+grid. Whatever is set on one side, by the clock or by a click into a view, moves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from gui.scenes.correspondence import Lockstep, course_of, same_place
+from gui.scenes.selection import Hover
+from gui.scenes.session import Session
+from gui.scenes.text import plural
+
+if TYPE_CHECKING:
+    from core.launch import Dim3
+    from core.trace import Trace
+
+MOMENT = frozenset({"trace", "block", "step"})
+SHARED = frozenset({"heat", "close_up"})
+"""Ways to look that both sides share, where sessions have them."""
+
+
+class Comparison:
+    """Keeps `b` at the moment and selection of `a`, and `a` at those of `b`, while `active`."""
+
+    def __init__(self, a: Session, b: Session) -> None:
+        self.a, self.b = a, b
+        self._active = False
+        self._following = False
+        self._locks: dict[str, Lockstep] = {}  # by the side that leads
+        a.changed.connect(self._a_changed)
+        b.changed.connect(self._b_changed)
+
+    @property
+    def active(self) -> bool:
+        """Whether the sides follow each other; turning it on brings `b` to where `a` is."""
+        return self._active
+
+    @active.setter
+    def active(self, active: bool) -> None:
+        self._active = active
+        if active:
+            self._locks.clear()
+            self._lead("a", {"trace", "block", "step", "thread", "line", "element"} | SHARED)
+
+    def close(self) -> None:
+        """Let go of both sessions."""
+        self._active = False
+        self.a.changed.disconnect(self._a_changed)
+        self.b.changed.disconnect(self._b_changed)
+
+    def _a_changed(self, names: frozenset[str]) -> None:
+        if "trace" in names or "block" in names:
+            self._locks.clear()
+        self._lead("a", names)
+
+    def _b_changed(self, names: frozenset[str]) -> None:
+        if "trace" in names or "block" in names:
+            self._locks.clear()
+        if "trace" in names:  # another launch on this side: it joins where the clock stands
+            names = frozenset({"trace", "block", "step", "thread", "line", "element"})
+            self._lead("a", names)
+        else:
+            self._lead("b", names)
+
+    def _lead(self, side: str, names: Iterable[str]) -> None:
+        """Have the other side follow what changed on this one."""
+        if not self._active or self._following:
+            return
+        leader, follower = (self.a, self.b) if side == "a" else (self.b, self.a)
+        if leader.block_trace is None or follower.block_trace is None:
+            return
+        self._following = True
+        try:
+            self._follow(side, leader, follower, frozenset(names))
+        finally:
+            self._following = False
+
+    def _follow(self, side: str, leader: Session, follower: Session, names: frozenset[str]) -> None:
+        wanted: dict[str, Any] = {}
+        if names & {"trace", "block"}:
+            block = counterpart_block(leader, follower)
+            if block != follower.block:
+                follower.update(block=block)
+                self._locks.clear()
+        if names & MOMENT:
+            wanted["step"] = self._lock(side, leader, follower).counterpart(leader.step)
+        if names & {"thread", "trace", "block"}:
+            wanted["thread"] = leader.thread
+        if "element" in names and exists(follower.trace, leader.element):
+            wanted["element"] = leader.element
+        if "line" in names and same_source(leader.trace, follower.trace):
+            wanted["line"] = leader.line
+        if "hover" in names:
+            wanted["hover"] = counterpart_hover(leader, follower)
+        wanted |= {name: getattr(leader, name) for name in SHARED & names if hasattr(leader, name)}
+        if wanted:
+            follower.update(**wanted)
+
+    def _lock(self, side: str, leader: Session, follower: Session) -> Lockstep:
+        if side not in self._locks:
+            assert leader.block_trace is not None
+            assert follower.block_trace is not None
+            here, there = course_of(leader.block_trace), course_of(follower.block_trace)
+            self._locks[side] = Lockstep(here, there)
+        return self._locks[side]
+
+
+def counterpart_block(leader: Session, follower: Session) -> int:
+    """The block of the follower's launch at the same relative place of its grid."""
+    assert leader.trace is not None
+    assert follower.trace is not None
+    here, there = leader.trace.workload.launch.grid, follower.trace.workload.launch.grid
+    return same_place(leader.block, _sides(here), _sides(there))
+
+
+def _sides(size: Dim3) -> tuple[int, int, int]:
+    return size.x, size.y, size.z
+
+
+def same_source(one: Trace | None, other: Trace | None) -> bool:
+    """Whether two traces are of one text, so that a line of the one is that line of the other."""
+    return one is not None and other is not None and one.workload.source == other.workload.source
+
+
+def exists(trace: Trace | None, element: tuple[str, tuple[int, ...]] | None) -> bool:
+    """Whether an element can be selected in a trace; None, which selects nothing, always can."""
+    if element is None:
+        return True
+    if trace is None:
+        return False
+    name, index = element
+    shapes = {array.name: array.shape for array in trace.arrays}
+    shapes |= {array.name: array.shape for array in trace.shared_arrays}
+    shape = shapes.get(name, ())
+    return len(shape) == len(index) and all(
+        0 <= i < extent for i, extent in zip(index, shape, strict=True)
+    )
+
+
+def counterpart_hover(leader: Session, follower: Session) -> Hover | None:
+    """What the pointer rests on, as far as it is there on the other side too."""
+    hover, trace = leader.hover, follower.block_trace
+    if hover is None or trace is None:
+        return None
+    thread = hover.thread
+    return Hover(
+        thread=thread if thread is not None and thread < trace.n_threads else None,
+        element=hover.element if exists(follower.trace, hover.element) else None,
+        line=hover.line if same_source(leader.trace, follower.trace) else None,
+        bank=hover.bank,
+    )
+
+
+def moment_text(session: Session) -> str:
+    """Where one side stands: "phase 1 of 4, step 23 of 187"."""
+    trace = session.block_trace
+    if trace is None or not session.n_steps:
+        return ""
+    step = f"step {session.step + 1} of {session.n_steps}"
+    if session.phase < 0:
+        return step
+    return f"phase {session.phase} of {len(trace.phases)}, {step}"
+
+
+def launch_text(session: Session) -> str:
+    """What one side is a launch of: "n = 32, tile = 8; 16 blocks of 64 threads"."""
+    trace = session.trace
+    if trace is None:
+        return ""
+    launch = trace.workload.launch
+    size = f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}"
+    values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
+    return f"{values}; {size}" if values else size

@@ -1,0 +1,252 @@
+"""What two launches cost, side by side: A, B, what differs and which is better. No Qt here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gui.scenes.text import capital, grouped, plural
+
+if TYPE_CHECKING:
+    from core.analysis.counters import Count
+    from core.counting import Counted
+    from core.trace import Trace
+    from gui.scenes.session import Session
+
+Grouping = Literal["total", "array"]
+Better = Literal["less", "more", ""]
+SECTOR = 32  # bytes
+SPACES = {"global": ("Global memory", "sectors"), "shared": ("Shared memory", "wavefronts")}
+KINDS = {"ld": "loads", "st": "stores", "atom": "atomics", "red": "reductions"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One figure of both sides; None where a side has none. `better` says which way is good."""
+
+    label: str
+    a: float | None
+    b: float | None
+    better: Better = "less"
+    digits: int = 0
+    tip: str = ""
+
+    @property
+    def change(self) -> float | None:
+        """b - a."""
+        return None if self.a is None or self.b is None else self.b - self.a
+
+    @property
+    def winner(self) -> Literal["a", "b", ""]:
+        """The better side; empty where they are equal, or neither is better."""
+        change = self.change
+        if not change or not self.better:
+            return ""
+        return "b" if (change < 0) == (self.better == "less") else "a"
+
+    def text(self, side: Literal["a", "b"]) -> str:
+        """One side's figure."""
+        return number(self.a if side == "a" else self.b, self.digits)
+
+    @property
+    def change_text(self) -> str:
+        """b - a with its sign; empty where there is none."""
+        change = self.change
+        if change is None:
+            return ""
+        if not change:
+            return "0"
+        return f"{'+' if change > 0 else '−'}{number(abs(change), self.digits)}"
+
+    @property
+    def ratio_text(self) -> str:
+        """B against A in words: "8 times fewer", "1.5 times more", "the same"."""
+        if self.a is None or self.b is None:
+            return ""
+        if self.a == self.b:
+            return "the same"
+        if not self.a or not self.b:
+            return "none left" if self.a else "new"
+        more = self.b > self.a
+        times = self.b / self.a if more else self.a / self.b
+        less = "fewer" if not self.digits else "less"
+        if times < 1.095:
+            share = abs(self.b / self.a - 1) * 100
+            return f"{share:.1f} % {'more' if more else less}"
+        return f"{factor(times)} times {'more' if more else less}"
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """A figure with its digits grouped; a dash where there is none."""
+    if value is None:
+        return "–"
+    if not digits:
+        return grouped(round(value))
+    return f"{value:.{digits}f}"
+
+
+def factor(times: float) -> str:
+    """8, 1.5 or 12.3: three digits at most, none of them idle."""
+    return f"{times:.{0 if times >= 100 else 1}f}".removesuffix(".0")
+
+
+def differences(a: Session, b: Session, grouping: Grouping) -> tuple[Difference | str, ...]:
+    """The figures of two sessions, in sections under headings (texts); empty without a trace."""
+    if a.trace is None or b.trace is None or a.counts is None or b.counts is None:
+        return ()
+    if grouping == "array":
+        return _by_array(a.counts, b.counts, _arrays(a.trace, b.trace))
+    return (*_totals(a.counts, b.counts), *_launches(a, b))
+
+
+def _totals(a: Trace | Counted, b: Trace | Counted) -> tuple[Difference | str, ...]:
+    found: list[Difference | str] = []
+    for space, (title, unit) in SPACES.items():
+        rows = []
+        for kind, label in KINDS.items():
+            for what in ("requests", unit, "conflicts"):
+                name = f"{space}_{kind}_{what}"
+                words = f"{capital(label)}: {'bank conflicts' if what == 'conflicts' else what}"
+                rows += _row(words, name, a.counters.totals, b.counters.totals)
+        found += [title, *rows] if rows else []
+    return tuple(found)
+
+
+def _row(label: str, name: str, a: Mapping[str, Count], b: Mapping[str, Count]) -> list[Difference]:
+    """A counter's row; none where both sides have nothing of it."""
+    values = [counts[name].value if name in counts else 0 for counts in (a, b)]
+    if not any(values):
+        return []
+    ideals = [counts[name].ideal if name in counts else 0 for counts in (a, b)]
+    tip = f"{name}: {grouped(ideals[0])} and {grouped(ideals[1])} would do."
+    better: Better = "" if name.endswith("requests") else "less"
+    return [Difference(label, values[0], values[1], better=better, tip=tip)]
+
+
+def _by_array(
+    a: Trace | Counted, b: Trace | Counted, arrays: tuple[str, ...]
+) -> tuple[Difference | str, ...]:
+    found: list[Difference | str] = []
+    for name in arrays:
+        of_a, of_b = (c.counters.by_array.get(name, {}) for c in (a, b))
+        rows = []
+        for space, (_, unit) in SPACES.items():
+            for kind, label in KINDS.items():
+                words = f"{capital(label)}: {unit}"
+                rows += _row(words, f"{space}_{kind}_{unit}", of_a, of_b)
+        found += [name, *rows] if rows else []
+    return tuple(found)
+
+
+def _arrays(a: Trace, b: Trace) -> tuple[str, ...]:
+    names = [array.name for t in (a, b) for array in t.arrays]
+    names += [array.name for t in (a, b) for array in t.shared_arrays]
+    return tuple(dict.fromkeys(names))
+
+
+def _launches(a: Session, b: Session) -> tuple[Difference | str, ...]:
+    """Facts of both launches, and what can be worked out of the counts and the arithmetic."""
+    facts: list[tuple[str, Callable[[Session], float | None], Better, int, str]] = [
+        ("Bytes moved from and to global memory", moved_bytes, "less", 0, "32 bytes a sector"),
+        ("FLOP for each byte moved", intensity, "more", 2, "Arithmetic over bytes moved"),
+        ("Global sectors, % of use", efficiency, "more", 1, "Least sectors over those moved"),
+        ("Threads in a block", threads, "", 0, ""),
+        ("Blocks", blocks, "", 0, ""),
+        ("Shared memory in a block, bytes", shared_bytes, "", 0, "Static or dynamic"),
+        ("Phases", phases, "", 0, "Iterations of the outermost loop"),
+    ]
+    rows = []
+    for label, get, better, digits, tip in facts:
+        values = get(a), get(b)
+        if any(values):
+            rows.append(Difference(label, values[0], values[1], better, digits, tip))
+    return ("Launch", *rows)
+
+
+def moved_bytes(session: Session) -> float | None:
+    """Bytes that the launch moved between global memory and the multiprocessors, by sectors."""
+    return SECTOR * _sectors(session)[0]
+
+
+def efficiency(session: Session) -> float | None:
+    """Percent of the sectors moved that the data needed; None where none were moved."""
+    moved, ideal = _sectors(session)
+    return 100 * ideal / moved if moved else None
+
+
+def intensity(session: Session) -> float | None:
+    """Floating-point operations for each byte moved, of the whole launch; None where unknown."""
+    moved = moved_bytes(session)
+    trace = session.trace
+    if trace is None or not session.counts_complete or not moved or not trace.workload.flops:
+        return None
+    return trace.workload.flops / moved
+
+
+def threads(session: Session) -> float | None:
+    """Threads of a block."""
+    return session.trace.workload.launch.block.count if session.trace is not None else None
+
+
+def blocks(session: Session) -> float | None:
+    """Blocks of the launch."""
+    return session.trace.workload.launch.grid.count if session.trace is not None else None
+
+
+def phases(session: Session) -> float | None:
+    """Phases of the block that is looked at."""
+    return len(session.block_trace.phases) if session.block_trace is not None else None
+
+
+def shared_bytes(session: Session) -> float | None:
+    """Shared memory of a block."""
+    trace = session.trace
+    if trace is None:
+        return None
+    static = sum(array.nbytes for array in trace.shared_arrays)
+    return max(static, trace.workload.launch.shared_bytes)
+
+
+def _sectors(session: Session) -> tuple[int, int]:
+    counts = session.counts
+    if counts is None:
+        return 0, 0
+    found = [
+        count
+        for name, count in counts.counters.totals.items()
+        if name.startswith("global") and name.endswith("_sectors")
+    ]
+    return sum(c.value for c in found), sum(c.ideal for c in found)
+
+
+def differences_caption(a: Session, b: Session) -> str:
+    """One sentence: what B moves against A."""
+    if a.counts is None or b.counts is None:
+        return "The two launches are being recorded."
+    if a.counts_complete != b.counts_complete:
+        return "One launch is counted whole and the other is still being counted."
+    said = []
+    for space, (_, unit) in SPACES.items():
+        rows = _moved(a, b, space)
+        if rows is None:
+            continue
+        noun = f"{space} {unit[:-1]}"
+        if rows.ratio_text == "the same":
+            said.append(f"the same number of {space} {unit}")
+        else:
+            said.append(
+                f"{plural(round(rows.b or 0), noun)} against {rows.text('a')}, {rows.ratio_text}"
+            )
+    scope = "" if a.counts_complete else " in the recorded blocks alone"
+    return f"B moves {', and '.join(said)}{scope}." if said else "Neither launch moves anything."
+
+
+def _moved(a: Session, b: Session, space: str) -> Difference | None:
+    unit = SPACES[space][1]
+    values = []
+    for session in (a, b):
+        totals = session.counts.counters.totals if session.counts is not None else {}
+        names = [n for n in totals if n.startswith(space) and n.endswith(f"_{unit}")]
+        values.append(sum(totals[n].value for n in names))
+    return Difference(space, values[0], values[1]) if any(values) else None
