@@ -176,8 +176,9 @@ class MemoryUnit:
             values = self._atomics(region, first, access, operands, mask)
         width = access.type.nbytes * access.count
         event = AccessEvent(
-            tick, op.instruction.pc, access.kind, region, width, address, mask, values, self._site,
-            pattern, shift,
+            tick, op.instruction.pc, access.kind, region, width,
+            address if pattern is None else pattern.address, mask, values, self._site, shift,
+            pattern, address if shift else None,
         )  # fmt: skip
         for observer in self.observers:
             observer.on_access(event)
@@ -209,7 +210,7 @@ class MemoryUnit:
     ) -> NDArray[Any]:
         """Lanes one after another where they meet, in order of their number."""
         dtype = access.type.dtype
-        view = region.view(dtype)
+        view = region.writable(dtype)
         lanes = np.arange(self.count) if mask is None else np.flatnonzero(mask)
         places = np.broadcast_to(first, self.count)
         full = [np.broadcast_to(o, self.count) for o in operands]

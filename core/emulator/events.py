@@ -23,8 +23,9 @@ class AccessEvent:
     """One memory instruction, executed for all the lanes of a group at once.
 
     `address` is int64 of shape (lanes,), or (1,) where all lanes have the same. In shared and local
-    memory it is the generic address. `values` has one array for each element of a vector access.
-    With a `pattern`, `address` is that of the pattern plus `shift`.
+    memory it is the generic address. It is kept as `base`, which many accesses may share, plus
+    `shift`, with a `pattern` whose address `base` is; `moved` is the sum while it is at hand.
+    `values` has one array for each element of a vector access.
     """
 
     tick: int
@@ -32,12 +33,29 @@ class AccessEvent:
     kind: str  # "load", "store", "atomic"
     region: Region
     width: int  # bytes a lane, the whole vector
-    address: NDArray[np.int64]
+    base: NDArray[np.int64]
     mask: Mask | None
     values: tuple[NDArray[Any], ...]
     site: int = -1  # `pc`, or the call that led there from code with source lines
-    pattern: Pattern | None = None
     shift: int = 0
+    pattern: Pattern | None = None
+    moved: NDArray[np.int64] | None = None
+
+    @property
+    def address(self) -> NDArray[np.int64]:
+        """The lanes' addresses."""
+        if self.moved is not None:
+            return self.moved
+        return self.base + self.shift if self.shift else self.base
+
+    def compact(self) -> AccessEvent:
+        """The same without what can be computed again."""
+        if self.moved is None:
+            return self
+        return AccessEvent(
+            self.tick, self.pc, self.kind, self.region, self.width, self.base, self.mask,
+            self.values, self.site, self.shift, self.pattern,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Image:
                     )
                 value = (addresses[entry.symbol] + entry.addend) >> entry.shift
                 raw = (value & ((1 << (8 * entry.nbytes)) - 1)).to_bytes(entry.nbytes, "little")
-                data = regions[addresses[variable.name]].data
+                data = regions[addresses[variable.name]].writable(np.dtype(np.uint8))
                 data[entry.position : entry.position + entry.nbytes] = np.frombuffer(raw, np.uint8)
 
     def function_at(self, address: int) -> Function | None:

@@ -21,6 +21,7 @@ PARAMETER_WINDOW = 1 << 42
 GLOBAL_WINDOW = 1 << 46
 FAR = 1 << 36  # an address further from a region than this has nothing to do with it
 _GUARD = 1 << 32  # least distance between two buffers, in bytes: an index off by far hits nothing
+_STRETCH = 1 << 20  # bytes that are copied, or found to be zero, at a time
 _GRAIN = 16  # sizes are padded to the widest access, so that every typed view fits
 
 
@@ -40,6 +41,7 @@ class Region:
         data: NDArray[np.uint8],
         lane_offset: NDArray[np.int64] | None = None,
     ) -> None:
+        """Read-only `data` is copied when it is first written to (`writable`)."""
         self.name, self.space, self.base, self.nbytes = name, space, base, nbytes
         self.data, self.lane_offset = data, lane_offset
         self._views: dict[np.dtype[Any], NDArray[Any]] = {}
@@ -56,6 +58,13 @@ class Region:
             found = self._views[dtype] = self.data.view(dtype)
         return found
 
+    def writable(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The bytes as an array of `dtype` that may be written to."""
+        if not self.data.flags.writeable:
+            self.data = copied(self.data, self.data.size)
+            self._views.clear()
+        return self.view(dtype)
+
 
 def padded(nbytes: int) -> int:
     """`nbytes` rounded up so that a view of any type fits."""
@@ -65,6 +74,19 @@ def padded(nbytes: int) -> int:
 def zeros(nbytes: int) -> NDArray[np.uint8]:
     """Zeroed storage of at least `nbytes`."""
     return np.zeros(max(padded(nbytes), _GRAIN), np.uint8)
+
+
+def copied(raw: NDArray[np.uint8], nbytes: int) -> NDArray[np.uint8]:
+    """Storage of at least `nbytes` that begins with `raw`.
+
+    Stretches of zeros are not written, so that a large blank array takes no memory.
+    """
+    data = zeros(nbytes)
+    for start in range(0, raw.size, _STRETCH):
+        part = raw[start : start + _STRETCH]
+        if part.any() if part.size % 8 else part.view(np.uint64).any():
+            data[start : start + part.size] = part
+    return data
 
 
 class GlobalMemory:
@@ -79,12 +101,13 @@ class GlobalMemory:
     ) -> Region:
         """A buffer with a copy of `content`, at the next multiple of 256 after a guard gap.
 
-        It is at least `nbytes` long; what `content` does not fill is zero.
+        It is at least `nbytes` long; what `content` does not fill is zero. Read-only content is
+        copied when it is first written to.
         """
         raw = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
         nbytes = max(nbytes, raw.size)
-        data = zeros(nbytes)
-        data[: raw.size] = raw
+        lent = not raw.flags.writeable and raw.size and raw.size == padded(nbytes)
+        data = raw if lent else copied(raw, nbytes)
         region = Region(name, space, self._next, nbytes, data)
         self._next += -(-(nbytes + _GUARD) // _GUARD) * _GUARD
         self.regions.append(region)

@@ -67,7 +67,7 @@ class ChunkRecord:
 
     def on_access(self, event: AccessEvent) -> None:
         """Notes a memory access."""
-        self.accesses.append(event)
+        self.accesses.append(event.compact())
 
     def on_barrier(self, event: BarrierEvent) -> None:
         """Barriers come by `barrier`, together with their place in the code."""
@@ -79,7 +79,7 @@ class ChunkRecord:
         """Roughly the memory that the record holds on to."""
         unique: dict[int, int] = {}
         for event in self.accesses:
-            for array in (event.address, *event.values):
+            for array in (event.base, *event.values):
                 unique[id(array)] = array.nbytes
         for logs in self.values.values():
             for log in logs.values():

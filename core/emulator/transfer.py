@@ -46,7 +46,7 @@ def scatter(
     mask: Mask | None,
 ) -> None:
     """Stores; where lanes meet, the last one wins (PTX leaves open which)."""
-    view = region.view(access.type.dtype)
+    view = region.writable(access.type.dtype)
     for i, value in enumerate(values):
         place = first + i if i else first
         if mask is not None and place.size > 1:

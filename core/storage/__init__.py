@@ -15,7 +15,7 @@ from core.storage.rebuild import trace_of
 from core.trace import Trace
 
 FORMAT = "tilescope trace"
-VERSION = 1
+VERSION = 2
 
 
 def save_trace(trace: Trace, path: Path) -> None:

@@ -105,7 +105,7 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
         "masks": pool.add(np.array([pool.maybe(m) for m in record.masks], np.int64)),
         "accesses": [
             [e.tick, e.pc, e.kind, e.region.name, e.region.space, e.width, e.site,
-             pool.add(e.address), pool.maybe(e.mask), [pool.add(v) for v in e.values]]
+             pool.add(e.base), e.shift, pool.maybe(e.mask), [pool.add(v) for v in e.values]]
             for e in record.accesses
         ],
         "barriers": [

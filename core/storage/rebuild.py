@@ -131,11 +131,11 @@ def _record(
     for name in ("ticks", "firsts", "ends", "depths"):
         getattr(record, name).extend(arrays[plain[name]].tolist())
     record.masks.extend(arrays.maybe(number) for number in arrays[plain["masks"]].tolist())
-    for tick, pc, kind, name, space, width, site, address, mask, values in plain["accesses"]:
+    for tick, pc, kind, name, space, width, site, base, shift, mask, values in plain["accesses"]:
         record.accesses.append(
             AccessEvent(
-                tick, pc, kind, regions.region(name, space), width, arrays[address],
-                arrays.maybe(mask), tuple(arrays[v] for v in values), site,
+                tick, pc, kind, regions.region(name, space), width, arrays[base],
+                arrays.maybe(mask), tuple(arrays[v] for v in values), site, shift,
             )
         )  # fmt: skip
     for tick, pc, mask, released, met in plain["barriers"]:
