@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.pages import PAGES
-from gui.scenes.session import UNITS, Session, Unit
+from gui.scenes.session import UNITS, Unit
 from gui.theme import load_theme, theme_names
 
 if TYPE_CHECKING:
@@ -36,15 +36,16 @@ class Command:
     text: str
     keys: tuple[str, ...]
     run: Callable[[], object]
+    tip: str = ""
 
 
 def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
     """Fill the menu bar; returns the commands by menu, for the cheat sheet."""
-    session = window.session
     menus = {
         "&File": _file_commands(window),
         "&Edit": _edit_commands(window),
-        "&Step": _step_commands(session),
+        "&Step": _step_commands(window),
+        "&Breakpoints": _break_commands(window),
         "&Select": _select_commands(window),
         "&View": _view_commands(window),
         "&Help": [Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet)],
@@ -55,6 +56,8 @@ def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
             action = QAction(command.text, window)
             action.setShortcuts([QKeySequence(key) for key in command.keys])
             action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            if command.tip:
+                action.setStatusTip(command.tip)
             action.triggered.connect(lambda _=False, run=command.run: run())
             menu.addAction(action)
         if title == "&View":
@@ -84,7 +87,9 @@ def _edit_commands(window: MainWindow) -> list[Command]:
     ]
 
 
-def _step_commands(session: Session) -> list[Command]:
+def _step_commands(window: MainWindow) -> list[Command]:
+    session = window.session
+
     def move(unit: Unit | None, forward: bool) -> Callable[[], None]:
         def run() -> None:
             session.playing = 0
@@ -122,6 +127,7 @@ def _step_commands(session: Session) -> list[Command]:
         Command("Back", ("Left",), move(None, False)),
         Command("Next phase", ("Shift+Right",), move("phase", True)),
         Command("Previous phase", ("Shift+Left",), move("phase", False)),
+        Command("Go to step…", ("Ctrl+G",), window.stopping.ask_for_step),
         Command("First step", ("Home",), end(session.first)),
         Command("Last step", ("End",), end(session.last)),
         Command("Play or pause", ("Space",), toggle(1)),
@@ -131,6 +137,29 @@ def _step_commands(session: Session) -> list[Command]:
         *(
             Command(f"Step by {unit}", (str(key),), choose(unit))
             for key, unit in enumerate(UNITS, start=1)
+        ),
+    ]
+
+
+def _break_commands(window: MainWindow) -> list[Command]:
+    stopping = window.stopping
+    forth, back = {"forward": True}, {"forward": False}
+    return [
+        Command("Run to the next breakpoint", ("F8",), partial(stopping.run_to_break, **forth)),
+        Command("Run back to a breakpoint", ("Shift+F8",), partial(stopping.run_to_break, **back)),
+        Command("Stop at this line, or not", ("F9",), stopping.toggle_at_line),
+        Command("Stop at the selected element, or not", ("Shift+F9",), stopping.toggle_at_element),
+        Command("Clear all breakpoints", ("Ctrl+Shift+F9",), stopping.clear),
+        Command("Next step at the selected line", ("N",), window.next_at_line),
+        Command(
+            "Next touch of the selected element",
+            ("T",),
+            partial(stopping.go_to_touch, **forth),
+        ),
+        Command(
+            "Touch before of the selected element",
+            ("Shift+T",),
+            partial(stopping.go_to_touch, **back),
         ),
     ]
 
@@ -153,17 +182,52 @@ def _select_commands(window: MainWindow) -> list[Command]:
         Command("Previous block", ("Ctrl+Up",), change("block", -1)),
         Command("Next kernel", ("PgDown",), lambda: window.ladder_panel.choose_next(1)),
         Command("Previous kernel", ("PgUp",), lambda: window.ladder_panel.choose_next(-1)),
-        Command("Next step at the selected line", ("N",), window.next_at_line),
         Command("Back to the picture", ("Escape",), window.leave_field),
     ]
 
 
+VIEW_KEYS = (
+    ("Alt+1",),
+    ("Alt+2",),
+    ("Alt+3",),
+    ("Alt+4", "F5"),
+    ("Alt+5", "F6"),
+    ("Alt+6", "F7"),
+    ("Alt+7",),
+    ("Alt+8",),
+    ("Alt+9",),
+    ("Alt+0",),
+)
+
+
+def _look_at(window: MainWindow, name: str) -> None:
+    window.show_page("step")
+    window.step_page.front(name)
+
+
 def _view_commands(window: MainWindow) -> list[Command]:
+    session = window.session
+
+    def follow() -> None:
+        session.follow_memory = not session.follow_memory
+
+    def heat() -> None:
+        session.heat = not session.heat
+
+    def close_up() -> None:
+        session.close_up = not session.close_up
+
     return [
         Command("Why this number?", ("W",), window.explaining.why),
-        Command("Source", ("F5",), lambda: window.code.choose("Source")),
-        Command("PTX", ("F6",), lambda: window.code.choose("PTX")),
-        Command("Phase table", ("F7",), lambda: window.code.choose("Phases")),
+        *(
+            Command(dock.windowTitle(), keys, partial(_look_at, window, name))
+            for (name, dock), keys in zip(window.step_page.docks.items(), VIEW_KEYS, strict=True)
+        ),
+        Command("Follow the step's memory, or not", ("Ctrl+M",), follow),
+        Command("Times loaded, or this step", ("H",), heat),
+        Command("Block, or whole matrices", ("Z",), close_up),
+        Command("Reset the layout", ("Ctrl+0",), window.step_page.reset_layout),
+        Command("Left column", ("Ctrl+B",), window.toggle_sidebar),
         *(
             Command(page.title, (f"Ctrl+{place}",), partial(window.show_page, page.key))
             for place, page in enumerate(PAGES, start=1)

@@ -24,6 +24,9 @@ class Explaining(QObject):
         super().__init__(window)
         self.window_, self.session = window, window.session
         self.panel = WhyPanel(window.session, window, above=window.transport)
+        self.panel.closed.connect(self._closed)
+        self._beside: QPoint | None = None
+        window.session.question_changed.connect(self._answer)
         window.warp.why_wanted.connect(lambda: self.ask(Step("global"), here=True))
         window.shared.why_wanted.connect(lambda: self.ask(Step("shared"), here=True))
         window.counters.table.clicked.connect(self._counter_clicked)
@@ -32,18 +35,31 @@ class Explaining(QObject):
 
     def ask(self, topic: Topic, *, here: bool = False) -> None:
         """Open the explanation of a topic, beside the pointer if it was clicked on."""
-        self.panel.ask(topic, self._pointer() if here else None)
+        self._beside = self._pointer() if here else None
+        if self.session.question == topic:
+            self.panel.ask(topic, self._beside)
+        self.session.question = topic
 
     def why(self) -> None:
         """Explain the current step's access; close the explanation if it is open."""
-        if self.panel.isVisible():
-            self.panel.hide()
+        if self.session.question is not None:
+            self.close()
         else:
             self.ask(topic_of_step(self.session))
 
     def close(self) -> None:
         """Put the explanation away."""
-        self.panel.hide()
+        self.session.question = None
+
+    def _answer(self, topic: Topic | None) -> None:
+        if topic is None:
+            self.panel.hide()
+        else:
+            self.panel.ask(topic, self._beside)
+        self._beside = None
+
+    def _closed(self) -> None:
+        self.session.question = None
 
     def _pointer(self) -> QPoint:
         return self.window_.mapFromGlobal(QCursor.pos())

@@ -102,6 +102,8 @@ class Exporter(QObject):
             "Phase table": main.phases,
             "Variables": main.variables,
             "Counters": main.counters,
+            "Breakpoints": main.breakpoints,
+            "Findings": main.findings,
             "Scrub bar": main.transport.scrub,
         }
         shown = {name: view for name, view in found.items() if view.isVisible()}

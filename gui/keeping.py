@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QObject, QTimer
-from PySide6.QtWidgets import QSplitter
 
 from gui.moments import places_of
 from gui.pages import PAGES
-from gui.scenes.saved import Saved, save, selection
+from gui.scenes.saved import LOOKS, Saved, save, selection
 from gui.theme import theme_names
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
-
-SPLITTERS = ("body", "upper_row", "lower_row", "step_page")
 
 
 class Keeper(QObject):
@@ -46,7 +43,10 @@ class Keeper(QObject):
             theme=main.theme_name,
             page=main.tabs.value,
             geometry=bytes(main.saveGeometry().toBase64().data()).decode(),
-            splitters={name: splitter.sizes() for name, splitter in self._splitters().items()},
+            layout=main.step_page.save_layout(),
+            left=main.body.sizes()[0],
+            breakpoints=main.session.breakpoints_of_all(),
+            looks={name: getattr(main.session, name) for name in LOOKS},
             drafts=main.source.draft.kept(),
             launches=dict(main.workbench.launches),
         )
@@ -58,8 +58,10 @@ class Keeper(QObject):
         main.workbench.launches.update(saved.launches)
         if geometry and saved.geometry:
             main.restoreGeometry(QByteArray.fromBase64(saved.geometry.encode()))
+        main.session.breakpoints_of.update(saved.breakpoints)
+        main.session.update(**saved.looks)
         if geometry:
-            QTimer.singleShot(0, lambda: self._restore_splitters(saved))
+            QTimer.singleShot(0, main, lambda: self._restore_layout(saved))
 
     def restore_session(self, saved: Saved, instead: str) -> None:
         """Record what was shown and look there; the rung `instead` where there is none."""
@@ -73,14 +75,12 @@ class Keeper(QObject):
         if saved.page in (page.key for page in PAGES):
             main.show_page(saved.page)
 
-    def _splitters(self) -> dict[str, QSplitter]:
-        return {name: getattr(self.main, name) for name in SPLITTERS}
-
-    def _restore_splitters(self, saved: Saved) -> None:
-        for name, splitter in self._splitters().items():
-            sizes = saved.splitters.get(name, [])
-            if len(sizes) == splitter.count() and any(size > 0 for size in sizes):
-                splitter.setSizes(sizes)
+    def _restore_layout(self, saved: Saved) -> None:
+        body = self.main.body
+        if saved.left > 0:
+            body.setSizes([saved.left, max(body.width() - saved.left, 1)])
+        self.main.left.setVisible(saved.left != 0)
+        self.main.step_page.restore_layout(saved.layout)
 
 
 def theme_of(saved: Saved | None, wanted: str | None) -> str:

@@ -70,6 +70,23 @@ def stylesheet(theme: Theme) -> str:
 
     QFrame[role="panel"] {{ background: {s.panel}; border: 1px solid {s.border};
                             border-radius: {p.radius}px; }}
+    QFrame[role="dockTitle"] {{ background: {s.panel}; border: 1px solid {s.border};
+        border-bottom: none; border-top-left-radius: {p.radius}px;
+        border-top-right-radius: {p.radius}px; }}
+    QFrame[role="dockBody"] {{ background: {s.panel}; border: 1px solid {s.border};
+        border-top: none; border-bottom-left-radius: {p.radius}px;
+        border-bottom-right-radius: {p.radius}px; }}
+    QMainWindow::separator {{ background: {s.window}; width: 8px; height: 8px; }}
+    QMainWindow::separator:hover {{ background: {s.border}; }}
+    StepPage {{ background: {s.window}; }}
+    StepPage > QTabBar {{ background: transparent; }}
+    StepPage > QTabBar::tab {{ background: transparent; color: {s.text_dim};
+        border: 1px solid transparent; border-bottom: none; padding: 4px 11px;
+        margin-right: 1px; border-top-left-radius: {p.radius}px;
+        border-top-right-radius: {p.radius}px; font-size: {z.heading}pt; }}
+    StepPage > QTabBar::tab:hover {{ color: {s.text}; background: {hovered}; }}
+    StepPage > QTabBar::tab:selected {{ background: {s.panel}; color: {s.text};
+        font-weight: 600; border-color: {s.border}; }}
     QLabel[role="heading"] {{ color: {s.text_dim}; font-size: {z.heading}pt; font-weight: 600; }}
     QLabel[role="caption"] {{ color: {s.text}; font-size: {z.body}pt; }}
     QLabel[role="dim"] {{ color: {s.text_dim}; font-size: {z.body}pt; }}
@@ -92,6 +109,8 @@ def stylesheet(theme: Theme) -> str:
     QToolButton[role="action"] {{ border-color: {s.border}; padding: 2px 9px;
         font-size: {z.heading}pt; background: {s.panel}; }}
     QToolButton[role="action"]:hover {{ background: {hovered}; }}
+    QToolButton[role="action"]:checked {{ background: {chosen}; color: {s.text};
+        font-weight: 600; }}
     QToolButton[role="action"]:focus {{ border-color: {s.accent}; }}
     QToolButton[role="action"]:disabled {{ color: {s.text_faint}; border-color: transparent; }}
     QToolButton[role="segment"] {{ border: 1px solid {s.border}; border-right-width: 0;

@@ -55,7 +55,7 @@ class Workbench(QObject):
     def edit_source(self) -> None:
         """Give the keyboard to the editor."""
         self.main.show_page("step")
-        self.main.code.choose("Source")
+        self.main.step_page.front("Source")
         self.source.edit.setFocus()
 
     def run_source(self) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.scenes.selection import Breakpoint, Element
-from gui.scenes.text import grouped, index_text
+from gui.scenes.text import grouped, index_text, plural
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
+    from gui.scenes.session import Session
 
 Steps = NDArray[np.intp]
 
@@ -105,3 +106,41 @@ def break_title(place: Breakpoint) -> str:
 
 def _order(place: Breakpoint) -> tuple[bool, int, tuple[str, tuple[int, ...]]]:
     return place.line is None, place.line or 0, place.element or ("", ())
+
+
+def breaks_caption(session: Session) -> str:
+    """One sentence: how many breakpoints there are, and where the next one stops."""
+    count = len(session.breakpoints)
+    if not count:
+        return "No breakpoints."
+    stops = len(session.break_steps)
+    who = f"{plural(count, 'breakpoint')}, {plural(stops, 'stop')} in this block"
+    ahead = session.next_break()
+    return f"{who}." if ahead is None else f"{who}; the next is at step {grouped(ahead + 1)}."
+
+
+def next_stop(session: Session, place: Breakpoint) -> int | None:
+    """The next step at which one breakpoint stops, the first of them after the last; or None."""
+    trace, block = session.trace, session.block_trace
+    if trace is None or block is None:
+        return None
+    return _beyond(stops_of(trace, block, place), session.step, forward=True, around=True)
+
+
+def next_touch(session: Session, element: Element, *, forward: bool = True) -> int | None:
+    """The nearest step after (or before) this one that touches an element, or None."""
+    trace, block = session.trace, session.block_trace
+    if trace is None or block is None:
+        return None
+    stops = stops_of(trace, block, Breakpoint(element=element))
+    return _beyond(stops, session.step, forward=forward, around=False)
+
+
+def _beyond(stops: Steps, step: int, *, forward: bool, around: bool) -> int | None:
+    if forward:
+        place = int(np.searchsorted(stops, step, "right"))
+    else:
+        place = int(np.searchsorted(stops, step, "left")) - 1
+    if around and len(stops):
+        place %= len(stops)
+    return int(stops[place]) if 0 <= place < len(stops) else None

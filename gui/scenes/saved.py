@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.file_launch import FileLaunch
-from gui.scenes.session import UNITS, Configuration
+from gui.scenes.selection import UNITS, Breakpoint, Configuration
 
 if TYPE_CHECKING:
     from gui.scenes.session import Session
 
-VERSION = 1
+VERSION = 2
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +28,10 @@ log = logging.getLogger(__name__)
 class Saved:
     """One session: what was asked for, where it was looked at, and how the window was laid out.
 
-    `geometry` is Qt's, in base64; `splitters` are sizes in pixels by name; `drafts` are edited
-    texts and `launches` the last launch of each file, both by key.
+    `geometry` and `layout` are Qt's, in base64; `left` is the left column's width in pixels, 0
+    while it is hidden and -1 where nobody has set it; `looks` are settings of the views; `drafts`
+    are edited texts, `launches` the last launch of each file, `breakpoints` those of each source,
+    all by key.
     """
 
     configuration: Configuration | None = None
@@ -42,7 +44,10 @@ class Saved:
     theme: str = "light"
     page: str = "step"
     geometry: str = ""
-    splitters: Mapping[str, list[int]] = field(default_factory=dict)
+    layout: str = ""
+    left: int = -1
+    looks: Mapping[str, Any] = field(default_factory=dict)
+    breakpoints: Mapping[str, frozenset[Breakpoint]] = field(default_factory=dict)
     drafts: Mapping[str, str] = field(default_factory=dict)
     launches: Mapping[str, FileLaunch] = field(default_factory=dict)
 
@@ -100,8 +105,20 @@ def _plain(saved: Saved) -> dict[str, Any]:
             "own": asdict(shown.own) if shown.own is not None else None,
         },
         "launches": {path: asdict(launch) for path, launch in saved.launches.items()},
+        "breakpoints": {
+            key: [asdict(place) for place in places] for key, places in saved.breakpoints.items()
+        },
     }
 
+
+LOOKS: Mapping[str, type] = {
+    "heat": bool,
+    "close_up": bool,
+    "warp_table": bool,
+    "counts_by": str,
+    "follow_memory": bool,
+}
+"""The settings of views that are kept, by their names in the session."""
 
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "block": int,
@@ -113,7 +130,9 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "theme": str,
     "page": str,
     "geometry": str,
-    "splitters": dict,
+    "layout": str,
+    "left": int,
+    "looks": dict,
     "drafts": dict,
 }
 
@@ -122,14 +141,19 @@ def _saved(data: Mapping[str, Any]) -> Saved:
     values = {name: _checked(data[name], kind, name) for name, kind in _FIELDS.items()}
     if values["unit"] not in UNITS:
         raise ValueError(f"unit {values['unit']!r}")
-    for sizes in values["splitters"].values():
-        if not all(isinstance(size, int) for size in sizes):
-            raise TypeError("splitters")
+    for name, value in values["looks"].items():
+        if name == "counts_by" and value not in ("array", "line"):
+            raise ValueError(f"{name} {value!r}")
+        _checked(value, LOOKS[name], name)
     for text in values["drafts"].values():
         _checked(text, str, "drafts")
     return Saved(
         configuration=_configuration(data["configuration"]),
         launches={path: _launch(launch) for path, launch in data["launches"].items()},
+        breakpoints={
+            key: frozenset(_breakpoint(place) for place in places)
+            for key, places in data["breakpoints"].items()
+        },
         **values,
     )
 
@@ -147,6 +171,15 @@ def _launch(data: Mapping[str, Any]) -> FileLaunch:
     texts = {key: _checked(data[key], str, key) for key in data if key != "arguments"}
     pairs = [(str(name), str(text)) for name, text in data["arguments"]]
     return FileLaunch(arguments=tuple(pairs), **texts)
+
+
+def _breakpoint(data: Mapping[str, Any]) -> Breakpoint:
+    line = _checked(data["line"], (int, type(None)), "line")
+    if data["element"] is None:
+        return Breakpoint(line=line)
+    name, index = data["element"]
+    element = str(name), tuple(_checked(i, int, "index") for i in index)
+    return Breakpoint(line=line, element=element)
 
 
 def _checked(value: Any, kind: type | tuple[type, ...], name: str) -> Any:

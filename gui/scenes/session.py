@@ -222,6 +222,11 @@ class Session(State):
         """Set a breakpoint, or take it away."""
         self.breakpoints = self.breakpoints ^ {place}
 
+    def breakpoints_of_all(self) -> dict[str, frozenset[Breakpoint]]:
+        """The breakpoints of every source by its key, the shown one's with them."""
+        shown = {source_key(self._trace): self.breakpoints} if self._trace is not None else {}
+        return {key: places for key, places in (self.breakpoints_of | shown).items() if places}
+
     @property
     def break_steps(self) -> Steps:
         """The steps of the selected block at which a breakpoint stops, ascending."""

@@ -23,7 +23,11 @@ class CheatSheet(QDialog):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(28, 24, 28, 24)
         layout.setSpacing(36)
-        columns: list[list[str]] = [["&Step", "&Edit"], ["&Select", "&View"], ["&File", "&Help"]]
+        columns: list[list[str]] = [
+            ["&Step", "&Select"],
+            ["&View", "&Help"],
+            ["&Breakpoints", "&Edit", "&File"],
+        ]
         for titles in columns:
             column = QVBoxLayout()
             column.setSpacing(6)

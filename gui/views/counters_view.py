@@ -150,7 +150,7 @@ class RatioBar(QStyledItemDelegate):
 class CountersView(SessionView):
     """The table of counts. A row of the by-line table selects its source line."""
 
-    WATCHES = frozenset({"trace", "counts", "line"})
+    WATCHES = frozenset({"trace", "counts", "line", "counts_by"})
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -169,14 +169,15 @@ class CountersView(SessionView):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.table)
-        self.grouping.chosen.connect(lambda _: self.refresh(frozenset({"trace"})))
+        self.grouping.bind(session, "counts_by", {"array": "array", "line": "line"})
+        self.controls = (self.grouping,)
         self.table.clicked.connect(self._clicked)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
         """Show the trace's counts; mark the selected line's row."""
-        trace, by_line = self.session.trace, self.grouping.value == "line"
-        if names & {"trace", "counts"}:
+        trace, by_line = self.session.trace, self.session.counts_by == "line"
+        if names & {"trace", "counts", "counts_by"}:
             counted = self.session.counted
             rows = counter_rows(trace, "line" if by_line else "array", counted) if trace else ()
             self.model.load(sections(rows), by_line)

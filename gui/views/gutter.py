@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QBrush, QFontMetrics, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QBrush, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.scenes.source import LineTotals, has_number
@@ -25,9 +25,13 @@ def current_line_brush(*, stale: bool) -> QBrush:
 
 
 class Gutter(QWidget):
-    """Line numbers and totals beside the text; a click on a total emits its line and column."""
+    """Breakpoints, line numbers and totals beside the text.
+
+    A click on a line's number emits `break_wanted(line)`, one on a total its line and column.
+    """
 
     number_clicked = Signal(int, str)
+    break_wanted = Signal(int)
 
     def __init__(self, edit: CodeEdit) -> None:
         super().__init__(edit)
@@ -36,6 +40,9 @@ class Gutter(QWidget):
         self.stale = False  # the text was changed since the figures were made
         self.current: int | None = None
         self.selected: int | None = None
+        self.breaks: frozenset[int] = frozenset()
+        self._under: int | None = None  # the line whose number is pointed at
+        self.setAccessibleName("Breakpoints, line numbers and totals")
         self.brief = False
         self._widths = (0, 0)
         self.setMouseTracking(True)
@@ -65,7 +72,11 @@ class Gutter(QWidget):
     def number_width(self) -> int:
         """Pixels of the line-number column."""
         digits = max(2, len(str(self._edit.blockCount())))
-        return self._edit.fontMetrics().horizontalAdvance("0" * digits) + 16
+        return self._edit.fontMetrics().horizontalAdvance("0" * digits) + 16 + self.dot_room()
+
+    def dot_room(self) -> int:
+        """Pixels left of the numbers, for breakpoints."""
+        return self._edit.fontMetrics().height() * 3 // 4
 
     def column_widths(self) -> tuple[int, int]:
         """Pixels of the sectors and wavefronts columns; a column with no numbers takes none."""
@@ -122,6 +133,8 @@ class Gutter(QWidget):
             painter.fillRect(0, top, 4, height, theme.color("error"))
         elif line == self.selected:
             painter.fillRect(0, top, 4, height, theme.color("accent"))
+        if line in self.breaks or line == self._under:
+            self._paint_dot(painter, theme, rect, there=line in self.breaks)
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(theme.mono(0.9))
         strong = line in (self.current, self.selected)
@@ -140,9 +153,23 @@ class Gutter(QWidget):
             painter.drawText(x, top, column - 6, height, right, text)
             x += column
 
+    def _paint_dot(self, painter: QPainter, theme: Theme, rect: QRectF, *, there: bool) -> None:
+        """A breakpoint, or where one would be."""
+        size = 0.62 * self.dot_room()
+        centre = QPointF(5 + self.dot_room() / 2, rect.center().y())
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("error", 1.0 if there else 0.6), 1.2))
+        painter.setBrush(theme.color("error") if there else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(centre, size / 2, size / 2)
+        painter.restore()
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose the line, or ask about one of its totals."""
+        """Set or clear a breakpoint, ask about a total, or choose the line."""
         point = event.position()
+        if point.x() < self.number_width():
+            self.break_wanted.emit(self._edit.line_at(point.y()))
+            return
         line, column = self._edit.line_at(point.y()), self.column_at(point.x())
         if has_number(self.totals.get(line), column):
             self.number_clicked.emit(line, column)
@@ -150,8 +177,21 @@ class Gutter(QWidget):
             self._edit.line_clicked.emit(line)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Go to the line's next step."""
+        """Go to the line's next step; on its number it is a click like any other."""
+        if event.position().x() < self.number_width():
+            self.mousePressEvent(event)
+            return
         self._edit.line_double_clicked.emit(self._edit.line_at(event.position().y()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """No number is pointed at any more."""
+        self._point_at(None)
+        super().leaveEvent(event)
+
+    def _point_at(self, line: int | None) -> None:
+        if line != self._under:
+            self._under = line
+            self.update()
 
     def column_at(self, x: float) -> str:
         """The column of totals at a position, empty over the line numbers."""
@@ -167,8 +207,13 @@ class Gutter(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say in words what the numbers are."""
         line = self._edit.line_at(event.position().y())
+        numbers = event.position().x() < self.number_width()
+        self._point_at(line if numbers else None)
         totals = self.totals.get(line)
         tip = totals.tip if totals else ""
+        if numbers and not self.errors.get(line):
+            there = line in self.breaks
+            tip = f"Click to {'clear the breakpoint at' if there else 'stop at'} line {line}"
         if tip and self.stale:
             tip += " Counted before the edit."
         text = self.errors.get(line) or tip

@@ -10,7 +10,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPixmap,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.scenes.grids import Grid, Owned, close_up, grids_of, owned_by
 from gui.scenes.guards import Guards
@@ -19,6 +19,7 @@ from gui.scenes.matrices import MatrixScene, matrix_scene
 from gui.scenes.session import Element, Hover, Session
 from gui.theme import Theme, current_theme
 from gui.views.base import Caption
+from gui.views.element_menu import element_menu
 from gui.views.matrix_ground import MatrixGround
 from gui.views.matrix_layout import Margins, MatrixLayout
 from gui.views.matrix_marks import MatrixMarks
@@ -36,7 +37,9 @@ class MatrixCanvas(PanZoomView):
     Hovering names an element to the session; a click selects it and, in C, the thread that owns it.
     """
 
-    WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "element"})
+    WATCHES = frozenset(
+        {"trace", "block", "step", "thread", "hover", "element", "heat", "close_up"}
+    )
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -48,7 +51,7 @@ class MatrixCanvas(PanZoomView):
                 "loads": "How often the block has loaded each element from global memory so far",
             },
         )
-        self.mode.chosen.connect(lambda _: self.view_changed())
+        self.mode.bind(session, "heat", {"step": False, "loads": True})
         self.extent = Segmented(
             {"whole": "Whole", "block": "Block"},
             {
@@ -56,9 +59,11 @@ class MatrixCanvas(PanZoomView):
                 "block": "Only what the block works on: its part of C and the k of this phase",
             },
         )
-        self.extent.chosen.connect(self._change_extent)
+        self.extent.bind(session, "close_up", {"whole": False, "block": True})
         self.fit_button = QToolButton()
         self.fit_button.setText("Fit")
+        self.fit_button.setProperty("role", "action")
+        self.fit_button.setAccessibleName("Fit the matrices")
         self.fit_button.setToolTip("Show the whole of every matrix (0)")
         self.fit_button.clicked.connect(self.fit)
         self.controls: tuple[QWidget, ...] = (self.mode, self.extent, self.fit_button)
@@ -98,6 +103,10 @@ class MatrixCanvas(PanZoomView):
     def refresh(self, names: frozenset[str]) -> None:
         """Work out the marks of the step; hover and selection only repaint."""
         trace, block = self.session.trace, self.session.block_trace
+        if "close_up" in names:
+            self._change_extent()
+        if "heat" in names:
+            self._ground = None
         if "trace" in names:
             self._open_trace()
         if names & {"trace", "block"}:
@@ -105,7 +114,7 @@ class MatrixCanvas(PanZoomView):
         if block is None or trace is None or not block.n_steps:
             self._scene = None
             self.caption.setText("")
-        elif names - {"hover", "element"}:
+        elif names - {"hover", "element", "heat"}:
             self._follow_block()
             self._scene = matrix_scene(
                 block, self._grids, self.session.step, self.session.thread, self._guards
@@ -131,7 +140,7 @@ class MatrixCanvas(PanZoomView):
         self.extent.setVisible(product)
         self._relayout()
 
-    def _change_extent(self, _: str) -> None:
+    def _change_extent(self) -> None:
         self._grids = self._whole
         self._follow_block()
         self._relayout()
@@ -139,7 +148,7 @@ class MatrixCanvas(PanZoomView):
     def _follow_block(self) -> None:
         """In a close-up, move the window along k with the phase."""
         block = self.session.block_trace
-        if self.extent.value != "block" or block is None or not block.n_steps:
+        if not self.session.close_up or block is None or not block.n_steps:
             return
         grids = close_up(self._whole, block, self.session.step)
         if grids != self._grids:
@@ -218,7 +227,7 @@ class MatrixCanvas(PanZoomView):
         painter.drawPixmap(0, 0, self._ground)
         box = QRectF(self.rect())
         marks = MatrixMarks(painter, theme, self._layout, self._view, box, self.session)
-        marks.draw(self._scene, loads=self.mode.value == "loads")
+        marks.draw(self._scene, loads=self.session.heat)
         marks.draw_pointed(self._scene, self._own)
 
     def _draw_ground(self, layout: MatrixLayout, theme: Theme) -> QPixmap:
@@ -231,7 +240,7 @@ class MatrixCanvas(PanZoomView):
         others = [o for b, o in self._others.items() if o is not None and b != self.session.block]
         box = QRectF(self.rect())
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
-        ground.draw(self._own, others, loads=self.mode.value == "loads")
+        ground.draw(self._own, others, loads=self.session.heat)
         painter.end()
         return pixmap
 
@@ -274,6 +283,11 @@ class MatrixCanvas(PanZoomView):
         found = self.element_at(point)
         if found is not None:
             self._select(*found)
+
+    def menu_at(self, point: QPointF) -> QMenu | None:
+        """The menu of the element under a pixel."""
+        found = self.element_at(point)
+        return element_menu(self.session, self._name(*found), self) if found is not None else None
 
     def _select(self, grid: Grid, flat: int) -> None:
         values: dict[str, object] = {"element": self._name(grid, flat)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QMenu, QWidget
 
 from gui.scenes.session import Session
 from gui.views.base import SessionView
@@ -39,6 +39,10 @@ class PanZoomView(SessionView):
     def click_at(self, point: QPointF) -> None:
         """A pixel was clicked."""
         raise NotImplementedError
+
+    def menu_at(self, point: QPointF) -> QMenu | None:
+        """The menu of what lies under a pixel, None where nothing does."""
+        return None
 
     def fit(self) -> None:
         """Show the whole of every matrix."""
@@ -105,6 +109,13 @@ class PanZoomView(SessionView):
         self.unsetCursor()
         if not dragged:
             self.click_at(event.position())
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of what is pointed at."""
+        menu = self.menu_at(QPointF(event.pos()))
+        if menu is not None:
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(event.globalPos())
 
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is pointed at any more."""

@@ -6,7 +6,7 @@ Everything that does not move with the step is painted once into a picture and k
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPixmap, QPolygonF
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip
 
 from gui.scenes.session import Session
@@ -21,7 +21,7 @@ MOST_LINES = 120  # marks of the selected line that go up through the whole bar
 class ScrubBar(SessionView):
     """Click or drag anywhere to go to a step."""
 
-    WATCHES = frozenset({"trace", "block", "step", "line"})
+    WATCHES = frozenset({"trace", "block", "step", "line", "breakpoints"})
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -40,7 +40,7 @@ class ScrubBar(SessionView):
         """Follow the record and the step."""
         if names & {"trace", "block"}:
             self.timeline = self._make_timeline()
-        if names & {"trace", "block", "line"}:
+        if names & {"trace", "block", "line", "breakpoints"}:
             self._picture = None
         self.update()
 
@@ -110,6 +110,7 @@ class ScrubBar(SessionView):
             self._paint_marks(painter, theme)
             self._paint_line(painter, theme)
             self._paint_faults(painter, theme)
+            self._paint_breaks(painter, theme)
         painter.end()
         return picture
 
@@ -172,6 +173,15 @@ class ScrubBar(SessionView):
             x = self.x_of(int(step))
             corners = [QPointF(x - 6, bottom), QPointF(x + 6, bottom), QPointF(x, bottom - 10)]
             painter.drawPolygon(QPolygonF(corners))
+
+    def _paint_breaks(self, painter: QPainter, theme: Theme) -> None:
+        """A dot on top of every step at which a breakpoint stops."""
+        assert self.timeline is not None
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("panel"), 1))
+        painter.setBrush(theme.color("error"))
+        for column in self.timeline.columns(self.session.break_steps, int(self._span())):
+            painter.drawEllipse(QPointF(EDGE + column + 0.5, 4.5), 4, 4)
 
     def _paint_handle(self, painter: QPainter, theme: Theme) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QSizePolicy, QToolButton, QWidget
+
+if TYPE_CHECKING:
+    from gui.scenes.session import Session
 
 
 class Segmented(QWidget):
@@ -67,3 +71,17 @@ class Segmented(QWidget):
         found = self._group.button(self._keys.index(key))
         assert isinstance(found, QToolButton)
         return found
+
+    def bind(self, session: Session, name: str, values: Mapping[str, object]) -> None:
+        """Have a setting of the session follow the choice, and the choice the setting."""
+        keys = {value: key for key, value in values.items()}
+
+        def choose(key: str) -> None:
+            session.update(**{name: values[key]})
+
+        def follow(value: object) -> None:
+            self.value = keys[value]
+
+        self.chosen.connect(choose)
+        getattr(session, f"{name}_changed").connect(follow)
+        follow(getattr(session, name))

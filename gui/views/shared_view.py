@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QContextMenuEvent,
     QFontMetricsF,
     QMouseEvent,
     QPainter,
@@ -24,6 +25,7 @@ from gui.scenes.shared import (
 from gui.scenes.warp import LANES
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
+from gui.views.element_menu import element_menu
 from gui.views.painting import LEFT, nothing, text
 from gui.views.shared_geometry import SharedGeometry, shared_geometry
 from gui.views.shared_painter import SharedPainter
@@ -184,6 +186,14 @@ class SharedView(SessionView):
         if hover.element is not None:
             chosen["element"] = hover.element
         self.session.update(**chosen)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the element that is pointed at."""
+        hover = self._hover_at(QPointF(event.pos()))
+        if hover is not None and hover.element is not None:
+            menu = element_menu(self.session, hover.element, self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(event.globalPos())
 
     def _hover_at(self, point: QPointF) -> Hover | None:
         scene, geometry = self._scene, self.geometry_now()

@@ -11,6 +11,7 @@ from PySide6.QtGui import QResizeEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QLabel, QTextEdit, QToolButton, QVBoxLayout
 
 from gui.scenes.editing import Draft
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
 from gui.scenes.source import line_totals, source_caption
 from gui.theme import current_theme
@@ -34,7 +35,7 @@ class SourceView(SessionView):
     text before any edit.
     """
 
-    WATCHES = frozenset({"trace", "block", "step", "line", "counts"})
+    WATCHES = frozenset({"trace", "block", "step", "line", "counts", "breakpoints"})
     run_wanted = Signal(str)
     original_wanted = Signal()
 
@@ -59,6 +60,7 @@ class SourceView(SessionView):
         layout.addWidget(self.edit)
         self.edit.line_clicked.connect(self._select)
         self.edit.line_double_clicked.connect(self._double_clicked)
+        self.edit.gutter.break_wanted.connect(self._toggle_break)
         self.edit.textChanged.connect(self._on_edit)
         self._show_state()
         self.restyle()
@@ -182,7 +184,13 @@ class SourceView(SessionView):
     def _mark(self) -> int | None:
         """Mark the running and the selected line where they stand; returns the running one."""
         line = self.draft.place(self.session.current_line)
-        self.edit.gutter.mark(line, self.draft.place(self.session.line))
+        gutter = self.edit.gutter
+        gutter.mark(line, self.draft.place(self.session.line))
+        placed = {self.draft.place(place.line) for place in self.session.breakpoints}
+        breaks = frozenset(number for number in placed if number is not None)
+        if breaks != gutter.breaks:
+            gutter.breaks = breaks
+            gutter.update()
         block = self.edit.document().findBlockByNumber((line or 0) - 1)
         self.edit.marks = []
         if line is not None and block.isValid():
@@ -197,6 +205,11 @@ class SourceView(SessionView):
     def _select(self, place: int) -> None:
         line = self.draft.origin(place)
         self.session.line = None if line == self.session.line else line
+
+    def _toggle_break(self, place: int) -> None:
+        line = self.draft.origin(place)
+        if line is not None:
+            self.session.toggle_breakpoint(Breakpoint(line=line))
 
     def _double_clicked(self, place: int) -> None:
         line = self.draft.origin(place)

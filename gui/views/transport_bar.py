@@ -193,8 +193,7 @@ class TransportBar(SessionView):
             self._timer.stop()
 
     def _tick(self) -> None:
-        if not self.session.seek(forward=self.session.playing > 0):
-            self.session.playing = 0
+        self.session.play_on()
 
     def _enable(self) -> None:
         session, here = self.session, self.session.n_steps > 0

@@ -95,7 +95,7 @@ class VariableModel(QAbstractTableModel):
 class VariablesView(SessionView):
     """The table of variables. In the warp table, a click on a lane selects its thread."""
 
-    WATCHES = frozenset({"trace", "block", "step", "thread"})
+    WATCHES = frozenset({"trace", "block", "step", "thread", "warp_table"})
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -119,13 +119,14 @@ class VariablesView(SessionView):
         layout.setSpacing(0)
         layout.addWidget(self.table)
         layout.addWidget(self.builtins)
-        self.scope.chosen.connect(lambda _: self.refresh(self.WATCHES))
+        self.scope.bind(session, "warp_table", {"thread": False, "warp": True})
+        self.controls = (self.scope,)
         self.table.clicked.connect(self._clicked)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
         """Show the variables after the current step."""
-        across = self.scope.value == "warp"
+        across = self.session.warp_table
         reshaped = across != self.model.across or bool(names & {"trace"})
         rows = variable_rows(self.session, across)
         reshaped |= len(rows) != len(self.model.rows)

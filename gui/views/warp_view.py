@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QContextMenuEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -15,6 +16,7 @@ from gui.scenes.session import Hover, Session
 from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene, access_shown, warp_scene
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
+from gui.views.element_menu import element_menu
 from gui.views.painting import nothing
 from gui.views.warp_geometry import StripLine, WarpGeometry, warp_geometry
 from gui.views.warp_painter import WarpPainter
@@ -143,6 +145,14 @@ class WarpView(SessionView):
         if hover.element is not None:
             chosen["element"] = hover.element
         self.session.update(**chosen)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the element that is pointed at."""
+        hover = self._hover_at(QPointF(event.pos()))
+        if hover is not None and hover.element is not None:
+            menu = element_menu(self.session, hover.element, self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(event.globalPos())
 
     def _hover_at(self, point: QPointF) -> Hover | None:
         scene, geometry = self._scene, self.geometry_now()

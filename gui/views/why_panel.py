@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QPointF, QSize, Qt
+from PySide6.QtCore import QPoint, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -32,6 +32,7 @@ class WhyPanel(SessionView):
     """Explains a topic, and follows the step while it is one of the step's."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "counts"})
+    closed = Signal()
 
     def __init__(self, session: Session, parent: QWidget, above: QWidget | None = None) -> None:
         """It stands inside the parent, and above the widget `above` while that is shown."""
@@ -60,7 +61,7 @@ class WhyPanel(SessionView):
         self.body.setAccessibleName("Explanation")
         self._lay_out()
         self.copy.clicked.connect(self.copy_text)
-        self.close_button.clicked.connect(self.hide)
+        self.close_button.clicked.connect(self.closed)
         self.setAccessibleName("Why this number?")
         self.setCursor(Qt.CursorShape.SizeAllCursor)
         self.body.setCursor(Qt.CursorShape.IBeamCursor)

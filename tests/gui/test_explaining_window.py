@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from core.analysis.explain_total import Place
 from core.ladder import load_ladder
 from core.recording import record
+from gui.scenes.selection import Breakpoint
 from gui.scenes.why import Step
 
 LADDER = load_ladder()
@@ -59,8 +60,9 @@ def test_numbers_open_their_explanations(window, qtbot) -> None:
     assert panel.topic == Place("global", "ld", line)
     assert session.line is None
     click(window, gutter, QPoint(5, int(y)))
-    assert session.line == line
-    window.figures.choose("Counters")
+    assert session.line is None
+    assert session.breakpoints == {Breakpoint(line=line)}
+    window.step_page.front("Counters")
     model = window.counters.model
     row = next(
         i for i, r in enumerate(model.rows) if not isinstance(r, str) and r.place == "tile_a"
@@ -83,7 +85,7 @@ def test_a_double_click_in_the_gutter_goes_to_the_lines_next_step(window) -> Non
 
 def test_the_stack_shows_one_of_source_ptx_and_phases(window, qtbot) -> None:
     for name, view in (("PTX", window.ptx), ("Phases", window.phases), ("Source", window.source)):
-        window.code.choose(name)
+        window.step_page.front(name)
         others = {window.ptx, window.phases, window.source} - {view}
         assert view.isVisible()
         assert not any(other.isVisible() for other in others)

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage, QTextCursor
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 from shiboken6 import isValid
@@ -14,6 +15,7 @@ from gui.keeping import Keeper, theme_of
 from gui.main_window import MainWindow
 from gui.scenes.link import Moment
 from gui.scenes.saved import load
+from gui.scenes.selection import Breakpoint
 from gui.theme import apply_theme
 
 RECORDING_MS = 20_000
@@ -117,8 +119,12 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     QTextCursor(first.source.edit.document()).insertText("// typed\n")
     first.session.update(block=1, step=20, thread=3, unit="line")
     first.set_theme("dark")
-    first.step_page.setSizes([300, 500])
-    sizes = first.step_page.sizes()
+    page = first.step_page
+    page.splitDockWidget(page.docks["Matrices"], page.docks["PTX"], Qt.Orientation.Vertical)
+    assert page.arranged
+    assert not page.tabifiedDockWidgets(page.docks["PTX"])
+    first.session.breakpoints = {Breakpoint(line=25), Breakpoint(element=("A", (0, 2)))}
+    first.session.update(heat=True, counts_by="line")
     first.close()
     saved = load(path)
     assert theme_of(saved, None) == "dark"
@@ -132,7 +138,18 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     assert session.trace.workload.source.startswith("// run")
     assert second.source.edit.toPlainText().startswith("// typed\n// run")
     assert second.source.draft.stale
-    assert second.step_page.sizes() == sizes
+    assert second.session.breakpoints == {
+        Breakpoint(line=25),
+        Breakpoint(element=("A", (0, 2))),
+    }
+    assert (second.session.heat, second.session.counts_by) == (True, "line")
+    page = second.step_page
+    qtbot.waitUntil(lambda: page.arranged)
+    assert not page.tabifiedDockWidgets(page.docks["PTX"])
+    assert page.tabifiedDockWidgets(page.docks["Phases"]) == [page.docks["Source"]]
+    page.reset_layout()
+    assert not page.arranged
+    assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])
 
 
 def test_a_file_of_ones_own_comes_back(open_window, qtbot, tmp_path):

@@ -10,6 +10,7 @@ from core.errors import ParameterError
 from core.file_launch import FileLaunch
 from gui.scenes.link import Moment, _pack, go_to, link_to, parse_link
 from gui.scenes.saved import Saved, load, save, selection
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Configuration, Origin
 
 THEMES = ("light", "dark", "projector")
@@ -82,10 +83,12 @@ def test_what_no_link_can_say(session):
 
 
 OWN = FileLaunch("/a/b.cu", "k", "1,2", "32", "0", "T=1", (("x", "zeros:float32[4]"),))
+BREAKS = frozenset({Breakpoint(line=3), Breakpoint(element=("A", (0, 2)))})
 FULL = Saved(
     Configuration("tiled", {"n": 8}, "text"),
     block=1, step=2, thread=3, line=4, unit="line", speed=8.0, theme="dark", page="benchmark",
-    geometry="AbC=", splitters={"body": [10, 20]}, drafts={"tiled": "a\nb"},
+    geometry="AbC=", layout="AbC=", left=200, looks={"heat": True, "counts_by": "line"},
+    drafts={"tiled": "a\nb"}, breakpoints={"tiled": BREAKS},
     launches={"/a/b.cu": OWN},
 )  # fmt: skip
 
@@ -116,7 +119,12 @@ FULL_PLAIN: dict = {}
     "values",
     [
         {"version": 99}, {"step": "x"}, {"step": True}, {"unit": "mile"}, {"configuration": 3},
-        {"configuration": {}}, {"splitters": {"body": ["x"]}}, {"drafts": {"tiled": 3}},
+        {"configuration": {}}, {"left": "x"}, {"looks": {"heat": 1}},
+        {"looks": {"counts_by": "warp"}},
+        {"looks": {"odd": True}},
+        {"breakpoints": {"tiled": [{"line": 3}]}},
+        {"breakpoints": {"tiled": [{"line": None, "element": None}]}},
+        {"drafts": {"tiled": 3}},
         {"drafts": []}, {"launches": {"/a": {"path": "/a"}}}, {"launches": {"/a": {"odd": "a"}}},
     ],
 )  # fmt: skip

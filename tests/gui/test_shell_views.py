@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
 from core.errors import GpuUnavailable
+from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Configuration
 from gui.theme import apply_theme
 from gui.views.configuration_form import ConfigurationForm, SelectionForm
@@ -128,7 +129,13 @@ def test_source_follows_the_step_and_selects_lines(session, qtbot):
     assert rect.bottom() <= view.edit.viewport().height()
     click(qtbot, view.edit.viewport(), 60, rect.center().y())
     assert session.line == current
+    click(qtbot, view.edit.viewport(), 60, rect.center().y())
+    assert session.line is None
     click(qtbot, view.edit.gutter, 5, rect.center().y())
+    assert session.breakpoints == {Breakpoint(line=current)}
+    assert view.edit.gutter.breaks == {current}
+    click(qtbot, view.edit.gutter, 5, rect.center().y())
+    assert not session.breakpoints
     assert session.line is None
     view.go_to_next(17)
     assert session.current_line == 17

@@ -132,7 +132,7 @@ def test_another_rung_starts_anew(tiled, qtbot):
         tiled.ladder_panel.choose_next(-2)
     assert tiled.session.trace.workload.rung == "uncoalesced"
     assert (tiled.session.thread, tiled.session.line) == (0, None)
-    assert tiled.title.text() == "Uncoalesced"
+    assert tiled.header.title.text() == "Uncoalesced"
 
 
 def test_every_rung_opens_in_its_default_configuration(window, qtbot, ladder):
@@ -159,7 +159,7 @@ def test_a_large_launch_is_counted_whole_in_the_background(window, qtbot):
     qtbot.waitUntil(lambda: window.session.counted is not None, timeout=RECORDING_MS)
     loads = window.session.counts.counters.totals["global_ld_requests"]
     assert loads.value == 2 * 32 * 32 * 32 * 8  # A and B; 32 phases; 32 x 32 blocks; 8 warps
-    window.figures.choose("Counters")
+    window.step_page.front("Counters")
     assert window.counters.caption.text().startswith("The whole launch moved")
     assert "024 blocks of 256 threads" in window.form.facts.text()
     assert "all counted" in window.form.facts.text()
@@ -184,12 +184,17 @@ def test_themes_change_while_it_is_open(tiled, qtbot, theme):
 def test_shared_memory_has_its_own_place_where_there_is_room(tiled, qtbot, size):
     tiled.resize(*size)
     wide = size[0] > 1500
-    qtbot.waitUntil(lambda: (tiled.lower_row.indexOf(tiled.shared_panel) >= 0) == wide)
+    page = tiled.step_page
+    shared, warp = page.docks["Shared"], page.docks["Warp"]
+    qtbot.waitUntil(lambda: (warp not in page.tabifiedDockWidgets(shared)) == wide)
+    assert page.in_front("Shared") == wide
     if not wide:
         while tiled.session.seek("access"):
             access = tiled.session.block_trace.access(tiled.session.step)
             if access is not None:
-                assert tiled.memory.shown == ("Shared" if access.space == "shared" else "Global")
+                assert page.in_front("Shared") == (access.space == "shared")
+                assert page.in_front("Warp") == (access.space != "shared")
+                assert tiled.shared.isVisible() == page.in_front("Shared")
 
 
 def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
@@ -200,7 +205,7 @@ def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
     window.message.go.click()
     assert (session.block, session.thread, session.line) == (first.block, first.thread, first.line)
     assert session.step == first.step
-    assert window.figures.shown == "Findings"
+    assert window.step_page.in_front("Findings")
     assert window.findings.list.count() == len(session.trace.findings)
     assert list(window.transport.scrub.timeline.faults) == sorted(
         {f.step for f in session.trace.findings if f.block == first.block}
@@ -212,7 +217,8 @@ def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
     assert (session.block, session.step) == (last.block, last.step)
     recorded(window, qtbot, "tiled")
     assert window.message.sentence == ""
-    assert window.figures.shown == "Variables"
+    assert window.step_page.docks["Findings"].isHidden()
+    assert window.step_page.in_front("Variables")
 
 
 def test_cheat_sheet_lists_every_command(tiled, qtbot):
@@ -220,7 +226,7 @@ def test_cheat_sheet_lists_every_command(tiled, qtbot):
 
     tiled.show_cheat_sheet()
     sheet = tiled.findChild(CheatSheet)
-    texts = {label.text() for label in sheet.findChildren(type(tiled.title))}
+    texts = {label.text() for label in sheet.findChildren(type(tiled.header.title))}
     assert {"Next phase", "Play or pause", "Shift+Right"} <= texts
     sheet.close()
 

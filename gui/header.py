@@ -1,0 +1,87 @@
+"""The window's uppermost row: menus, what is shown, the pages, theme and help."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QWidget
+
+from gui.pages import PAGES
+from gui.scenes.session import Session
+from gui.style import set_icon
+from gui.views.segmented import Segmented
+
+
+class Header(QWidget):
+    """Menu bar, the launch in words, tabs of the pages, and two buttons."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        self.setObjectName("header")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.menu_bar = QMenuBar()
+        self.menu_bar.setNativeMenuBar(False)
+        self.title = QLabel()
+        self.title.setObjectName("launchTitle")
+        self.facts = QLabel()
+        self.facts.setObjectName("launchFacts")
+        self.tabs = Segmented(
+            {page.key: page.title for page in PAGES},
+            {page.key: f"{page.title} (Ctrl+{n})" for n, page in enumerate(PAGES, start=1)},
+        )
+        self.theme_button = self._button("Next theme", "Next theme: light, dark, projector")
+        self.help_button = self._button("Keyboard shortcuts", "Keyboard shortcuts (F1)")
+        self._lay_out()
+        session.trace_changed.connect(lambda _: self.show_launch())
+        self.show_launch()
+
+    @staticmethod
+    def _button(name: str, tip: str) -> QToolButton:
+        button = QToolButton()
+        button.setToolTip(tip)
+        button.setAccessibleName(name)
+        return button
+
+    def _lay_out(self) -> None:
+        wordmark = QLabel("Tilescope")
+        wordmark.setObjectName("wordmark")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(14, 4, 10, 4)
+        layout.setSpacing(8)
+        layout.addWidget(wordmark)
+        layout.addSpacing(6)
+        layout.addWidget(self.menu_bar, 0, Qt.AlignmentFlag.AlignVCenter)
+        layout.addStretch(1)
+        layout.addWidget(self.title)
+        layout.addWidget(self.facts)
+        layout.addStretch(1)
+        layout.addWidget(self.tabs)
+        layout.addSpacing(4)
+        layout.addWidget(self.theme_button)
+        layout.addWidget(self.help_button)
+
+    def restyle(self) -> None:
+        """Take up the theme's icons."""
+        set_icon(self.theme_button, "theme")
+        set_icon(self.help_button, "help")
+
+    def show_launch(self) -> None:
+        """Name the launch that is shown."""
+        trace = self.session.trace
+        if trace is None:
+            self.title.setText("")
+            self.facts.setText("Recording the first launch …")
+            return
+        launch = trace.workload.launch
+        self.title.setText(trace.workload.title)
+        self.facts.setText(f"grid {launch.grid}   block {launch.block}")
+
+
+def window_title(session: Session) -> str:
+    """The window's title: the launch with its parameters."""
+    trace = session.trace
+    if trace is None:
+        return "Tilescope"
+    values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
+    values = f" ({values})" if values else ""
+    return f"{trace.workload.title}{values} – Tilescope"

@@ -1,0 +1,94 @@
+"""Says what went wrong, and how much of a launch was run: in the message bar and the forms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from core.errors import CompileError, ParameterError, TilescopeError
+from core.file_launch import FieldErrors
+from gui.scenes.findings import finding_rows, go_to
+from gui.scenes.text import grouped, plural
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+
+class Reporter(QObject):
+    """Follows one window's recorder."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self.main, self.session, self.recorder = window, window.session, window.recorder
+        self.recorder.failed.connect(self._on_failure)
+        self.recorder.recorded.connect(self._on_recorded)
+        self.recorder.counting_changed.connect(lambda _: self.show_size())
+        self.session.trace_changed.connect(lambda _: self.show_size())
+
+    def _on_recorded(self) -> None:
+        self.main.form.show_error("")
+        self.main.form.file.show_errors({})
+        self.main.message.clear()
+        self._announce_findings()
+
+    def _on_failure(self, error: TilescopeError) -> None:
+        if isinstance(error, ParameterError):
+            self.main.form.show_error(str(error))
+        elif isinstance(error, FieldErrors):
+            self.main.form.file.show_errors(dict(error.fields))
+        else:
+            self._show_error(error)
+
+    def _show_error(self, error: TilescopeError) -> None:
+        errors = []
+        source = self.main.source
+        if isinstance(error, CompileError):
+            errors = [d for d in error.diagnostics if d.severity == "error"]
+            source.show_diagnostics(errors)
+        if not errors:
+            self.main.message.show_message(str(error))
+            return
+        line = errors[0].line
+        source.edit.reveal(line)
+        self.main.message.show_message(
+            str(error), label=f"Go to line {line}", action=lambda: source.go_to_error(line)
+        )
+
+    def _announce_findings(self) -> None:
+        """Name the first fault across the window, and offer the list."""
+        rows = finding_rows(self.session.trace)
+        if not rows:
+            return
+        more = f" ({plural(len(rows) - 1, 'other fault')})" if len(rows) > 1 else ""
+        self.main.message.show_message(
+            f"{rows[0].title}. {rows[0].message}{more}", label="Show", action=self.show_findings
+        )
+
+    def show_findings(self) -> None:
+        """Show the list of findings and go to the first."""
+        rows = finding_rows(self.session.trace)
+        if rows:
+            self.main.step_page.front("Findings")
+            go_to(self.session, rows[0].finding)
+
+    def show_size(self) -> None:
+        """Below the form: how large the launch is, and how much of it was run and counted."""
+        trace = self.session.trace
+        if trace is None:
+            return
+        launch = trace.workload.launch
+        threads = launch.grid.count * launch.block.count
+        run = plural(len(trace.recorded_blocks), "block")
+        if trace.complete:
+            scope = "all run and counted"
+        elif self.session.counts_complete:
+            scope = f"all counted, {run} run step by step"
+        elif self.recorder.counter.busy:
+            scope = f"{run} run; the others are being counted …"
+        else:
+            scope = f"{run} run and counted"
+        self.main.form.show_facts(
+            f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
+            f"{grouped(threads)} threads in all; {scope}."
+        )

@@ -1,0 +1,79 @@
+"""Going to a step by number, breakpoints, and touches of elements: commands of one window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QInputDialog
+
+from gui.scenes.selection import Breakpoint
+from gui.scenes.text import grouped, index_text
+from gui.views.element_menu import go_to_touch
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+
+class Stopping(QObject):
+    """What the Step menu does about places to stop at."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self.main, self.session = window, window.session
+
+    def ask_for_step(self) -> None:
+        """Ask for a step's number, counted from 1 as everywhere in the window, and go there."""
+        count = self.session.n_steps
+        if not count:
+            return
+        number, wanted = QInputDialog.getInt(
+            self.main,
+            "Go to step",
+            f"Step, 1 to {grouped(count)}:",
+            self.session.step + 1,
+            1,
+            count,
+        )
+        if wanted:
+            self.session.update(playing=0, step=number - 1)
+
+    def run_to_break(self, *, forward: bool) -> None:
+        """Go to the next breakpoint, or say why not."""
+        if self.session.run_to_break(forward):
+            return
+        if not self.session.breakpoints:
+            said = "There is no breakpoint: click left of a line's number, or press F9."
+        else:
+            said = f"No breakpoint stops {'after' if forward else 'before'} this step."
+        self.main.message.show_message(said, kind="info")
+
+    def toggle_at_line(self) -> None:
+        """Set or take away a breakpoint at the selected line, else at the running one."""
+        line = self.session.line or self.session.current_line
+        if line is not None:
+            self.session.toggle_breakpoint(Breakpoint(line=line))
+
+    def toggle_at_element(self) -> None:
+        """Set or take away a breakpoint at the selected element."""
+        if self._element() is not None:
+            self.session.toggle_breakpoint(Breakpoint(element=self.session.element))
+
+    def clear(self) -> None:
+        """Take every breakpoint away."""
+        self.session.breakpoints = frozenset()
+
+    def go_to_touch(self, *, forward: bool) -> None:
+        """Go to the step that touches the selected element next (or did last)."""
+        element = self._element()
+        if element is None or go_to_touch(self.session, element, forward=forward):
+            return
+        where = "after" if forward else "before"
+        said = f"This block does not touch {index_text(*element)} {where} this step."
+        self.main.message.show_message(said, kind="info")
+
+    def _element(self) -> tuple[str, tuple[int, ...]] | None:
+        if self.session.element is None:
+            said = "No element is selected: click one in a matrix or a shared array first."
+            self.main.message.show_message(said, kind="info")
+        return self.session.element

@@ -1,0 +1,81 @@
+"""The list of breakpoints: where each stops and how often; a click goes to the next stop."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QStackedLayout, QToolButton
+
+from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption, next_stop
+from gui.scenes.session import Session
+from gui.views.base import Caption, SessionView
+
+HINT = (
+    "Click left of a line's number to stop there, or choose “Stop when it is touched” in the menu "
+    "of an element of a matrix (right click). F8 runs to the next breakpoint, Shift+F8 back."
+)
+
+
+class BreakpointsView(SessionView):
+    """Lists the session's breakpoints; Delete takes the chosen one away."""
+
+    WATCHES = frozenset({"trace", "block", "breakpoints"})
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.caption = Caption()
+        self.rows: tuple[BreakRow, ...] = ()
+        self.list = QListWidget()
+        self.list.setSpacing(1)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setAccessibleName("Breakpoints")
+        self.list.itemClicked.connect(self._go)
+        self.list.itemActivated.connect(self._go)
+        self.hint = QLabel(HINT)
+        self.hint.setWordWrap(True)
+        self.hint.setProperty("role", "dim")
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.hint.setContentsMargins(12, 6, 12, 6)
+        self.clear = QToolButton()
+        self.clear.setText("Clear")
+        self.clear.setProperty("role", "action")
+        self.clear.setToolTip("Take all breakpoints away (Ctrl+Shift+F9)")
+        self.clear.setAccessibleName("Clear all breakpoints")
+        self.clear.clicked.connect(self._clear)
+        self.controls = (self.clear,)
+        self.pages = QStackedLayout(self)
+        self.pages.addWidget(self.hint)
+        self.pages.addWidget(self.list)
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """List the breakpoints as they are now."""
+        session = self.session
+        self.rows = break_rows(session.trace, session.block_trace, session.breakpoints)
+        chosen = self.list.currentRow()
+        self.list.clear()
+        for row in self.rows:
+            item = QListWidgetItem(f"{row.title}   {row.times}")
+            item.setToolTip("Click to go to its next stop; Delete takes it away")
+            self.list.addItem(item)
+        self.list.setCurrentRow(min(chosen, len(self.rows) - 1))
+        self.clear.setEnabled(bool(self.rows))
+        self.pages.setCurrentWidget(self.list if self.rows else self.hint)
+        self.caption.setText(breaks_caption(session))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Delete takes the chosen breakpoint away."""
+        row = self.list.currentRow()
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and 0 <= row < len(self.rows):
+            self.session.breakpoints -= {self.rows[row].place}
+        else:
+            super().keyPressEvent(event)
+
+    def _go(self, item: QListWidgetItem) -> None:
+        place = self.rows[self.list.row(item)].place
+        step = next_stop(self.session, place)
+        chosen: dict[str, object] = {} if step is None else {"step": step}
+        key = "line" if place.line is not None else "element"
+        self.session.update(playing=0, **{key: getattr(place, key)}, **chosen)
+
+    def _clear(self) -> None:
+        self.session.breakpoints = frozenset()

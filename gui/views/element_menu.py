@@ -1,0 +1,39 @@
+"""The menu of an array's element, the same in every view that draws one."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QMenu, QWidget
+
+from gui.scenes.breakpoints import exists, next_touch
+from gui.scenes.selection import Breakpoint, Element
+from gui.scenes.session import Session
+from gui.scenes.text import index_text
+
+
+def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
+    """Select it, stop where it is touched, go to its next or its last touch."""
+    menu = QMenu(parent)
+    menu.setAccessibleName(index_text(*element))
+    place = Breakpoint(element=element)
+    menu.addSection(index_text(*element))
+    stop = menu.addAction(f"Stop when {index_text(*element)} is touched\tShift+F9")
+    stop.setCheckable(True)
+    stop.setChecked(place in session.breakpoints)
+    stop.triggered.connect(lambda: session.toggle_breakpoint(place))
+    menu.addSeparator()
+    menu.addAction("Next touch\tT").triggered.connect(lambda: go_to_touch(session, element))
+    menu.addAction("Touch before\tShift+T").triggered.connect(
+        lambda: go_to_touch(session, element, forward=False)
+    )
+    menu.addSeparator()
+    menu.addAction("Select").triggered.connect(lambda: session.update(element=element))
+    return menu
+
+
+def go_to_touch(session: Session, element: Element, *, forward: bool = True) -> bool:
+    """Select an element and go to the step that touches it next (or last); False where none is."""
+    found = None
+    if session.trace is not None and exists(session.trace, element):
+        found = next_touch(session, element, forward=forward)
+    session.update(playing=0, element=element, **({} if found is None else {"step": found}))
+    return found is not None
