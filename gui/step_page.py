@@ -200,6 +200,10 @@ class StepPage(QMainWindow):
                 here = [(dock, share) for dock, share in places if dock is not None]
                 docks, shares = [d for d, _ in here], [s for _, s in here]
                 self._resize(docks, shares, self.width(), ACROSS)
+                high = self.height() * row.share // sum(each.share for each in layout)
+                for column in row.columns:
+                    cells = [self.docks[cell.names[0]] for cell in column]
+                    self._resize(cells, [cell.share for cell in column], high, DOWN)
 
     def _shown_of(self, cell: Cell) -> ViewDock | None:
         return next((d for n in cell.names if not (d := self.docks[n]).isHidden()), None)

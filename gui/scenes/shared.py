@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,11 @@ BANKS, WORD = 32, 4  # banks, bytes
 
 @dataclass(frozen=True)
 class SharedGrid:
-    """One `__shared__` array after the step, as rows and columns of elements."""
+    """One `__shared__` array after the step, as rows and columns of elements.
+
+    A longer array of one dimension is wrapped so that a row is what the 32 banks hold; the last row
+    may be longer than the array, and `present` says which cells are elements.
+    """
 
     array: SharedArray
     rows: int
@@ -37,6 +41,17 @@ class SharedGrid:
     block_lit: Ints
     """Flat elements that any thread of the block touches at this step, each once."""
     verb: str
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.array.shape))
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which cells are elements of the array: bool (rows, columns)."""
+        cells = np.arange(self.rows * self.columns).reshape(self.rows, self.columns)
+        return cells < self.size
 
     def bank_of(self, flat: int) -> int:
         """The bank of an element's first byte."""
@@ -101,7 +116,7 @@ def shared_scene(trace: Trace, block_trace: BlockTrace, step: int, warp: int) ->
 
 def _grid(array: SharedArray, states: object, now: Access | None, warp: int) -> SharedGrid:
     state = states[array.name]  # type: ignore[index]
-    columns = array.shape[-1]
+    columns = _columns(array)
     mine = now is not None and now.array is not None and now.array.name == array.name
     lit, lanes, block = (np.empty(0, np.int64) for _ in range(3))
     if mine and now is not None:
@@ -111,16 +126,29 @@ def _grid(array: SharedArray, states: object, now: Access | None, warp: int) -> 
         block = np.unique(all_elements(now, itemsize))
     return SharedGrid(
         array=array,
-        rows=int(np.prod(array.shape)) // columns,
+        rows=-(-int(np.prod(array.shape)) // columns),
         columns=columns,
-        values=np.asarray(state.values).reshape(-1, columns),
-        written=np.asarray(state.written).reshape(-1, columns),
-        writers=np.asarray(state.last_writer).reshape(-1, columns),
+        values=_rows(state.values, columns),
+        written=_rows(state.written, columns),
+        writers=_rows(state.last_writer, columns),
         warp_lit=lit,
         warp_lanes=lanes,
         block_lit=block,
         verb=verb_of(now) if mine and now is not None else "",
     )
+
+
+def _columns(array: SharedArray) -> int:
+    """The last axis; an array of one dimension has as many columns as fill the 32 banks."""
+    if len(array.shape) > 1:
+        return int(array.shape[-1])
+    return min(int(array.shape[0]), max(1, BANKS * WORD // array.dtype.itemsize))
+
+
+def _rows(values: NDArray[Any], columns: int) -> NDArray[Any]:
+    """Values as rows; what the last row has too many is zero."""
+    flat = np.asarray(values).reshape(-1)
+    return np.pad(flat, (0, -len(flat) % columns)).reshape(-1, columns)
 
 
 def _banks(access: Access, warp: int, live: bool) -> BankScene:

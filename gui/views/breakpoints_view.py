@@ -44,6 +44,7 @@ class BreakpointsView(SessionView):
         self.clear.clicked.connect(self._clear)
         self.controls = (self.clear,)
         self.pages = QStackedLayout(self)
+        self.pages.setContentsMargins(8, 0, 0, 0)
         self.pages.addWidget(self.hint)
         self.pages.addWidget(self.list)
 

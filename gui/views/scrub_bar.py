@@ -129,7 +129,7 @@ class ScrubBar(SessionView):
                 text = str(band.index)
             if metrics.horizontalAdvance(text) + 4 <= box.width():
                 painter.setPen(theme.color("text_dim"))
-                place = box.adjusted(5, 0, 0, 0)
+                place = box.adjusted(12 if box.width() > 90 else 5, 0, 0, 0)
                 place.setHeight(self._band_height())
                 painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
 

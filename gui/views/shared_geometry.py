@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, QSizeF
 from PySide6.QtGui import QFontMetricsF
 
-from gui.scenes.shared import SharedScene
+from gui.scenes.shared import SharedGrid, SharedScene
 from gui.theme import Theme
 
 MAX_CELL = 44.0
+WIDER, WIDEST = 2.0, 30.0
+"""A cell may be so many times as wide as high; in a tall, narrow array so many pixels wide."""
+LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
 
 
 @dataclass
@@ -18,7 +21,7 @@ class SharedGeometry:
     """Where the arrays and the bank columns lie, in the widget's coordinates."""
 
     grids: list[QRectF]
-    cells: list[float]
+    cells: list[QSizeF]
     titles: list[QRectF]
     bank_title: QRectF
     banks: QRectF
@@ -26,11 +29,12 @@ class SharedGeometry:
     readout: QRectF
 
 
-def cells_rect(box: QRectF, cell: float, rect: tuple[int, int, int, int]) -> QRectF:
+def cells_rect(box: QRectF, cell: QSizeF, rect: tuple[int, int, int, int]) -> QRectF:
     """A rectangle of cells (row, column, rows, columns) of a grid in whole pixels."""
     row, column, rows, columns = rect
-    left, right = round(box.left() + column * cell), round(box.left() + (column + columns) * cell)
-    top, bottom = round(box.top() + row * cell), round(box.top() + (row + rows) * cell)
+    wide, high = cell.width(), cell.height()
+    left, right = round(box.left() + column * wide), round(box.left() + (column + columns) * wide)
+    top, bottom = round(box.top() + row * high), round(box.top() + (row + rows) * high)
     return QRectF(left, top, right - left, bottom - top)
 
 
@@ -42,23 +46,39 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
     readout = QRectF(box.left(), box.bottom() - line, box.width(), line)
     labels = QRectF(box.left(), readout.top() - 4 - line, box.width(), line)
     top = box.top() + head + 2
-    count = len(scene.grids)
-    columns = sum(g.columns for g in scene.grids)
-    rows = max(1, *(g.rows for g in scene.grids))
-    cell = min((box.width() - gap * (count - 1)) / max(1, columns), MAX_CELL)
     for_banks = max(5.5 * line, 0.26 * box.height())
     above = labels.top() - line - 3 - theme.spacing.gap - top  # arrays and bank columns together
-    cell = min(cell, max(above - for_banks, 0.0) / rows)
-    cell = float(int(cell)) if cell >= 3 else max(cell, 0.5)
-    most = 4.0 if scene.banks is None or scene.banks.ways <= 2 else 16.0
-    bank_height = min(above - cell * rows, max(for_banks, most * line))
-    banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
-    bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
+    shares = _shares(scene.grids, box.width() - gap * (len(scene.grids) - 1))
+    cells = [
+        _cell(grid, share, max(above - for_banks, 0.0))
+        for grid, share in zip(scene.grids, shares, strict=True)
+    ]
     grids, titles, left = [], [], box.left()
-    share = (box.width() - gap * (count - 1)) / count
-    for grid in scene.grids:
-        width = grid.columns * cell
-        grids.append(QRectF(left, top, width, grid.rows * cell))
+    for grid, cell, share in zip(scene.grids, cells, shares, strict=True):
+        width = grid.columns * cell.width()
+        grids.append(QRectF(left, top, width, grid.rows * cell.height()))
         titles.append(QRectF(left, box.top(), max(width, share), head))
         left += max(width, share) + gap
-    return SharedGeometry(grids, [cell] * count, titles, bank_title, banks, labels, readout)
+    most = 4.0 if scene.banks is None or scene.banks.ways <= 2 else 16.0
+    deepest = max(grid.height() for grid in grids)
+    bank_height = min(above - deepest, max(for_banks, most * line))
+    banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
+    bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
+    return SharedGeometry(grids, cells, titles, bank_title, banks, labels, readout)
+
+
+def _shares(grids: tuple[SharedGrid, ...], width: float) -> list[float]:
+    """The width that each array may take: by its columns, and not too little for a narrow one."""
+    most = max(grid.columns for grid in grids)
+    weights = [max(grid.columns, LEAST_SHARE * most) for grid in grids]
+    return [width * weight / sum(weights) for weight in weights]
+
+
+def _cell(grid: SharedGrid, width: float, height: float) -> QSizeF:
+    """A square cell where it fits, wider where only the rows need the room."""
+    across = width / grid.columns
+    high = min(across, MAX_CELL, height / grid.rows)
+    high = float(int(high)) if high >= 3 else max(high, 0.5)
+    tall = grid.rows >= 2 * grid.columns
+    wide = min(across, max(high, WIDEST if tall else WIDER * high), MAX_CELL)
+    return QSizeF(float(int(wide)) if wide >= 3 else wide, high)

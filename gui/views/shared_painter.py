@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
 
 from gui.scenes.grids import rectangles
@@ -54,17 +54,17 @@ class SharedPainter:
         wide = QFontMetricsF(font).horizontalAdvance(grid.array.name) + 8
         text(p, box, grid.array.name, theme.color("text"), font, LEFT)
         size = " × ".join(str(n) for n in grid.array.shape)
-        done, whole = int(grid.written.sum()), grid.written.size
+        done, whole = int(grid.written.sum()), grid.size
         state = "all written" if done == whole else f"{done} of {whole} written"
         state = state if done else "empty"
         rest = box.adjusted(wide, 0, 0, 0)
         text(p, rest, f"{size}   {state}", theme.color("text_dim"), small, LEFT)
 
-    def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: float) -> None:
+    def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
         p, theme = self.p, self.theme
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        fill(p, [box], theme.color("raised"))
-        empty_r, empty_c = np.nonzero(~grid.written)
+        fill(p, [box], theme.color("panel"))
+        empty_r, empty_c = np.nonzero(~grid.written & grid.present)
         empty = [cells_rect(box, cell, r) for r in rectangles(empty_r, empty_c)]
         fill(p, empty, theme.color("field"))
         fill(p, empty, hatch(theme.color("border")))
@@ -77,7 +77,7 @@ class SharedPainter:
         mine_r, mine_c = np.divmod(np.unique(grid.warp_lit), grid.columns)
         fill(p, [cells_rect(box, cell, r) for r in rectangles(mine_r, mine_c)], strong)
         self._draw_bank_cells(grid, box, cell)
-        if cell >= HAIRLINES_FROM:
+        if min(cell.width(), cell.height()) >= HAIRLINES_FROM:
             self._draw_hairlines(grid, box, cell)
         frame(p, [box], pen(theme.color("border"), 1))
         p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
@@ -95,44 +95,47 @@ class SharedPainter:
         image = QImage(data.data, width, height, width * 4, QImage.Format.Format_RGBA8888)
         p.drawImage(box, image)
 
-    def _draw_hairlines(self, grid: SharedGrid, box: QRectF, cell: float) -> None:
+    def _draw_hairlines(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
         p, theme = self.p, self.theme
         p.setPen(pen(theme.color("panel", 0.75), 1))
         for r in range(1, grid.rows):
-            y = round(box.top() + r * cell)
+            y = round(box.top() + r * cell.height())
             p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
         for c in range(1, grid.columns):
-            x = round(box.left() + c * cell)
+            x = round(box.left() + c * cell.width())
             p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
 
-    def _draw_bank_cells(self, grid: SharedGrid, box: QRectF, cell: float) -> None:
+    def _draw_bank_cells(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
         """Outline the cells of the hovered bank."""
         p, theme = self.p, self.theme
         hover = self.session.hover
         if hover is None or hover.bank is None:
             return
-        flats = np.arange(grid.rows * grid.columns)
+        flats = np.arange(grid.size)
         address = grid.array.offset + flats * grid.array.dtype.itemsize
         rows, columns = np.divmod(flats[address // 4 % BANKS == hover.bank], grid.columns)
         rects = [cells_rect(box, cell, r) for r in rectangles(rows, columns)]
         frame(p, [inset(r, 0.5) for r in rects], pen(theme.color("hover"), 2))
 
-    def _draw_words(self, grid: SharedGrid, box: QRectF, cell: float, ink: QColor) -> None:
+    def _draw_words(self, grid: SharedGrid, box: QRectF, cell: QSizeF, ink: QColor) -> None:
         p, theme = self.p, self.theme
         lit: dict[int, list[int]] = {}
         for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
             lit.setdefault(flat, []).append(lane)
-        if cell >= VALUES_FROM:
+        high = cell.height()
+        if cell.width() >= VALUES_FROM and high >= LANES_FROM:
             font = theme.mono()
             sample = QFontMetricsF(font).horizontalAdvance("−0.00")
-            font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * (cell - 3) / sample))
+            font.setPointSizeF(
+                min(theme.sizes.small, font.pointSizeF() * (cell.width() - 3) / sample)
+            )
             for r, c in zip(*np.nonzero(grid.written), strict=True):
                 color = ink if int(r) * grid.columns + int(c) in lit else theme.color("text")
                 rect = cells_rect(box, cell, (int(r), int(c), 1, 1))
                 text(p, rect, value_text(grid.values[r, c].item()), color, font, elide=False)
-        elif cell >= LANES_FROM:
+        elif min(cell.width(), high) >= LANES_FROM:
             font = theme.font("small")
-            font.setPointSizeF(min(theme.sizes.small, cell * 0.5))
+            font.setPointSizeF(min(theme.sizes.small, high * 0.5))
             for flat, lanes in lit.items():
                 rect = cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))
                 words = str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}"

@@ -201,9 +201,11 @@ class SharedView(SessionView):
             return None
         for grid, box, cell in zip(scene.grids, geometry.grids, geometry.cells, strict=True):
             if box.contains(point):
-                row = min(int((point.y() - box.top()) / cell), grid.rows - 1)
-                column = min(int((point.x() - box.left()) / cell), grid.columns - 1)
+                row = min(int((point.y() - box.top()) / cell.height()), grid.rows - 1)
+                column = min(int((point.x() - box.left()) / cell.width()), grid.columns - 1)
                 flat = row * grid.columns + column
+                if flat >= grid.size:
+                    return None
                 lanes = grid.warp_lanes[grid.warp_lit == flat]
                 thread = self.session.warp * LANES + int(lanes[0]) if len(lanes) == 1 else None
                 return Hover(thread=thread, element=(grid.array.name, grid.array.index(flat)))

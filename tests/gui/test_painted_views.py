@@ -240,12 +240,16 @@ class TestShared:
         move(qtbot, view, QPointF(g.banks.left() + 4.5 * wide, g.banks.top() + 8))
         assert session.hover.bank == 4
         box, cell = g.grids[1], g.cells[1]
-        move(qtbot, view, box.topLeft() + QPointF(0.5 * cell, 6.5 * cell))
+        move(qtbot, view, box.topLeft() + QPointF(0.5 * cell.width(), 6.5 * cell.height()))
         assert session.hover.element == ("t", (6, 0))
         assert session.hover.thread == 6
 
     def test_click_selects(self, qtbot, shown):
         session, view = shown
         g = view.geometry_now()
-        click(qtbot, view, g.grids[1].topLeft() + QPointF(0.5 * g.cells[1], 3.5 * g.cells[1]))
+        click(
+            qtbot,
+            view,
+            g.grids[1].topLeft() + QPointF(0.5 * g.cells[1].width(), 3.5 * g.cells[1].height()),
+        )
         assert (session.element, session.thread) == (("t", (3, 0)), 3)

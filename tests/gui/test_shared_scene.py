@@ -92,3 +92,46 @@ def test_labels_of_lanes():
     assert lane_label((5,)) == "5"
     assert lane_label(tuple(range(16))) == "0–15"
     assert lane_label((0, 2, 4, 6, 9)) == "5 lanes"
+
+
+def scene_of(source, block=128):
+    from core.file_launch import FileLaunch, file_workload
+    from core.recording import record
+
+    launch = FileLaunch("x.cu", "k", "1", str(block), "0", "", (("a", f"random:float32[{block}]"),))
+    trace = record(file_workload(source, launch), blocks="all")
+    return trace, trace.block(0)
+
+
+NARROW = """
+__global__ void k(float* a) {
+    __shared__ float narrow[128][2];
+    __shared__ float flat[200];
+    narrow[threadIdx.x][1] = a[threadIdx.x];
+    flat[threadIdx.x] = a[threadIdx.x];
+    __syncthreads();
+    a[threadIdx.x] = narrow[127 - threadIdx.x][1] + flat[threadIdx.x];
+}
+"""
+
+
+def test_long_arrays_are_wrapped_at_the_banks_and_narrow_ones_are_drawn_wide(qapp):
+    from PySide6.QtCore import QRectF
+
+    from gui.theme import load_theme
+    from gui.views.shared_geometry import shared_geometry
+
+    trace, block = scene_of(NARROW)
+    scene = shared_scene(trace, block, block.n_steps - 1, 0)
+    narrow, flat = scene.grids
+    assert (narrow.rows, narrow.columns) == (128, 2)
+    assert (flat.rows, flat.columns, flat.size) == (7, 32, 200)
+    assert flat.written.sum() == 128
+    assert flat.present.sum() == 200
+    assert [flat.bank_of(i) - flat.bank_of(0) for i in (1, 31)] == [1, 31]
+    geometry = shared_geometry(scene, QRectF(0, 0, 400, 320), load_theme("light"))
+    boxes = geometry.grids
+    assert boxes[0].width() >= 40
+    assert geometry.cells[0].height() < 3
+    assert not boxes[0].intersects(boxes[1])
+    assert all(box.bottom() < geometry.banks.top() for box in boxes)
