@@ -93,6 +93,17 @@ def measure(
     )
 
 
+def intensity(workload: Workload, cancelled: Callable[[], bool] | None = None) -> float | None:
+    """FLOP for each byte that the source's loads ask for; None where it loads or computes nothing.
+
+    Raises as `core.counting.count` does.
+    """
+    probe = WorkProbe()
+    count(workload, kind="as_written", probe=probe, cancelled=cancelled)
+    flops = workload.flops or probe.total.flops
+    return flops / probe.total.loaded_bytes if flops and probe.total.loaded_bytes else None
+
+
 def _touched(
     workload: Workload, known: Mapping[str, int], asked: Mapping[str, int]
 ) -> Mapping[str, int]:

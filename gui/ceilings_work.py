@@ -1,0 +1,195 @@
+"""The work behind the ceilings and occupancy pages, off the UI thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from core.errors import GpuFailure, GpuUnavailable, TilescopeError
+from gui.scenes.benchmark import size_parameters
+from gui.scenes.session import Configuration
+from gui.work import Job
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+    from core.launch import Workload
+    from core.models.capability import Capability
+    from core.models.counts import Counts
+    from core.models.devices import Device
+    from core.models.occupancy import Resources
+    from gui.scenes.ceilings import Run
+
+COUNTING_S = 120.0
+"""Counting is given up after so long: where addresses depend on data every block has to run."""
+
+Key = tuple[Any, ...]
+
+
+def sized(ladder: Ladder, wanted: Configuration, size: int | None) -> Configuration:
+    """The configuration at another size; a launch of a user's file stays as it is."""
+    if wanted.own is not None or size is None:
+        return wanted
+    rung = ladder[wanted.rung]
+    values = {p.name: wanted.parameters.get(p.name, p.default) for p in rung.parameters}
+    values.update(dict.fromkeys(size_parameters(rung), size))
+    return replace(wanted, parameters=values)
+
+
+def key_of(wanted: Configuration) -> Key:
+    """Names a launch and its source."""
+    return (wanted.rung, tuple(sorted(wanted.parameters.items())), wanted.source, wanted.own)
+
+
+def workload_of(ladder: Ladder, wanted: Configuration) -> Workload:
+    """The launch over arrays of zeros, or a user's file as it is. Raises TilescopeError."""
+    if wanted.own is not None:
+        from gui.recording import make_workload
+
+        return make_workload(ladder, wanted)[0]
+    workload = ladder[wanted.rung].blank_workload(**dict(wanted.parameters))
+    return workload if wanted.source is None else replace(workload, source=wanted.source)
+
+
+def counts_job(ladder: Ladder, wanted: Configuration) -> Job:
+    """The work of counting a launch; gives `(key, Counts)`."""
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.models.counts import measure
+
+        end = time.monotonic() + COUNTING_S
+        workload = workload_of(ladder, wanted)
+
+        def give_up() -> bool:
+            if time.monotonic() > end:
+                raise TilescopeError(
+                    f"{workload.title} was not counted within {COUNTING_S:.0f} s, because every "
+                    "block has to be run: choose a smaller size."
+                )
+            return bool(cancelled())
+
+        return key_of(wanted), measure(workload, progress=progress, cancelled=give_up)
+
+    return job
+
+
+def intensities_job(
+    ladder: Ladder, runs: Iterable[Run], known: set[object], tell: Callable[[object, float], None]
+) -> Job:
+    """The work of finding where runs stand on the plot; `tell(run key, FLOP/B)` comes for each."""
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.models.counts import intensity
+
+        for run in runs:
+            if run.key in known or cancelled():
+                continue
+            known.add(run.key)
+            try:
+                found = intensity(ladder[run.rung].blank_workload(**run.parameters), cancelled)
+            except (TilescopeError, KeyError):
+                known.discard(run.key)  # cancelled, or a result of another version's rung
+                continue
+            if found:
+                tell(run.key, found)
+        return None
+
+    return job
+
+
+def devices_job() -> Job:
+    """The work of asking the driver for this machine's GPUs; gives a tuple of `Device`."""
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.gpu.executor import GpuWorker
+        from core.gpu.session import describe_devices
+        from core.models.achieved import reported_device
+
+        with GpuWorker() as worker:
+            try:
+                reports = worker.submit(describe_devices).result()
+            except (GpuUnavailable, GpuFailure):
+                return ()
+        return tuple(reported_device(report) for report in reports)
+
+    return job
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What a launch's compiled kernel needs on a compute capability; `note` says if another's."""
+
+    key: Key
+    capability: str
+    resources: Resources
+    note: str
+
+
+_OLDEST = "7.5"  # the compiler makes no code for older ones
+
+
+def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability) -> Job:
+    """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.compiler import compile_cubin, cubin_entries, resolve_entry
+        from core.cubin import kernel_resources
+        from core.models.occupancy import Resources
+
+        workload = workload_of(ladder, wanted)
+        version, note = capability.name, ""
+        if (capability.major, version) < (7, _OLDEST):
+            version = _OLDEST
+            note = f"Registers are those for compute capability {_OLDEST}, the oldest compiled for."
+        major, minor = (int(part) for part in version.split("."))
+        image = compile_cubin(
+            workload.source,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            compute_capability=(major, minor),
+        )
+        entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
+        needs = kernel_resources(image, entry)
+        shared = needs.static_shared_bytes + workload.launch.shared_bytes
+        found = Resources(workload.launch.block.count, needs.registers, shared)
+        return Compiled(key_of(wanted), capability.name, found, note)
+
+    return job
+
+
+@dataclass(frozen=True)
+class FirstOrderCounts:
+    """A launch's counts as written, and the phases of its first block."""
+
+    counts: Counts
+    phases: int
+
+
+def first_order_job(ladder: Ladder, wanted: Configuration) -> Job:
+    """The work of counting what a block loads and computes; gives `FirstOrderCounts`."""
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.models.counts import measure
+        from core.recording import record
+
+        workload = workload_of(ladder, wanted)
+        counts = measure(workload, build="as_written", progress=progress, cancelled=cancelled)
+        trace = record(workload, blocks=[0], only_recorded=True, checks=False, cancelled=cancelled)
+        return FirstOrderCounts(counts, len(trace.block(0).phases))
+
+    return job
+
+
+def choose_device(live: Iterable[Device], recorded: Iterable[str]) -> str:
+    """The device to begin with: one of this machine, one with recorded results, or the seeds'."""
+    from core.models.devices import load_devices
+    from gui.scenes.ceilings import same_gpu
+
+    for device in live:
+        return device.name
+    for name in recorded:
+        for device in load_devices():
+            if same_gpu(name, device):
+                return device.name
+    return "GeForce RTX 3090"

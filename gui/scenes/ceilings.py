@@ -1,0 +1,320 @@
+"""What the ceilings page shows: a launch's ceilings, measured runs, sentences. No Qt here."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.models.numbers import number
+from gui.scenes.text import grouped, join
+
+if TYPE_CHECKING:
+    from core.gpu.result import BenchmarkResult
+    from core.ladder import Ladder
+    from core.models.ceilings import Ceilings
+    from core.models.counts import Counts
+    from core.models.devices import Device
+
+_TEXTS = {"as_written": "as written", "as_compiled": "as compiled", "": ""}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One ceiling as the list shows it. `state` is "binding", "textbook" or "above"."""
+
+    name: str
+    title: str
+    gflops: float
+    of_peak: float
+    state: str
+    formula: str
+    assumes: str
+    counts: str
+
+    @property
+    def rate(self) -> str:
+        """The rate as text."""
+        return f"{rate_text(self.gflops)} GFLOPS"
+
+    @property
+    def note(self) -> str:
+        """What to say beside the title."""
+        if self.state == "binding":
+            return "binds"
+        return "caches can beat it" if self.state == "textbook" else ""
+
+
+def rows(found: Ceilings) -> tuple[Row, ...]:
+    """The ceilings, the lowest first."""
+    peak = found.device.peak_gflops
+    made = [
+        Row(
+            name=name,
+            title=one.title,
+            gflops=one.gflops,
+            of_peak=one.gflops / peak,
+            state="binding" if name == found.binding else "above" if one.binds else "textbook",
+            formula=spaced(one.formula),
+            assumes=spaced(one.assumes),
+            counts=_TEXTS[one.build],
+        )
+        for name, one in found.ceilings.items()
+    ]
+    return tuple(sorted(made, key=lambda row: row.gflops))
+
+
+def rate_text(gflops: float) -> str:
+    """A rate with its digits in groups of three: 8 126, 234.05."""
+    return spaced(number(gflops))
+
+
+def spaced(text: str) -> str:
+    """A text of the models with the window's spaces, not commas, between groups of digits."""
+    text = re.sub(r"(?<=\d),(?=\d{3})", "\u202f", text)
+    return re.sub(r"(?<=\d) ?%", "\u202f%", text)
+
+
+# ---- measured runs
+
+
+@dataclass(frozen=True)
+class Run:
+    """A measured launch of a rung. `gflops` is the rate at the median."""
+
+    rung: str
+    title: str
+    parameters: Mapping[str, int]
+    block: str
+    gflops: float
+    device: str
+    recorded: bool
+    date: str
+
+    @property
+    def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
+        """Names the launch, whatever it was measured on."""
+        return self.rung, tuple(sorted(self.parameters.items()))
+
+    @property
+    def where(self) -> str:
+        """Where and when it was measured."""
+        how = "recorded" if self.recorded else "measured"
+        return f"{how} on {self.device}, {self.date}"
+
+    @property
+    def sentence(self) -> str:
+        """What the point stands for."""
+        return f"{self.title}, {self.block}: {rate_text(round(self.gflops))} GFLOPS, {self.where}."
+
+
+def same_gpu(reported: str, device: Device) -> bool:
+    """Whether a driver's name for a GPU is that of a row of the table."""
+    from core.errors import TilescopeError
+    from core.models.devices import load_devices
+
+    if reported == device.name:
+        return True
+    try:
+        return load_devices().find(reported).name == device.name
+    except TilescopeError:
+        return False
+
+
+def runs_at(
+    results: Iterable[BenchmarkResult], size: int | None, device: Device, *, recorded: bool
+) -> tuple[Run, ...]:
+    """The results of rungs with a rate on that device, at one size (None: at any)."""
+    found = []
+    for result in results:
+        if result.rung is None or not result.gflops or not same_gpu(result.device.name, device):
+            continue
+        sizes = {v for k, v in result.parameters.items() if k in ("m", "n", "k")}
+        if size is not None and sizes != {size}:
+            continue
+        block = " x ".join(str(side) for side in result.block if side > 1) or "1"
+        found.append(
+            Run(
+                result.rung, result.title, dict(result.parameters), f"block {block}",
+                result.gflops, result.device.name, recorded, result.date[:10],
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def run_of(runs: Iterable[Run], rung: str, parameters: Mapping[str, int]) -> Run | None:
+    """The best run of exactly this launch."""
+    key = (rung, tuple(sorted(parameters.items())))
+    fitting = [run for run in runs if run.key == key]
+    return max(fitting, key=lambda run: run.gflops, default=None)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A run on the plot: at `x` FLOP per byte that its source asks for."""
+
+    x: float
+    run: Run
+    chosen: bool = False
+
+
+def marks(
+    runs: Iterable[Run], intensities: Mapping[object, float], chosen: Run | None
+) -> tuple[Mark, ...]:
+    """The runs whose intensity is known; of runs of the same launch, the best."""
+    best: dict[object, Run] = {}
+    for run in runs:
+        if run.key not in best or run.gflops > best[run.key].gflops:
+            best[run.key] = run
+    return tuple(
+        Mark(intensities[key], run, chosen is not None and key == chosen.key)
+        for key, run in best.items()
+        if key in intensities
+    )
+
+
+def chains(found: Sequence[Mark], ladder: Ladder) -> tuple[tuple[Mark, ...], ...]:
+    """One mark a rung, in the order of the ladder: the chosen one or the fastest.
+
+    There is one chain for each series of rungs (numbers 10 to 19, 20 to 29 …).
+    """
+    best: dict[str, Mark] = {}
+    for mark in found:
+        old = best.get(mark.run.rung)
+        if old is None or (mark.chosen, mark.run.gflops) > (old.chosen, old.run.gflops):
+            best[mark.run.rung] = mark
+    series: dict[int, list[Mark]] = {}
+    for name in ladder.names:
+        if name in best:
+            series.setdefault(ladder[name].number // 10, []).append(best[name])
+    return tuple(tuple(marks) for marks in series.values())
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name at a place of the plot (decimal logarithms of FLOP/B and GFLOPS)."""
+
+    x: float
+    y: float
+    text: str
+
+
+def labels(chained: Sequence[Mark], apart: tuple[float, float]) -> tuple[Label, ...]:
+    """Names for the marks; marks nearer than `apart` (decades in x and y) share one."""
+    groups: list[list[Mark]] = []
+    for mark in chained:
+        for group in groups:
+            first = group[0]
+            near_x = abs(math.log10(mark.x / first.x)) < apart[0]
+            if near_x and abs(math.log10(mark.run.gflops / first.run.gflops)) < apart[1]:
+                group.append(mark)
+                break
+        else:
+            groups.append([mark])
+    made = []
+    for group in groups:
+        x = sum(math.log10(m.x) for m in group) / len(group)
+        y = min(math.log10(m.run.gflops) for m in group)
+        names = list(dict.fromkeys(m.run.title for m in group))
+        text = join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
+        made.append(Label(x, y, text))
+    return tuple(made)
+
+
+def spread(places: Sequence[float], gap: float) -> tuple[float, ...]:
+    """Places moved apart so that neighbours are `gap` away, each as near to its own as it can be.
+
+    `places` ascend. Neighbours that are too near share the error.
+    """
+    blocks: list[tuple[float, int]] = []  # of neighbours that touch: the sum of errors, how many
+    for index, place in enumerate(places):
+        total, members = place - index * gap, 1
+        while blocks and blocks[-1][0] / blocks[-1][1] > total / members:
+            before, count = blocks.pop()
+            total, members = before + total, count + members
+        blocks.append((total, members))
+    found: list[float] = []
+    for total, members in blocks:
+        found += [total / members + (len(found) + place) * gap for place in range(members)]
+    return tuple(found)
+
+
+# ---- the plot
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The plot's frame: intensity of the chosen launch, and ranges, all in FLOP/B and GFLOPS."""
+
+    x: float | None
+    left: float
+    right: float
+    bottom: float
+    top: float
+    bandwidth: float
+    peak: float
+
+    @property
+    def ridge(self) -> float:
+        """Where the slope meets the flat part."""
+        return self.peak / self.bandwidth
+
+
+def roofline(found: Ceilings | None, device: Device, shown: Sequence[Mark]) -> Roofline:
+    """The frame for a device, the marks, and the ceilings within eight times its peak."""
+    textbook = found.ceilings.get("textbook") if found is not None else None
+    x = textbook.intensity if textbook is not None else None
+    xs = [mark.x for mark in shown] + ([x] if x else [])
+    left = min([0.25, *xs]) / 45  # room for the names of the ceilings
+    right = max([device.ridge, *xs]) * 6
+    rates = [mark.run.gflops for mark in shown] + [device.peak_gflops, device.bandwidth_gbs / 8]
+    if found is not None:
+        rates += [c.gflops for c in found.ceilings.values()]
+    top = max(rate for rate in rates if rate <= 8 * device.peak_gflops)
+    return Roofline(
+        x, left, right, min(rates) / 2, top * 2.2, device.bandwidth_gbs, device.peak_gflops
+    )
+
+
+def headline(found: Ceilings) -> str:
+    """Which ceiling binds."""
+    low = found.lowest
+    return spaced(
+        f"{low.title} binds: at most {number(low.gflops)} GFLOPS on {found.device.name}, "
+        f"{low.gflops / found.device.peak_gflops:.2%} of its FP32 peak."
+    )
+
+
+def measured(found: Ceilings, run: Run) -> str:
+    """How a run stands to the binding ceiling and to the textbook's."""
+    share = run.gflops / found.lowest.gflops
+    text = f"{run.sentence} That is {share:.1%} of the binding ceiling."
+    if share > 1:
+        text = f"{run.sentence} That is above the binding ceiling, {share:.1%}: the model is wrong."
+    return spaced(f"{text} {found.against_textbook(run.gflops)}".rstrip())
+
+
+def unmeasured(found: Ceilings) -> str:
+    """What is said where the launch was not measured on the device."""
+    _, _, rest = found.why.partition("peak.")
+    return f"Not measured on {found.device.name}.{spaced(rest)}"
+
+
+def transfers(counts: Counts) -> str:
+    """FLOP over elements transferred: as written, and with each element once."""
+    if not counts.transfers or not counts.least_transfers:
+        return ""
+    own, best = counts.flops / counts.transfers, counts.flops / counts.least_transfers
+    return (
+        f"FLOP over transfers: {grouped(counts.flops)} / {grouped(counts.transfers)} elements "
+        f"loaded = {rate_text(own)}; with each element loaded once {rate_text(best)}."
+    )
+
+
+def left_out(found: Ceilings) -> str:
+    """Which ceilings are missing, and why."""
+    from core.models.ceilings import NAMES
+
+    return " ".join(f"{NAMES[name]}: {why}." for name, why in found.left_out.items())

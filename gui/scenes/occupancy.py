@@ -1,0 +1,193 @@
+"""What the occupancy page shows: curves, what limits, how an SM is filled, examples. No Qt here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from core.models.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
+from gui.scenes.text import grouped, plural
+
+if TYPE_CHECKING:
+    from core.models.capability import Capability
+    from core.models.counts import Counts
+
+Axis = Literal["block_threads", "registers", "shared_bytes"]
+
+TITLES: dict[Axis, str] = {
+    "block_threads": "threads a block",
+    "registers": "registers a thread",
+    "shared_bytes": "shared memory a block, KiB",
+}
+UNITS: dict[Axis, str] = {"block_threads": "", "registers": "", "shared_bytes": "KiB"}
+POINTS = 256  # of a curve of shared memory
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked example of the text books: an SM by name, and what a block needs."""
+
+    title: str
+    sm: str
+    resources: Resources
+
+
+TEXTBOOK = "Textbook SM"
+EXAMPLES: tuple[Example, ...] = (
+    Example("Cliff, before: 10 registers a thread", TEXTBOOK, Resources(256, 10)),
+    Example("Cliff, after: 12 registers a thread", TEXTBOOK, Resources(256, 12)),
+    Example("Blocks of 128 threads against 8 slots", TEXTBOOK, Resources(128, 10)),
+    Example("Blocks of 256 threads", TEXTBOOK, Resources(256)),
+    Example("Blocks of 512 threads", TEXTBOOK, Resources(512)),
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Occupancy in per cent over one resource; `now` is the present value, on the same scale."""
+
+    axis: Axis
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    now: float
+    now_y: float
+
+
+def values(capability: Capability, axis: Axis) -> Sequence[int]:
+    """The values that a curve is drawn over."""
+    if axis == "block_threads":
+        return range(32, capability.threads_per_block + 1, 32)
+    if axis == "registers":
+        return range(capability.registers_per_thread + 1)
+    most = capability.shared_opt_in_kib * 1024
+    return range(0, most + 1, max(1, most // POINTS // 64) * 64)
+
+
+def curve_of(capability: Capability, resources: Resources, axis: Axis) -> Curve:
+    """The curve of one resource with the others as given."""
+    over = values(capability, axis)
+    found = curve(capability, resources, axis, over)
+    scale = 1024 if axis == "shared_bytes" else 1
+    return Curve(
+        axis,
+        tuple(value / scale for value in over),
+        tuple(100 * one.occupancy for one in found),
+        getattr(resources, axis) / scale,
+        100 * occupancy(capability, resources).occupancy,
+    )
+
+
+def moved(capability: Capability, resources: Resources, axis: Axis, place: float) -> Resources:
+    """The resources with one of them dragged to a place of its curve."""
+    over = values(capability, axis)
+    value = round(place * (1024 if axis == "shared_bytes" else 1))
+    if axis != "registers":
+        value = round(value / over.step) * over.step if isinstance(over, range) else value
+    return replace(resources, **{axis: min(max(value, over[0]), over[-1])})
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A resource of an SM: what it has, what each block takes of it, and how many blocks it holds.
+
+    `allowed` is how many blocks it would hold by itself, None for any number.
+    """
+
+    title: str
+    total: int
+    each: int
+    blocks: int
+    allowed: int | None
+    limits: bool
+    text: str
+
+
+def bars(found: Occupancy) -> tuple[Bar, ...]:
+    """How the blocks that an SM holds fill it."""
+    sm, needs = found.capability, found.resources
+    warps = warps_of(needs.block_threads)
+    rows = (
+        ("Warp slots", "warps", sm.warps, warps),
+        ("Block slots", "blocks", sm.blocks, 1),
+        ("Registers", "registers", sm.registers, found.registers_per_block),
+        ("Shared memory, bytes", "shared", found.shared_per_sm, found.shared_per_block),
+    )
+    made = []
+    for title, name, total, each in rows:
+        used = found.blocks * each
+        made.append(
+            Bar(
+                title, total, each, found.blocks, found.limits[name], name in found.limited_by,
+                f"{found.blocks} x {grouped(each)} = {grouped(used)} of {grouped(total)}",
+            )
+        )  # fmt: skip
+    return tuple(made)
+
+
+def limit_text(found: Occupancy) -> str:
+    """What each resource allows, in one sentence."""
+    parts = [
+        f"{LIMITS[name]} {'any number' if limit is None else grouped(limit)}"
+        for name, limit in found.limits.items()
+    ]
+    return f"Blocks that each resource allows: {', '.join(parts)}."
+
+
+def cliff(found: Occupancy) -> str:
+    """Where the next step down lies: how little more of a resource costs how many warps."""
+    sm, needs = found.capability, found.resources
+    if not found.blocks:
+        return ""
+    for registers in range(needs.registers + 1, sm.registers_per_thread + 1):
+        more = occupancy(sm, replace(needs, registers=registers))
+        if more.blocks < found.blocks:
+            lost = 1 - more.warps / found.warps
+            return (
+                f"Next step down: {plural(registers, 'register')} a thread leave "
+                f"{plural(more.blocks, 'block')}, {grouped(more.threads)} threads, "
+                f"{lost:.0%} fewer warps.".replace("%", "\u202f%")
+            )
+    return ""
+
+
+@dataclass(frozen=True)
+class FirstOrder:
+    """First-order counts of a launch: a figure and what it is."""
+
+    figure: str
+    text: str
+
+
+def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
+    """Threads and blocks of a launch, and what a block loads and computes, as written.
+
+    `phases` are the iterations of a block's outermost loop, 0 where it has none.
+    """
+    launch = counts.workload.launch
+    blocks = launch.grid.count
+    loads, flops = counts.transfers / blocks, counts.written.flops / blocks
+    found = [
+        FirstOrder(grouped(launch.block.count), "threads a block"),
+        FirstOrder(grouped(blocks), f"blocks ({launch.grid}) in the grid"),
+    ]
+    per = "a block"
+    if phases > 1:
+        loads, flops, per = loads / phases, flops / phases, "a block in each phase"
+        found.append(FirstOrder(grouped(phases), "phases of a block"))
+    found.append(FirstOrder(_rounded(loads), f"elements loaded from global memory by {per}"))
+    found.append(FirstOrder(_rounded(flops), f"multiplications and additions of {per}, on floats"))
+    if loads:
+        found.append(FirstOrder(f"{flops / loads:.4g}", "operations for each element loaded"))
+    return tuple(found)
+
+
+def _rounded(value: float) -> str:
+    return grouped(round(value)) if abs(value - round(value)) < 0.05 else f"{value:,.1f}"
+
+
+def sm_name(capability: Capability, device: str | None) -> str:
+    """An SM's name for a caption."""
+    if device is None:
+        return capability.name if not capability.major else f"compute capability {capability.name}"
+    return f"{device} (compute capability {capability.name})"

@@ -1,0 +1,382 @@
+"""The ceilings page: a roofline, every ceiling of the chosen launch, and measured runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.errors import CompileError, TilescopeError
+from core.models.devices import load_devices
+from gui import ceilings_work as work
+from gui.scenes import ceilings as scene
+from gui.scenes.benchmark import SIZES
+from gui.scenes.session import Configuration
+from gui.scenes.text import grouped
+from gui.theme import current_theme
+from gui.views.base import Caption, Panel, SessionView
+from gui.views.ceiling_list import CeilingList
+from gui.views.roofline_plot import RooflinePlot
+from gui.work import Worker
+
+if TYPE_CHECKING:
+    from core.gpu.result import BenchmarkResult
+    from core.ladder import Ladder
+    from core.models.ceilings import Ceilings
+    from core.models.counts import Counts
+    from core.models.devices import Device
+    from gui.scenes.session import Session
+
+AS_CONFIGURED = "as configured"
+DEFAULT_SIZE = 4096
+log = logging.getLogger(__name__)
+
+_counted: dict[work.Key, Counts] = {}  # launches counted so far, for every page and window
+_intensities: dict[object, float] = {}
+
+
+class CeilingsView(SessionView):
+    """The page. `results` gives what was measured in this session, if anything was."""
+
+    WATCHES = frozenset({"configuration"})
+    intensity_found = Signal(object, float)
+
+    def __init__(
+        self,
+        session: Session,
+        ladder: Ladder,
+        results: Callable[[], Iterable[BenchmarkResult]] = tuple,
+    ) -> None:
+        super().__init__(session)
+        self._ladder, self._results = ladder, results
+        self._recorded = _load_recorded()
+        self._live: dict[str, Device] = {}
+        self._other: Configuration | None = None  # a run chosen in the plot, not the window's
+        self._asked: work.Key | None = None
+        self.found: Ceilings | None = None
+        self._looked_for_gpus = False
+        self._make_widgets()
+        self._lay_out()
+        self._counter = Worker(self, "ceilings")
+        self._counter.finished.connect(self._on_counted)
+        self._counter.failed.connect(self._on_failure)
+        self._counter.progressed.connect(lambda part: self.progress.setValue(round(100 * part)))
+        self._placer = Worker(self, "intensities")
+        self._driver = Worker(self, "devices")
+        self._driver.finished.connect(self._on_devices)
+        self._driver.failed.connect(lambda error: log.warning("%s", error))
+        self.intensity_found.connect(self._on_intensity)
+        self._offer_devices()
+        self.restyle()
+
+    # ---- what is shown
+
+    @property
+    def device(self) -> Device:
+        """The chosen device."""
+        name = self.device_box.currentData()
+        return self._live.get(name) or load_devices().find(name)
+
+    @property
+    def n(self) -> int | None:
+        """The chosen N; None for the configured launch."""
+        text = self.size_box.currentText()
+        return None if text == AS_CONFIGURED else int(text.replace("\u202f", ""))
+
+    @property
+    def wanted(self) -> Configuration | None:
+        """The launch whose ceilings are shown."""
+        if self._other is not None:
+            return self._other
+        configuration = self.session.configuration
+        if configuration is None:
+            return None
+        return work.sized(self._ladder, configuration, self.n)
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Show another launch: from what was counted before, or counted now."""
+        if not self._looked_for_gpus:
+            self._looked_for_gpus = True
+            self._driver.submit(work.devices_job())
+        if "configuration" in names:
+            self._other = None
+        wanted = self.wanted
+        if wanted is None:
+            return
+        own = wanted.own is not None
+        self.size_box.setVisible(not own)
+        self.size_label.setVisible(not own)
+        self.back.setVisible(self._other is not None)
+        self.subject.setText(self._title(wanted))
+        key = work.key_of(wanted)
+        if key in _counted:
+            self._asked = None
+            self._counter.cancel()
+            self._show()
+        elif key != self._asked:
+            self._asked = key
+            self.progress.setValue(0)
+            self.progress.show()
+            self.found = None
+            self.caption.setText("Counting the launch …")
+            self._draw()
+            self._counter.submit(work.counts_job(self._ladder, wanted))
+
+    def _title(self, wanted: Configuration) -> str:
+        if wanted.own is not None:
+            return f"{wanted.own.name}: {wanted.own.kernel}"
+        values = ", ".join(f"{k} = {grouped(v)}" for k, v in wanted.parameters.items())
+        edited = " (edited)" if wanted.source is not None else ""
+        return f"{self._ladder[wanted.rung].title}{edited}: {values}"
+
+    def _show(self) -> None:
+        from core.models.ceilings import ceilings
+
+        wanted = self.wanted
+        counts = _counted.get(work.key_of(wanted)) if wanted is not None else None
+        if counts is None:
+            return
+        self.progress.hide()
+        try:
+            self.found = ceilings(counts, self.device)
+        except TilescopeError as error:
+            self.found = None
+            self.caption.setText(str(error))
+        else:
+            self.caption.setText(scene.headline(self.found))
+            if wanted is not None and wanted.rung and wanted.source is None:
+                textbook = self.found.ceilings.get("textbook")
+                if textbook is not None and textbook.intensity is not None:
+                    _intensities[_run_key(wanted)] = textbook.intensity
+        self._draw()
+        self._place_runs()
+
+    def runs(self) -> tuple[scene.Run, ...]:
+        """The measured runs of the chosen size on the chosen device."""
+        wanted = self.wanted
+        size = self.n
+        if size is None and wanted is not None:
+            sizes = {v for k, v in wanted.parameters.items() if k in ("m", "n", "k")}
+            size = sizes.pop() if len(sizes) == 1 else None
+        device = self.device
+        here = scene.runs_at(self._results(), size, device, recorded=False)
+        return (*here, *scene.runs_at(self._recorded, size, device, recorded=True))
+
+    def _run(self, runs: tuple[scene.Run, ...]) -> scene.Run | None:
+        wanted = self.wanted
+        if wanted is None or not wanted.rung or wanted.source is not None:
+            return None
+        return scene.run_of(runs, wanted.rung, wanted.parameters)
+
+    def _draw(self) -> None:
+        runs = self.runs()
+        run = self._run(runs)
+        marks = scene.marks(runs, _intensities, run)
+        rows = scene.rows(self.found) if self.found is not None else ()
+        frame = scene.roofline(self.found, self.device, marks)
+        self.plot.show_roofline(frame, rows, marks, scene.chains(marks, self._ladder))
+        notes = []
+        if self.found is not None:
+            counts = self.found.counts
+            notes = [n for n in (scene.left_out(self.found), counts.note) if n]
+        self.list.load(rows, run.gflops if run else None, notes)
+        self._explain(run)
+
+    def _explain(self, run: scene.Run | None) -> None:
+        found = self.found
+        if found is None:
+            self.against.setText("")
+            self.transfers.setText("")
+            return
+        text = scene.measured(found, run) if run is not None else scene.unmeasured(found)
+        self.against.setText(text)
+        self.transfers.setText(scene.transfers(found.counts))
+
+    def _place_runs(self) -> None:
+        """Find the place of the runs that have none yet, the ladder's order first."""
+        known: set[object] = set(_intensities)
+        missing = [run for run in self.runs() if run.key not in known]
+        if missing and not self._placer.busy:
+            tell = self.intensity_found.emit
+            self._placer.submit(work.intensities_job(self._ladder, missing, known, tell))
+
+    # ---- what happens
+
+    def _on_counted(self, result: Any) -> None:
+        key, counts = result
+        _counted[key] = counts
+        self._asked = None
+        self._show()
+
+    def _on_failure(self, error: object) -> None:
+        self._asked = None
+        self.progress.hide()
+        self.found = None
+        if not isinstance(error, TilescopeError):
+            log.error("counting failed", exc_info=error if isinstance(error, Exception) else None)
+            error = f"Counting failed unexpectedly: {error!r}."
+        elif isinstance(error, CompileError):
+            error = f"The source does not compile: {error}"
+        self.caption.setText(str(error))
+        self._draw()
+
+    def _on_intensity(self, key: object, intensity: float) -> None:
+        _intensities[key] = intensity
+        self._draw()
+
+    def _on_devices(self, devices: Any) -> None:
+        self._live = {f"live {place}": device for place, device in enumerate(devices)}
+        if devices:
+            self._offer_devices()
+
+    def _offer_devices(self) -> None:
+        """Fill the chooser: this machine's GPUs first, then the table."""
+        chosen = self.device_box.currentData()
+        self.device_box.blockSignals(True)
+        self.device_box.clear()
+        for key, device in self._live.items():
+            self.device_box.addItem(f"{device.name} (this machine)", key)
+        for device in load_devices():
+            self.device_box.addItem(device.name, device.name)
+        names = [r.device.name for r in self._recorded]
+        first = next(iter(self._live), None) or work.choose_device((), names)
+        kept = chosen if chosen is not None and not self._live else first
+        self.device_box.setCurrentIndex(max(0, self.device_box.findData(kept)))
+        self.device_box.blockSignals(False)
+        if chosen is not None:
+            self._show()
+
+    def _choose_run(self, run: scene.Run) -> None:
+        self._other = Configuration(run.rung, dict(run.parameters))
+        self.refresh(frozenset())
+
+    def _choose_ceiling(self, name: str) -> None:
+        name = "" if name == self.list.chosen else name
+        self.list.choose(name)
+        self.plot.choose(name)
+
+    def _on_controls(self) -> None:
+        self._other = None
+        self.refresh(frozenset())
+
+    def _go_back(self) -> None:
+        self._other = None
+        self.refresh(frozenset())
+
+    def shut_down(self) -> None:
+        """End the work and wait for it."""
+        for worker in (self._counter, self._placer, self._driver):
+            worker.close()
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        self.plot.draw()
+        self.list.draw()
+
+    # ---- building
+
+    def _make_widgets(self) -> None:
+        self.caption = Caption("Choose a kernel.")
+        self.subject = QLabel()
+        self.subject.setProperty("role", "caption")
+        self.back = QToolButton()
+        self.back.setProperty("role", "action")
+        self.back.setText("Back to the configured launch")
+        self.back.clicked.connect(self._go_back)
+        self.back.hide()
+        self.size_label = QLabel("N")
+        self.size_label.setProperty("role", "dim")
+        self.size_box = QComboBox()
+        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
+        self.size_box.setCurrentText(str(DEFAULT_SIZE))
+        self.size_box.setAccessibleName("Size of the launch")
+        self.size_box.setToolTip("N of the launch; block and tile are those configured")
+        self.size_box.currentTextChanged.connect(lambda _: self._on_controls())
+        self.device_box = QComboBox()
+        self.device_box.setAccessibleName("Device")
+        self.device_box.setToolTip("Whose figures the ceilings are computed with")
+        self.device_box.currentIndexChanged.connect(lambda _: self._show())
+        self.progress = QProgressBar()
+        self.progress.setTextVisible(False)
+        self.progress.setFixedHeight(3)
+        self.progress.hide()
+        self.plot = RooflinePlot()
+        self.plot.run_chosen.connect(self._choose_run)
+        self.plot.ceiling_chosen.connect(self._choose_ceiling)
+        self.list = CeilingList()
+        self.list.ceiling_chosen.connect(self._choose_ceiling)
+        self.hover = Caption(role="dim")
+        self.plot.hovered.connect(self._say)
+        self.against = QLabel()
+        self.transfers = QLabel()
+        for label, role in ((self.against, "caption"), (self.transfers, "dim")):
+            label.setProperty("role", role)
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def _say(self, text: str) -> None:
+        self.hover.setText(text or "Point at a ceiling or a measured run; click a run to see its "
+                           "ceilings.")  # fmt: skip
+
+    def _lay_out(self) -> None:
+        space = current_theme().spacing
+        controls = QHBoxLayout()
+        controls.setContentsMargins(space.margin, 0, space.margin, 2)
+        controls.setSpacing(space.gap)
+        controls.addWidget(self.subject)
+        controls.addWidget(self.back)
+        controls.addStretch(1)
+        controls.addWidget(self.size_label)
+        controls.addWidget(self.size_box)
+        controls.addWidget(self.device_box)
+        upper = QWidget()
+        column = QVBoxLayout(upper)
+        column.setContentsMargins(0, 4, 0, space.gap)
+        column.setSpacing(4)
+        column.addLayout(controls)
+        column.addWidget(self.progress)
+        column.addWidget(self.plot, 1)
+        below = QVBoxLayout()
+        below.setContentsMargins(space.margin, 0, space.margin, 0)
+        below.setSpacing(4)
+        for widget in (self.hover, self.against, self.transfers):
+            below.addWidget(widget)
+        column.addLayout(below)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setHandleWidth(8)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(Panel("Roofline", upper, caption=self.caption, flush=True))
+        splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 2)
+        splitter.setSizes([640, 420])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(splitter)
+        self._say("")
+
+
+def _run_key(wanted: Configuration) -> object:
+    return wanted.rung, tuple(sorted(wanted.parameters.items()))
+
+
+def _load_recorded() -> tuple[BenchmarkResult, ...]:
+    from core.gpu.result import load_recorded
+
+    try:
+        return load_recorded()
+    except TilescopeError as error:
+        log.warning("%s", error)
+        return ()

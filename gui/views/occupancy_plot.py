@@ -1,0 +1,89 @@
+"""Occupancy over one resource, with the present value as a line to drag."""
+
+from __future__ import annotations
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt, Signal
+
+from gui.scenes.occupancy import TITLES, UNITS, Curve
+from gui.theme import current_theme
+
+
+class OccupancyPlot(pg.PlotWidget):
+    """`dragged(place)` is emitted while the line is moved, on the plot's scale."""
+
+    dragged = Signal(float)
+
+    def __init__(self, y_label: str = "") -> None:
+        super().__init__()
+        self._y_label = y_label
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.setMouseEnabled(x=False, y=False)
+        self.setMinimumHeight(120)
+        self._curve: Curve | None = None
+        self._line = pg.PlotCurveItem()
+        self._now = pg.InfiniteLine(angle=90, movable=True)
+        self._dot = pg.ScatterPlotItem(size=12)
+        self._text = pg.TextItem(anchor=(0, 1))
+        for item in (self._line, self._now, self._dot, self._text):
+            self.addItem(item)
+        self._now.setCursor(Qt.CursorShape.SizeHorCursor)
+        self._now.sigDragged.connect(lambda line: self.dragged.emit(float(line.value())))
+        for name in ("left", "bottom"):
+            self.getAxis(name).enableAutoSIPrefix(False)
+        self.getAxis("left").setTicks([[(v, str(v)) for v in (0, 25, 50, 75, 100)]])
+        self.scene().sigMouseClicked.connect(self._on_click)
+        self.draw()
+
+    def load(self, curve: Curve) -> None:
+        """Show a curve."""
+        self._curve = curve
+        self.setAccessibleName(f"Occupancy over {TITLES[curve.axis]}")
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw in the theme's colours."""
+        theme = current_theme()
+        self.setBackground(theme.color("panel"))
+        self.showGrid(x=False, y=True, alpha=0.15)
+        unit = UNITS[self._curve.axis] if self._curve is not None else ""
+        for name, text in (("left", self._y_label), ("bottom", unit)):
+            axis = self.getAxis(name)
+            axis.setPen(theme.color("border"))
+            axis.setTextPen(theme.color("text_dim"))
+            axis.setTickFont(theme.font("small"))
+            if text:
+                self.setLabel(name, text, color=theme.surfaces.text_dim)
+            axis.label.setFont(theme.font("small"))
+        self._line.setPen(pg.mkPen(theme.color("load"), width=2))
+        self._line.setBrush(theme.color("load", 0.10))
+        self._now.setPen(pg.mkPen(theme.color("store"), width=1.5, style=Qt.PenStyle.DashLine))
+        self._now.setHoverPen(pg.mkPen(theme.color("store"), width=3))
+        self._dot.setBrush(theme.color("store"))
+        self._dot.setPen(pg.mkPen(theme.color("panel"), width=1.5))
+        self._text.setColor(theme.color("text"))
+        self._text.setFont(theme.font("small", bold=True))
+        self._text.fill = pg.mkBrush(theme.color("panel", 0.8))
+        if self._curve is not None:
+            self._place(self._curve)
+
+    def _place(self, curve: Curve) -> None:
+        step = curve.x[1] - curve.x[0] if len(curve.x) > 1 else 1.0
+        edges = [x - step / 2 for x in curve.x] + [curve.x[-1] + step / 2]
+        self._line.setData(edges, list(curve.y), stepMode="center", fillLevel=0)
+        self.setXRange(edges[0], edges[-1], padding=0.01)
+        self.setYRange(0, 112, padding=0)
+        self._now.setValue(curve.now)
+        self._dot.setData([curve.now], [curve.now_y])
+        middle = (edges[0] + edges[-1]) / 2
+        self._text.setAnchor((0, 1) if curve.now < middle else (1, 1))
+        self._text.setText(f" {curve.now:g}: {curve.now_y:.1f} % ")
+        self._text.setPos(curve.now, min(curve.now_y + 1, 98))
+
+    def _on_click(self, event: object) -> None:
+        if self._curve is not None and self.getViewBox().sceneBoundingRect().contains(
+            event.scenePos()  # type: ignore[attr-defined]
+        ):
+            place = self.getViewBox().mapSceneToView(event.scenePos())  # type: ignore[attr-defined]
+            self.dragged.emit(float(place.x()))

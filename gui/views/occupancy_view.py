@@ -1,0 +1,398 @@
+"""The occupancy page: how many blocks an SM holds, what limits it, and what a change would do."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import (
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.errors import TilescopeError
+from core.models.capability import Capability, find_capability, load_capabilities
+from core.models.devices import Device, load_devices
+from core.models.occupancy import Resources, occupancy
+from gui import ceilings_work as work
+from gui.scenes import occupancy as scene
+from gui.scenes.benchmark import SIZES
+from gui.scenes.text import grouped
+from gui.theme import current_theme
+from gui.views.base import Caption, Panel, SessionView
+from gui.views.device_table import DeviceTable
+from gui.views.occupancy_plot import OccupancyPlot
+from gui.views.segmented import Segmented
+from gui.views.sm_view import SmView
+from gui.work import Worker
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+    from gui.scenes.session import Configuration, Session
+
+AS_CONFIGURED = "as configured"
+THIS_KERNEL = "This kernel, as compiled"
+AXES: tuple[scene.Axis, ...] = ("block_threads", "registers", "shared_bytes")
+log = logging.getLogger(__name__)
+
+
+class OccupancyView(SessionView):
+    """The page. A change of a field, or of a plot's line, is a what-if until the kernel is back."""
+
+    WATCHES = frozenset({"configuration"})
+
+    def __init__(self, session: Session, ladder: Ladder) -> None:
+        super().__init__(session)
+        self._ladder = ladder
+        self._live: tuple[Device, ...] = ()
+        self.resources = Resources(256, 32)
+        self._compiled: work.Compiled | None = None
+        self._looked_for_gpus = False
+        self._make_widgets()
+        self._lay_out()
+        self._compiler = Worker(self, "occupancy")
+        self._compiler.finished.connect(self._on_compiled)
+        self._compiler.failed.connect(self._on_failure)
+        self._counter = Worker(self, "first order")
+        self._counter.finished.connect(self._on_counted)
+        self._counter.failed.connect(self._on_uncounted)
+        self._driver = Worker(self, "devices")
+        self._driver.finished.connect(self._on_devices)
+        self._driver.failed.connect(lambda error: log.warning("%s", error))
+        self._offer_sms()
+        self.restyle()
+
+    # ---- what is shown
+
+    @property
+    def capability(self) -> Capability:
+        """The SM that is filled."""
+        return find_capability(self.sm_box.currentData())[0]
+
+    @property
+    def example(self) -> scene.Example | None:
+        """The chosen example; None for the session's kernel."""
+        place = self.example_box.currentIndex()
+        return scene.EXAMPLES[place - 1] if place > 0 else None
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Compile the configured kernel for the chosen SM, and count its first block."""
+        if not self._looked_for_gpus:
+            self._looked_for_gpus = True
+            self._driver.submit(work.devices_job())
+        configuration = self.session.configuration
+        if configuration is None:
+            return
+        if "configuration" in names and self.example is not None:
+            self.example_box.setCurrentIndex(0)
+        if self.example is None:
+            self._compile(configuration)
+        self._count(configuration)
+
+    def _compile(self, configuration: Configuration) -> None:
+        self.subject.setText(self._title(configuration))
+        key = work.key_of(configuration)
+        if self._compiled is None or (self._compiled.key, self._compiled.capability) != (
+            key, self.capability.name,
+        ):  # fmt: skip
+            self._compiler.submit(work.resources_job(self._ladder, configuration, self.capability))
+        else:
+            self._take(self._compiled.resources)
+
+    def _count(self, configuration: Configuration) -> None:
+        text = self.size_box.currentText()
+        size = None if text == AS_CONFIGURED else int(text)
+        self.size_box.setVisible(configuration.own is None)
+        self.size_label.setVisible(configuration.own is None)
+        self.counted.setText("Counting the launch …")
+        wanted = work.sized(self._ladder, configuration, size)
+        self._counter.submit(work.first_order_job(self._ladder, wanted))
+
+    def _title(self, configuration: Configuration) -> str:
+        if configuration.own is not None:
+            return f"{configuration.own.name}: {configuration.own.kernel}"
+        values = ", ".join(f"{k} = {grouped(v)}" for k, v in configuration.parameters.items())
+        return f"{self._ladder[configuration.rung].title}: {values}"
+
+    def show_resources(self) -> None:
+        """Show the present resources on the present SM."""
+        capability = self.capability
+        found = occupancy(capability, self.resources)
+        name = self.sm_box.currentData()
+        device = name if name not in load_capabilities() else None
+        self.caption.setText(f"{scene.sm_name(capability, device)}: {found.why}")
+        for axis, field in self.fields.items():
+            field.blockSignals(True)
+            field.setValue(getattr(self.resources, axis))
+            field.blockSignals(False)
+        for axis, plot in self.plots.items():
+            plot.load(scene.curve_of(capability, self.resources, axis))
+        self.sm.load(scene.bars(found))
+        note = self._compiled.note if self._compiled is not None and self.example is None else ""
+        parts = (scene.limit_text(found), scene.cliff(found), note)
+        self.limits.setText(" ".join(part for part in parts if part))
+        changed = self._compiled is not None and self.resources != self._compiled.resources
+        self.reset.setEnabled(self.example is not None or changed)
+
+    # ---- what the user does
+
+    def _take(self, resources: Resources) -> None:
+        self.resources = resources
+        self.show_resources()
+
+    def _on_field(self, axis: scene.Axis, value: int) -> None:
+        from dataclasses import replace
+
+        self.resources = replace(self.resources, **{axis: value})
+        self.show_resources()
+
+    def _on_drag(self, axis: scene.Axis, place: float) -> None:
+        self.resources = scene.moved(self.capability, self.resources, axis, place)
+        QTimer.singleShot(0, self.show_resources)
+
+    def _on_example(self) -> None:
+        example = self.example
+        if example is None:
+            self._back()
+            return
+        self.sm_box.blockSignals(True)
+        self.sm_box.setCurrentIndex(self.sm_box.findData(example.sm))
+        self.sm_box.blockSignals(False)
+        self.subject.setText("The worked example of Kirk and Hwu's course")
+        self._take(example.resources)
+
+    def _on_sm(self) -> None:
+        configuration = self.session.configuration
+        if self.example is None and configuration is not None:
+            self._compile(configuration)
+        else:
+            self.show_resources()
+
+    def _back(self) -> None:
+        """The session's kernel again, on a real SM."""
+        self.example_box.blockSignals(True)
+        self.example_box.setCurrentIndex(0)
+        self.example_box.blockSignals(False)
+        if not self.capability.major:
+            self.sm_box.setCurrentIndex(0)
+        configuration = self.session.configuration
+        if configuration is not None:
+            self._compiled = None
+            self._compile(configuration)
+
+    def _choose_device(self, device: Device) -> None:
+        place = self.sm_box.findData(device.name)
+        if place >= 0:
+            self.sm_box.setCurrentIndex(place)
+
+    # ---- what happens
+
+    def _on_compiled(self, compiled: Any) -> None:
+        self._compiled = compiled
+        if self.example is None:
+            self._take(compiled.resources)
+
+    def _on_failure(self, error: object) -> None:
+        if not isinstance(error, TilescopeError):
+            log.error("compiling failed", exc_info=error if isinstance(error, Exception) else None)
+        self.show_resources()
+        self.caption.setText(f"The kernel's registers are not known: {error}")
+
+    def _on_counted(self, found: Any) -> None:
+        for row in reversed(range(self.first.count())):
+            item = self.first.takeAt(row)
+            widget = item.widget() if item is not None else None
+            if widget is not None:
+                widget.deleteLater()
+        for row, one in enumerate(scene.first_order(found.counts, found.phases)):
+            figure, text = QLabel(one.figure), QLabel(one.text)
+            figure.setProperty("role", "figure")
+            figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+            text.setProperty("role", "dim")
+            text.setWordWrap(True)
+            self.first.addWidget(figure, row, 0)
+            self.first.addWidget(text, row, 1)
+        self.counted.setText(self._title_of(found.counts.workload))
+
+    @staticmethod
+    def _title_of(workload: Any) -> str:
+        values = ", ".join(f"{k} = {grouped(v)}" for k, v in workload.parameters.items())
+        return f"{workload.title}: {values}, as written." if values else f"{workload.title}."
+
+    def _on_uncounted(self, error: object) -> None:
+        if not isinstance(error, TilescopeError):
+            log.error("counting failed", exc_info=error if isinstance(error, Exception) else None)
+        self.counted.setText(f"Not counted: {error}")
+
+    def _on_devices(self, devices: Any) -> None:
+        self._live = tuple(devices)
+        if self._live:
+            self._offer_sms()
+            self.table.load((*self._live, *load_devices()), len(self._live))
+            self._on_sm()
+
+    def _offer_sms(self) -> None:
+        self.sm_box.blockSignals(True)
+        chosen = self.sm_box.currentData()
+        self.sm_box.clear()
+        for device in self._live:
+            version = "{}.{}".format(*device.compute_capability)
+            self.sm_box.addItem(f"{device.name} (this machine)", version)
+        for device in load_devices():
+            self.sm_box.addItem(device.name, device.name)
+        for name, one in load_capabilities().items():
+            title = f"compute capability {name}" if one.major else name
+            self.sm_box.addItem(title, name)
+        first = self.sm_box.itemData(0) if self._live else "H200"
+        place = self.sm_box.findData(first if self._live or chosen is None else chosen)
+        self.sm_box.setCurrentIndex(max(0, place))
+        self.sm_box.blockSignals(False)
+
+    def shut_down(self) -> None:
+        """End the work and wait for it."""
+        for worker in (self._compiler, self._counter, self._driver):
+            worker.close()
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        for plot in self.plots.values():
+            plot.draw()
+        self.sm.updateGeometry()
+        self.sm.update()
+
+    # ---- building
+
+    def _make_widgets(self) -> None:
+        self.caption = Caption("Choose a kernel.")
+        self.subject = QLabel()
+        self.subject.setProperty("role", "caption")
+        self.sm_box, self.example_box, self.size_box = QComboBox(), QComboBox(), QComboBox()
+        self.sm_box.setAccessibleName("Device or SM")
+        self.sm_box.setToolTip("Whose SM is filled; the kernel is compiled for it")
+        self.sm_box.currentIndexChanged.connect(lambda _: self._on_sm())
+        self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
+        self.example_box.setAccessibleName("Kernel or worked example")
+        self.example_box.currentIndexChanged.connect(lambda _: self._on_example())
+        self.reset = QPushButton("As compiled")
+        self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
+        self.reset.clicked.connect(self._back)
+        self.fields: dict[scene.Axis, QSpinBox] = {}
+        for axis, most, step in (
+            ("block_threads", 1024, 32), ("registers", 255, 1), ("shared_bytes", 233_472, 1024),
+        ):  # fmt: skip
+            field = QSpinBox()
+            field.setRange(1 if axis == "block_threads" else 0, most)
+            field.setSingleStep(step)
+            field.setGroupSeparatorShown(True)
+            field.setKeyboardTracking(False)
+            field.setAccessibleName(scene.TITLES[axis].replace("KiB", "bytes"))  # type: ignore[index]
+            field.valueChanged.connect(lambda value, axis=axis: self._on_field(axis, value))
+            self.fields[axis] = field  # type: ignore[index]
+        self.plots = {axis: OccupancyPlot("occupancy, %" * (axis == AXES[0])) for axis in AXES}
+        for axis, plot in self.plots.items():
+            plot.dragged.connect(lambda place, axis=axis: self._on_drag(axis, place))
+        self.sm = SmView()
+        self.limits = QLabel()
+        self.limits.setProperty("role", "dim")
+        self.limits.setWordWrap(True)
+        self.table = DeviceTable()
+        self.table.load(tuple(load_devices()))
+        self.table.chosen.connect(self._choose_device)
+        self.counted = Caption(role="dim")
+        self.size_label = QLabel("N")
+        self.size_label.setProperty("role", "dim")
+        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
+        self.size_box.setCurrentText("1024")
+        self.size_box.setAccessibleName("Size of the counted launch")
+        self.size_box.currentTextChanged.connect(lambda _: self.refresh(frozenset()))
+
+    def _lay_out(self) -> None:
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setHandleWidth(8)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(Panel("Occupancy", self._upper(), caption=self.caption, flush=True))
+        splitter.addWidget(self._lower())
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 2)
+        splitter.setSizes([420, 300])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(splitter)
+
+    def _upper(self) -> QWidget:
+        space = current_theme().spacing
+        upper = QWidget()
+        column = QVBoxLayout(upper)
+        column.setContentsMargins(0, 4, 0, space.gap)
+        controls = QHBoxLayout()
+        controls.setContentsMargins(space.margin, 0, space.margin, 0)
+        controls.setSpacing(space.gap)
+        controls.addWidget(self.subject)
+        controls.addStretch(1)
+        controls.addWidget(self.reset)
+        controls.addWidget(self.example_box)
+        controls.addWidget(self.sm_box)
+        column.addLayout(controls)
+        plots = QHBoxLayout()
+        plots.setContentsMargins(4, 0, space.margin, 0)
+        for axis in AXES:
+            part = QVBoxLayout()
+            part.setSpacing(2)
+            head = QHBoxLayout()
+            head.setContentsMargins(space.margin, 0, 0, 0)
+            label = QLabel(scene.TITLES[axis].replace("KiB", "bytes"))
+            label.setProperty("role", "small")
+            head.addWidget(label)
+            head.addStretch(1)
+            head.addWidget(self.fields[axis])
+            part.addLayout(head)
+            part.addWidget(self.plots[axis], 1)
+            plots.addLayout(part, 1)
+        column.addLayout(plots, 1)
+        return upper
+
+    def _lower(self) -> QWidget:
+        space = current_theme().spacing
+        filled = QWidget()
+        column = QVBoxLayout(filled)
+        column.setContentsMargins(space.margin, 0, space.margin, space.gap)
+        column.addWidget(self.sm)
+        column.addWidget(self.limits)
+        column.addStretch(1)
+        counts = QWidget()
+        self.first = QGridLayout()
+        self.first.setColumnStretch(1, 1)
+        self.first.setHorizontalSpacing(10)
+        self.first.setVerticalSpacing(4)
+        right = QVBoxLayout(counts)
+        right.setContentsMargins(space.margin, 2, space.margin, space.gap)
+        right.addLayout(self.first)
+        right.addStretch(1)
+        stack = QStackedWidget()
+        stack.addWidget(filled)
+        stack.addWidget(self.table)
+        self.shown = Segmented({"sm": "One SM", "devices": "Devices"})
+        self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
+        row = QSplitter(Qt.Orientation.Horizontal)
+        row.setHandleWidth(8)
+        row.setChildrenCollapsible(False)
+        row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
+        row.addWidget(
+            Panel(
+                "First-order counts", counts, caption=self.counted,
+                controls=[self.size_label, self.size_box], flush=True,
+            )
+        )  # fmt: skip
+        row.setStretchFactor(0, 3)
+        row.setStretchFactor(1, 2)
+        row.setSizes([640, 360])
+        return row

@@ -1,0 +1,254 @@
+"""A roofline, both axes logarithmic, with the ceilings of one launch and measured runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QResizeEvent
+
+from gui.scenes.ceilings import Mark, Roofline, Row, labels, rate_text, spread
+from gui.theme import current_theme
+from gui.views.log_axis import LogAxis
+
+NEAR = 12  # pixels within which a point is under the pointer
+_TOP_MARGIN = 0.02
+
+
+class RooflinePlot(pg.PlotWidget):
+    """The plot. `hovered(sentence)` says what is under the pointer, "" for nothing.
+
+    `run_chosen(run)` is emitted when a measured point is clicked, `ceiling_chosen(name)` when a
+    ceiling is.
+    """
+
+    hovered = Signal(str)
+    run_chosen = Signal(object)
+    ceiling_chosen = Signal(str)
+    _made = False  # pyqtgraph resizes the view while it makes it
+
+    def __init__(self) -> None:
+        super().__init__(axisItems={"left": LogAxis("left"), "bottom": LogAxis("bottom")})
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.setMouseEnabled(x=False, y=False)
+        self.setAccessibleName("Roofline")
+        self._frame: Roofline | None = None
+        self._rows: tuple[Row, ...] = ()
+        self._marks: tuple[Mark, ...] = ()
+        self._chains: tuple[tuple[Mark, ...], ...] = ()
+        self._said = ""
+        self.chosen = ""
+        self.scene().sigMouseMoved.connect(self._on_move)
+        self.scene().sigMouseClicked.connect(self._on_click)
+        self._made = True
+
+    def show_roofline(
+        self,
+        frame: Roofline,
+        rows: Sequence[Row],
+        marks: Sequence[Mark],
+        chains: Sequence[Sequence[Mark]],
+    ) -> None:
+        """Show a device's roof, a launch's ceilings, and measured points, some joined."""
+        self._frame, self._rows = frame, tuple(rows)
+        self._marks, self._chains = tuple(marks), tuple(tuple(chain) for chain in chains)
+        self.draw()
+
+    def choose(self, name: str) -> None:
+        """Make a ceiling stand out."""
+        self.chosen = name
+        self.draw()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._made:
+            self.draw()
+
+    # ---- drawing
+
+    def draw(self) -> None:
+        """Draw everything anew, in the theme's colours."""
+        theme = current_theme()
+        self.setBackground(theme.color("panel"))
+        for name, text in (
+            ("left", "GFLOPS"),
+            ("bottom", "FLOP for each byte that loads of the source ask for"),
+        ):
+            axis = self.getAxis(name)
+            axis.setPen(theme.color("border"))
+            axis.setTextPen(theme.color("text_dim"))
+            axis.setTickFont(theme.font("small"))
+            self.setLabel(name, text, color=theme.surfaces.text_dim)
+            axis.label.setFont(theme.font("small"))
+        self.getPlotItem().clear()
+        if self._frame is None:
+            return
+        frame = self._frame
+        self.setXRange(math.log10(frame.left), math.log10(frame.right), padding=0)
+        self.setYRange(math.log10(frame.bottom), math.log10(frame.top), padding=0)
+        self._draw_roof(frame)
+        self._draw_ceilings(frame)
+        self._draw_runs()
+
+    def _line(
+        self, points: Sequence[tuple[float, float]], pen: object, *, above: float = 0
+    ) -> None:
+        item = pg.PlotCurveItem([x for x, _ in points], [y for _, y in points], pen=pen)
+        item.setZValue(above)
+        self.addItem(item)
+
+    def _text(
+        self, x: float, y: float, text: str, color: object, anchor: tuple[float, float],
+        *, angle: float = 0, bold: bool = False, filled: bool = True, size: str = "small",
+    ) -> None:  # fmt: skip
+        theme = current_theme()
+        fill = theme.color("panel", 0.85) if filled else None
+        item = pg.TextItem(text, color=color, anchor=anchor, angle=angle, fill=fill)
+        item.setFont(theme.font(size, bold=bold))
+        item.setPos(x, y)
+        item.setZValue(20)
+        self.addItem(item)
+
+    def _draw_roof(self, frame: Roofline) -> None:
+        theme = current_theme()
+        left, right = math.log10(frame.left), math.log10(frame.right)
+        ridge, peak = math.log10(frame.ridge), math.log10(frame.peak)
+        slope = left + math.log10(frame.bandwidth)
+        pen = pg.mkPen(theme.color("text_dim"), width=2)
+        self._line([(left, slope), (ridge, peak), (right, peak)], pen, above=2)
+        beyond = min(right, math.log10(frame.top / frame.bandwidth))
+        dashed = pg.mkPen(theme.color("text_faint"), width=1, style=Qt.PenStyle.DotLine)
+        self._line([(ridge, peak), (beyond, beyond + math.log10(frame.bandwidth))], dashed)
+        dim = theme.color("text_dim")
+        peak_text = f"FP32 peak {rate_text(frame.peak)}"
+        self._text(right, peak, peak_text, dim, (1, 1), filled=False)
+        room = self.getViewBox().rect()
+        if room.width() > 1 and room.height() > 1:
+            steep = (room.height() / (math.log10(frame.top / frame.bottom))) / (
+                room.width() / (right - left)
+            )
+            at = ridge - 0.95  # clear of the points of tiled kernels
+            self._text(
+                at, at + math.log10(frame.bandwidth),
+                f"DRAM {rate_text(frame.bandwidth)} GB/s: the textbook ceiling", dim, (1, 1),
+                angle=math.degrees(math.atan(steep)), filled=False,
+            )  # fmt: skip
+
+    def _draw_ceilings(self, frame: Roofline) -> None:
+        if frame.x is None:
+            return
+        theme = current_theme()
+        left, x = math.log10(frame.left), math.log10(frame.x)
+        shown = [r for r in self._rows if r.name != "fp32" and r.gflops <= frame.top]
+        faint = pg.mkPen(theme.color("text_faint"), width=1, style=Qt.PenStyle.DashLine)
+        lowest = min((math.log10(r.gflops) for r in shown), default=math.log10(frame.bottom))
+        top = max((math.log10(r.gflops) for r in shown), default=lowest)
+        self._line([(x, math.log10(frame.bottom)), (x, top)], faint)
+        gap = self._decades_high(QFontMetrics(theme.font("small")).height() + 5)
+        places = spread([math.log10(r.gflops) for r in shown], gap)
+        for row, place in zip(shown, places, strict=True):
+            y = math.log10(row.gflops)
+            strong = row.state == "binding"
+            color = theme.color("conflict" if strong else "load" if row.name == self.chosen
+                                else "text_dim")  # fmt: skip
+            width = 2.5 if strong or row.name == self.chosen else 1
+            line = theme.color("conflict") if strong else theme.color(
+                "load" if row.name == self.chosen else "text_faint", 0.9
+            )  # fmt: skip
+            self._line([(left, place), (left + 0.06, place), (left + 0.12, y), (x, y)],
+                       pg.mkPen(line, width=width), above=3)  # fmt: skip
+            self._line([(x - 0.05, y), (x + 0.05, y)], pg.mkPen(line, width=width + 1.5), above=4)
+            text = f"{row.title}  {rate_text(row.gflops)}"
+            self._text(left + 0.02, place, text, color, (0, 0.5), bold=strong)
+
+    def _draw_runs(self) -> None:
+        theme = current_theme()
+        joined = [mark for chain in self._chains for mark in chain]
+        for place, chain in enumerate(self._chains):
+            style = Qt.PenStyle.SolidLine if place == 0 else Qt.PenStyle.DotLine
+            line = pg.mkPen(theme.color("load", 0.6), width=1.5, style=style)
+            points = [(math.log10(m.x), math.log10(m.run.gflops)) for m in chain]
+            if len(points) > 1:
+                self._line(points, line, above=5)
+        for mark in self._marks:
+            chained = mark in joined
+            name = "store" if mark.chosen else "load"
+            item = pg.ScatterPlotItem(
+                [math.log10(mark.x)], [math.log10(mark.run.gflops)],
+                size=15 if mark.chosen else 10 if chained else 7,
+                symbol="o",
+                pen=pg.mkPen(theme.color("panel"), width=1.5),
+                brush=pg.mkBrush(theme.color(name, 1.0 if chained or mark.chosen else 0.45)),
+            )  # fmt: skip
+            item.setZValue(12 if mark.chosen else 8)
+            self.addItem(item)
+        apart = (self._decades_wide(70), self._decades_high(26))
+        for label in labels(joined, apart):
+            self._text(
+                label.x + self._decades_wide(9), label.y - self._decades_high(3), label.text,
+                theme.color("text"), (0, 0),
+            )  # fmt: skip
+
+    def _decades_wide(self, pixels: float) -> float:
+        frame, width = self._frame, self.getViewBox().rect().width()
+        if frame is None or width < 1:
+            return 0.1
+        return pixels * math.log10(frame.right / frame.left) / width
+
+    def _decades_high(self, pixels: float) -> float:
+        frame, height = self._frame, self.getViewBox().rect().height()
+        if frame is None or height < 1:
+            return 0.1
+        return pixels * math.log10(frame.top / frame.bottom) / height
+
+    # ---- the pointer
+
+    def mark_at(self, scene: QPointF) -> Mark | None:
+        """The measured point under a place of the scene."""
+        best: tuple[float, Mark] | None = None
+        for mark in self._marks:
+            where = QPointF(math.log10(mark.x), math.log10(mark.run.gflops))
+            place = self.getViewBox().mapViewToScene(where)
+            distance = math.hypot(place.x() - scene.x(), place.y() - scene.y())
+            if distance < NEAR and (best is None or distance < best[0]):
+                best = (distance, mark)
+        return best[1] if best is not None else None
+
+    def row_at(self, scene: QPointF) -> Row | None:
+        """The ceiling under a place of the scene."""
+        frame = self._frame
+        if frame is None or frame.x is None:
+            return None
+        view = self.getViewBox().mapSceneToView(scene)
+        if not math.log10(frame.left) <= view.x() <= math.log10(frame.x) + 0.1:
+            return None
+        near = self._decades_high(6)
+        shown = [r for r in self._rows if abs(math.log10(r.gflops) - view.y()) < near]
+        return min(shown, key=lambda r: abs(math.log10(r.gflops) - view.y()), default=None)
+
+    def _on_move(self, scene: QPointF) -> None:
+        mark, row = self.mark_at(scene), None
+        if mark is None:
+            row = self.row_at(scene)
+        said = ""
+        if mark is not None:
+            said = f"{mark.run.sentence} Click to see the ceilings of this launch."
+        elif row is not None:
+            said = f"{row.title}: {row.formula}"
+        self.setCursor(Qt.CursorShape.PointingHandCursor if said else Qt.CursorShape.ArrowCursor)
+        if said != self._said:
+            self._said = said
+            self.hovered.emit(said)
+
+    def _on_click(self, event: object) -> None:
+        scene = event.scenePos()  # type: ignore[attr-defined]
+        mark = self.mark_at(scene)
+        if mark is not None:
+            self.run_chosen.emit(mark.run)
+            return
+        row = self.row_at(scene)
+        if row is not None:
+            self.ceiling_chosen.emit(row.name)
