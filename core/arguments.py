@@ -24,12 +24,12 @@ from core.rung import (
     MAX_ARRAY_BYTES,
     MAX_BLOCK,
     MAX_GRID,
+    MAX_SHARED_BYTES,
     MAX_THREADS_PER_BLOCK,
     listing,
 )
 from core.signature import SignatureParameter, kernel_names, read_signature
 
-MAX_SHARED_BYTES = 227 * 1024  # a block's dynamic shared memory on compute capability 9.0
 DTYPES = [
     *("float16", "float32", "float64", "bool"),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),

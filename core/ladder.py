@@ -44,6 +44,8 @@ _OPTIONAL = (
     "expected",
     "group",
     "faults",
+    "tuned",
+    "arithmetic",
 )
 _ROLES = ("input", "output", "inout")
 _T = TypeVar("_T")
@@ -138,6 +140,8 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
             expected=_mapping(row, "expected", MatrixExpression),
             group=row.get("group", "ladder"),
             faults=tuple(row.get("faults", ())),
+            tuned=MappingProxyType(dict(row.get("tuned", {}))),
+            arithmetic=row.get("arithmetic", "float32"),
         )
     except FileNotFoundError as error:
         raise TilescopeError(f"{label}: there is no file {error.filename}.") from None

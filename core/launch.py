@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Role = Literal["input", "output", "inout"]
+Arithmetic = Literal["float32", "tf32"]  # tf32: factors of 10 bits after the point, float32 sums
 
 
 @dataclass(frozen=True)
@@ -105,3 +106,4 @@ class Workload:
     flops: int | None = None
     expected: Callable[[], Mapping[str, NDArray[np.float64]]] | None = None
     rung: str | None = None
+    arithmetic: Arithmetic = "float32"

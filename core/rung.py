@@ -19,6 +19,7 @@ from core.buffers import poisoned, random_array
 from core.errors import ParameterError
 from core.expressions import IntExpression, MatrixExpression, fill_in
 from core.launch import (
+    Arithmetic,
     ArrayArgument,
     Dim3,
     Launch,
@@ -33,6 +34,7 @@ MAX_ARRAY_BYTES = 4 * 10**9  # the arrays of one launch, on this machine
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (5.0 to 12.x).
 MAX_THREADS_PER_BLOCK = 1024
 MAX_STATIC_SHARED_BYTES = 48 * 1024
+MAX_SHARED_BYTES = 227 * 1024  # a block's dynamic shared memory on compute capability 9.0
 MAX_BLOCK = Dim3(1024, 1024, 64)
 MAX_GRID = Dim3(2**31 - 1, 65535, 65535)
 
@@ -156,6 +158,8 @@ class Rung:
     expected: Mapping[str, MatrixExpression] = field(default_factory=dict)
     group: str = "ladder"
     faults: tuple[str, ...] = ()  # kinds of findings with the default parameters
+    tuned: Mapping[str, int] = field(default_factory=dict)  # parameters that are fast on a GPU
+    arithmetic: Arithmetic = "float32"
 
     @property
     def manual(self) -> str:
@@ -224,6 +228,7 @@ class Rung:
             if self.expected
             else None,
             rung=self.name,
+            arithmetic=self.arithmetic,
         )
 
     def _complete(self, given: Mapping[str, Any]) -> dict[str, int]:
@@ -255,13 +260,17 @@ class Rung:
             raise ParameterError(f"A block of {block} is too long: CUDA allows {MAX_BLOCK}.")
 
     def _check_shared(self, values: Mapping[str, int]) -> None:
-        used = self.shared_bytes.evaluate(values)
-        if used > MAX_STATIC_SHARED_BYTES:
-            fits: _Fits = lambda v: self.shared_bytes.evaluate(v) <= MAX_STATIC_SHARED_BYTES  # noqa: E731
-            raise ParameterError(
-                f"A block would need {used} bytes of shared memory and has "
-                f"{MAX_STATIC_SHARED_BYTES}: {self._remedy((self.shared_bytes,), values, fits)}."
-            )
+        for rule, most in (
+            (self.shared_bytes, MAX_STATIC_SHARED_BYTES),
+            (self.dynamic_shared_bytes, MAX_SHARED_BYTES),
+        ):
+            used = rule.evaluate(values)
+            if used > most:
+                fits: _Fits = lambda v, r=rule, m=most: r.evaluate(v) <= m  # type: ignore[misc] # noqa: E731
+                raise ParameterError(
+                    f"A block would need {used} bytes of shared memory and has {most}: "
+                    f"{self._remedy((rule,), values, fits)}."
+                )
 
     def _check_grid(self, values: Mapping[str, int]) -> None:
         grid = _dim3(self.grid, values)

@@ -77,6 +77,10 @@ class TestEveryRung:
         for heading in ("The idea", "Look at", "Limits"):
             assert re.search(rf"^{heading}\s", rung.manual, re.MULTILINE)
 
+    def test_tuned_parameters_can_be_launched(self, rung):
+        sizes = {name: 256 for name in ("m", "k", "n") if name in rung.defaults}
+        assert rung.check(**sizes, **rung.tuned)
+
     def test_nothing_smaller_than_one(self, rung):
         for bad in (0, -1):
             with pytest.raises(ParameterError, match=f"n = {bad} is too small: use 1 to"):
