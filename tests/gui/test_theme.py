@@ -1,5 +1,7 @@
 """Themes: every one complete, legible, and with colours that can be told apart."""
 
+from itertools import combinations, pairwise
+
 import numpy as np
 import pytest
 
@@ -29,13 +31,69 @@ def test_words_are_legible(theme):
     assert min(contrast(getattr(theme.meanings, name), panel) for name in WRITTEN) >= 4.0
 
 
+# Machado, Oliveira and Fernandes, "A physiologically-based model for simulation of color vision
+# deficiency", 2009: complete deficiencies, for linear sRGB.
+DEFICIENCIES = {
+    "none": np.eye(3),
+    "protanopia": np.array([[0.152286, 1.052583, -0.204868],
+                            [0.114503, 0.786281, 0.099216],
+                            [-0.003882, -0.048116, 1.051998]]),
+    "deuteranopia": np.array([[0.367322, 0.860646, -0.227968],
+                              [0.280085, 0.672501, 0.047413],
+                              [-0.011820, 0.042940, 0.968881]]),
+    "tritanopia": np.array([[1.255528, -0.076749, -0.178779],
+                            [-0.078411, 0.930809, 0.147602],
+                            [0.004733, 0.691367, 0.303900]]),
+}  # fmt: skip
+
+
+def seen(color, deficiency):
+    """An sRGB colour (0..255) as a reader with a deficiency sees it, in OKLab."""
+    rgb = np.asarray(color, float) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(linear @ DEFICIENCIES[deficiency].T, 0, 1)
+    back = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return to_oklab(back * 255)
+
+
+def least_distance(first, second):
+    return min(np.linalg.norm(seen(first, d) - seen(second, d)) for d in DEFICIENCIES)
+
+
+# What stands side by side and is told apart by colour; 0.02 can just be seen in OKLab.
+TOGETHER = [
+    ("load", "store", "conflict"),  # banks and cells
+    ("load", "store", "barrier"),  # the scrub bar
+    ("ideal", "conflict"),  # the margin's totals
+    ("used", "waste"),  # the bar of bytes fetched
+    ("selected", "hover"),
+    ("hover", "load"),
+    ("hover", "store"),
+    ("selected", "load"),
+    ("guard", "panel"),
+    ("error", "load"),
+]
+
+
+@pytest.mark.parametrize("together", TOGETHER, ids="-".join)
+def test_meanings_differ_for_colour_blind_readers(theme, together):
+    colors = [parse(theme.color(name).name()) for name in together]
+    for first, second in combinations(colors, 2):
+        assert least_distance(first, second) > 0.09
+
+
 def test_categories_differ_for_colour_blind_readers(theme):
-    """Neighbouring owners differ in lightness or along the axis that dichromats keep."""
-    lut = theme.owner_lut("block", len(theme.categories))[:, :3].astype(float)
-    lab = to_oklab(lut)
-    kept = lab[:, [0, 2]]  # lightness and blue-yellow: red-green is what protans and deutans lose
-    gap = np.linalg.norm(np.diff(kept, axis=0), axis=1)
-    assert gap.min() > 0.03
+    """Each owner from the next, and from the panel that it is drawn on."""
+    for kind in ("block", "warp"):
+        lut = theme.owner_lut(kind, len(theme.categories))[:, :3]
+        assert min(least_distance(a, b) for a, b in pairwise([*lut, lut[0]])) > 0.04
+        panel = parse(theme.surfaces.panel)
+        assert min(least_distance(color, panel) for color in lut) > 0.045
+
+
+def test_heat_is_told_apart_by_everybody(theme):
+    levels = theme.heat_lut[:: 255 // 5, :3]
+    assert min(least_distance(a, b) for a, b in pairwise(levels)) > 0.05
 
 
 def test_a_warp_is_told_from_the_next_and_runs_paler(theme):
