@@ -41,6 +41,8 @@ class Command:
 
 def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
     """Fill the menu bar; returns the commands by menu, for the cheat sheet."""
+    from gui.compare_menu import compare_commands
+
     menus = {
         "&File": _file_commands(window),
         "&Edit": _edit_commands(window),
@@ -48,16 +50,19 @@ def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
         "&Breakpoints": _break_commands(window),
         "&Select": _select_commands(window),
         "&View": _view_commands(window),
+        "&Compare": compare_commands(window),
         "&Help": [Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet)],
     }
     for title, commands in menus.items():
         menu = bar.addMenu(title)
+        menu.setToolTipsVisible(any(command.tip for command in commands))
         for command in commands:
             action = QAction(command.text, window)
             action.setShortcuts([QKeySequence(key) for key in command.keys])
             action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             if command.tip:
                 action.setStatusTip(command.tip)
+                action.setToolTip(command.tip)
             action.triggered.connect(lambda _=False, run=command.run: run())
             menu.addAction(action)
         if title == "&View":
@@ -201,8 +206,11 @@ VIEW_KEYS = (
 
 
 def _look_at(window: MainWindow, name: str) -> None:
-    window.show_page("step")
-    window.step_page.front(name)
+    from gui.compare_menu import look_at
+
+    if not look_at(window, name):
+        window.show_page("step")
+        window.step_page.front(name)
 
 
 def _view_commands(window: MainWindow) -> list[Command]:

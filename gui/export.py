@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QPoint, QRect
 from PySide6.QtGui import QImage, QPainter
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 SCALE = 2  # pixels of a PNG for one of the window
 KINDS = "PNG picture (*.png);;SVG drawing (*.svg)"
 WINDOW = "Whole window"
+
+
+@runtime_checkable
+class HasPictures(Protocol):
+    """A page with views of its own that can be saved."""
+
+    def pictures(self) -> dict[str, QWidget]:
+        """Each by its name."""
+        ...
 
 
 def svg_of(widget: QWidget, title: str) -> bytes:
@@ -106,6 +115,8 @@ class Exporter(QObject):
             "Findings": main.findings,
             "Scrub bar": main.transport.scrub,
         }
+        page = main.pages.currentWidget()
+        found |= page.pictures() if isinstance(page, HasPictures) else {}
         shown = {name: view for name, view in found.items() if view.isVisible()}
         return {WINDOW: main, **shown}
 

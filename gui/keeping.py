@@ -14,6 +14,7 @@ from gui.theme import theme_names
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
+    from gui.scenes.selection import Configuration
 
 
 class Keeper(QObject):
@@ -66,7 +67,8 @@ class Keeper(QObject):
     def restore_session(self, saved: Saved, instead: str) -> None:
         """Record what was shown and look there; the rung `instead` where there is none."""
         main = self.main
-        main.session.update(unit=saved.unit, speed=saved.speed)
+        versus = saved.versus if _is_known(saved.versus, main) else None
+        main.session.update(unit=saved.unit, speed=saved.speed, versus=versus)
         if saved.configuration is None:
             main.recorder.configure(instead)
         else:
@@ -81,6 +83,10 @@ class Keeper(QObject):
             body.setSizes([saved.left, max(body.width() - saved.left, 1)])
         self.main.left.setVisible(saved.left != 0)
         self.main.step_page.restore_layout(saved.layout)
+
+
+def _is_known(kept: Configuration | None, main: MainWindow) -> bool:
+    return kept is not None and (kept.own is not None or kept.rung in main.recorder.ladder)
 
 
 def theme_of(saved: Saved | None, wanted: str | None) -> str:

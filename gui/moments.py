@@ -36,7 +36,9 @@ class Moments(QObject):
     def copy_link(self) -> None:
         """Put a link to what is shown on the clipboard."""
         try:
-            link = link_to(self.session, self.main.theme_name)
+            compared = self.session.page == "compare"
+            versus = self.session.versus if compared else None
+            link = link_to(self.session, self.main.theme_name, versus)
         except ParameterError as error:
             self.main.message.show_message(str(error))
             return
@@ -81,7 +83,10 @@ class Moments(QObject):
 
     def _expect(self, moment: Moment, instead: str = "") -> None:
         self.session.playing = 0
-        self.main.show_page("step")
+        if moment.versus is not None:
+            self.session.update(versus=moment.versus, page="compare")
+        else:
+            self.main.show_page("step")
         self.awaited, self._instead = moment, instead
 
     def _arrive(self) -> None:

@@ -31,6 +31,12 @@ def _step(window: MainWindow) -> QWidget:
     return window.step_page
 
 
+def _compare(window: MainWindow) -> QWidget:
+    from gui.views.compare_page import ComparePage
+
+    return ComparePage(window)
+
+
 def _benchmark(window: MainWindow) -> QWidget:
     from gui.views.benchmark_view import BenchmarkView
 
@@ -39,6 +45,7 @@ def _benchmark(window: MainWindow) -> QWidget:
 
 PAGES: tuple[Page, ...] = (
     Page("step", "Step through", _step, clock=True),
+    Page("compare", "Compare", _compare, clock=True),
     Page("benchmark", "Benchmark", _benchmark),
 )
 

@@ -30,9 +30,26 @@ def state(window: MainWindow) -> dict[str, Any]:
         "playing": session.playing,
         "theme": window.theme_name,
         "page": window.tabs.value,
+        "versus": versus(window),
         "error": window.form.error.text() or window.message.sentence,
         "caption": window.transport.caption.text(),
         "geometry": geometry(window),
+    }
+
+
+def versus(window: MainWindow) -> dict[str, Any] | None:
+    """Side B of the comparison, where one was opened."""
+    other = getattr(window.pages.made("compare"), "comparing", None)
+    if other is None or other.b.trace is None:
+        return None
+    session = other.b
+    return {
+        "rung": session.trace.workload.rung,
+        "parameters": dict(session.parameters),
+        "step": session.step,
+        "phase": session.phase,
+        "thread": session.thread,
+        "block": session.block,
     }
 
 

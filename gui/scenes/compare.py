@@ -176,3 +176,21 @@ def launch_text(session: Session) -> str:
     size = f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}"
     values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
     return f"{values}; {size}" if values else size
+
+
+def space_of(session: Session) -> str:
+    """The memory that the current step accesses, "global" or "shared"; empty for none."""
+    trace = session.block_trace
+    access = trace.access(session.step) if trace is not None and trace.n_steps else None
+    return access.space if access is not None and access.space in ("global", "shared") else ""
+
+
+def views_shown(chosen: str, room: int) -> tuple[str, ...]:
+    """The views of one side: the chosen one, and others up to `room`, in a fixed order."""
+    order = ("Matrices", "Memory", "Source", "Counters")
+    first = "Memory" if chosen in ("Global", "Shared") else chosen
+    wanted = [
+        first,
+        *(name for name in ("Memory", "Matrices", "Source", "Counters") if name != first),
+    ]
+    return tuple(name for name in order if name in wanted[: max(room, 1)])

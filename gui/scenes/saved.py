@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.file_launch import FileLaunch
-from gui.scenes.selection import UNITS, Breakpoint, Configuration
+from gui.scenes.selection import COMPARED_VIEWS, UNITS, Breakpoint, Configuration
 
 if TYPE_CHECKING:
     from gui.scenes.session import Session
@@ -35,6 +35,8 @@ class Saved:
     """
 
     configuration: Configuration | None = None
+    versus: Configuration | None = None
+    """What it was compared with."""
     block: int = 0
     step: int = 0
     thread: int = 0
@@ -55,7 +57,7 @@ class Saved:
 def selection(session: Session) -> dict[str, Any]:
     """The fields of `Saved` that a session holds."""
     shown = session.origin.configuration if session.origin is not None else session.configuration
-    names = ("block", "step", "thread", "line", "unit", "speed")
+    names = ("versus", "block", "step", "thread", "line", "unit", "speed")
     return {"configuration": shown, **{name: getattr(session, name) for name in names}}
 
 
@@ -93,21 +95,25 @@ def load(path: Path) -> Saved | None:
 
 
 def _plain(saved: Saved) -> dict[str, Any]:
-    shown = saved.configuration
     return {
         **{name: getattr(saved, name) for name in _FIELDS},
-        "configuration": None
-        if shown is None
-        else {
-            "rung": shown.rung,
-            "parameters": dict(shown.parameters),
-            "source": shown.source,
-            "own": asdict(shown.own) if shown.own is not None else None,
-        },
+        "configuration": _plain_configuration(saved.configuration),
+        "versus": _plain_configuration(saved.versus),
         "launches": {path: asdict(launch) for path, launch in saved.launches.items()},
         "breakpoints": {
             key: [asdict(place) for place in places] for key, places in saved.breakpoints.items()
         },
+    }
+
+
+def _plain_configuration(shown: Configuration | None) -> dict[str, Any] | None:
+    if shown is None:
+        return None
+    return {
+        "rung": shown.rung,
+        "parameters": dict(shown.parameters),
+        "source": shown.source,
+        "own": asdict(shown.own) if shown.own is not None else None,
     }
 
 
@@ -117,6 +123,7 @@ LOOKS: Mapping[str, type] = {
     "warp_table": bool,
     "counts_by": str,
     "follow_memory": bool,
+    "compared_view": str,
 }
 """The settings of views that are kept, by their names in the session."""
 
@@ -144,11 +151,14 @@ def _saved(data: Mapping[str, Any]) -> Saved:
     for name, value in values["looks"].items():
         if name == "counts_by" and value not in ("array", "line"):
             raise ValueError(f"{name} {value!r}")
+        if name == "compared_view" and value not in COMPARED_VIEWS:
+            raise ValueError(f"{name} {value!r}")
         _checked(value, LOOKS[name], name)
     for text in values["drafts"].values():
         _checked(text, str, "drafts")
     return Saved(
         configuration=_configuration(data["configuration"]),
+        versus=_configuration(data.get("versus")),
         launches={path: _launch(launch) for path, launch in data["launches"].items()},
         breakpoints={
             key: frozenset(_breakpoint(place) for place in places)

@@ -14,6 +14,8 @@ WARP_SIZE = 32
 
 Unit = Literal["access", "line", "barrier", "phase"]
 UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
+COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")
+"""Views of a comparison; "Memory" is whichever of the next two the step accesses."""
 MIN_SPEED, MAX_SPEED = 0.5, 60.0
 
 Element = tuple[str, tuple[int, ...]]

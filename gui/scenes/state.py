@@ -5,6 +5,7 @@ from __future__ import annotations
 from psygnal import Signal
 
 from gui.scenes.selection import (
+    COMPARED_VIEWS,
     MAX_SPEED,
     MIN_SPEED,
     UNITS,
@@ -50,6 +51,8 @@ class State(Settings):
     warp_table_changed = Signal(bool)
     counts_by_changed = Signal(str)
     follow_memory_changed = Signal(bool)
+    versus_changed = Signal(object)
+    compared_view_changed = Signal(str)
 
     block: Setting[int] = Setting(0)
     """Linear index of the selected block; always one that was recorded.
@@ -95,6 +98,10 @@ class State(Settings):
     """What the counters are sorted by."""
     follow_memory: Setting[bool] = Setting(True, lambda _, on: bool(on))
     """Whether the view of the memory that a step accesses comes to the front."""
+    versus: Setting[Configuration | None] = Setting(None)
+    """The launch that `configuration` is compared with on the page "compare"."""
+    compared_view: Setting[str] = Setting("Memory", one_of(*COMPARED_VIEWS))
+    """What both sides of a comparison show first."""
 
     def clamp_step(self, step: int) -> int:
         """The nearest step that there is."""

@@ -25,7 +25,7 @@ class CheatSheet(QDialog):
         layout.setSpacing(36)
         columns: list[list[str]] = [
             ["&Step", "&Select"],
-            ["&View", "&Help"],
+            ["&View", "&Compare", "&Help"],
             ["&Breakpoints", "&Edit", "&File"],
         ]
         for titles in columns:
@@ -44,7 +44,7 @@ class CheatSheet(QDialog):
         grid.setHorizontalSpacing(18)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(1, 1)
-        for row, command in enumerate(commands):
+        for row, command in enumerate(command for command in commands if command.keys):
             native = QKeySequence.SequenceFormat.NativeText
             keys = " or ".join(QKeySequence(k).toString(native) for k in command.keys)
             key = QLabel(keys)

@@ -1,0 +1,178 @@
+"""The second launch of a comparison: who records it, its forms, and the clock that both share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+
+from core.errors import ParameterError, TilescopeError
+from core.file_launch import FieldErrors, FileLaunch
+from gui.opening import Opened, open_job
+from gui.recording import Recorder
+from gui.scenes.compare import Comparison, launch_text
+from gui.scenes.counterpart import counterpart, with_parameters
+from gui.scenes.link import parse_link
+from gui.scenes.presets import Preset
+from gui.scenes.selection import Configuration
+from gui.scenes.session import Session
+from gui.views.side_column import SideColumn
+from gui.work import Worker
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+
+class Comparing(QObject):
+    """Side B of one window's comparison; side A is the window's own session.
+
+    `session.versus` says what B is to be: whoever sets it (a form, a link, an example, an earlier
+    session) has it recorded.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self.main = window
+        self.ladder = window.recorder.ladder
+        self.a, self.b = window.session, Session()
+        self.recorder = Recorder(self.b, self.ladder, self)
+        self.comparison = Comparison(self.a, self.b)
+        self.column = SideColumn(self.ladder)
+        self.opener = Worker(self, "opener of B")
+        self._connect()
+        self._compare_with(self.a.versus)
+
+    def _connect(self) -> None:
+        self.a.versus_changed.connect(self._compare_with)
+        self.a.configuration_changed.connect(self._on_first)
+        self.b.configuration_changed.connect(self._show_form)
+        self.b.trace_changed.connect(self._on_trace)
+        self.opener.finished.connect(self._opened)
+        self.opener.failed.connect(self._report)
+        self.recorder.failed.connect(self._report)
+        self.recorder.recorded.connect(self._on_recorded)
+        form = self.column.form
+        form.watch(self.recorder)
+        form.changed.connect(self._choose_parameters)
+        form.file.changed.connect(self._choose_launch)
+        form.file.kernel_chosen.connect(self._choose_kernel)
+        self.column.ladder_panel.chosen.connect(self._choose_rung)
+
+    @property
+    def active(self) -> bool:
+        """Whether the comparison is shown, and both sides follow one clock."""
+        return self.comparison.active
+
+    @active.setter
+    def active(self, active: bool) -> None:
+        self.comparison.active = active
+        if active:
+            self._on_first(self.a.configuration)
+            self._compare_with(self.a.versus)
+
+    def close(self) -> None:
+        """Stop what runs, wait for it, and let go of both sessions."""
+        self.comparison.close()
+        self.a.versus_changed.disconnect(self._compare_with)
+        self.a.configuration_changed.disconnect(self._on_first)
+        self.opener.close()
+        self.recorder.close()
+
+    # ---- what the user does
+
+    def swap(self) -> None:
+        """What was A becomes B, and the other way round."""
+        first, second = self._shown(), self.a.versus
+        if first is None or second is None:
+            return
+        self.a.playing = 0
+        self.a.versus = first
+        if second.own is not None:
+            self.main.workbench.reopen(second)
+        else:
+            self.main.recorder.ask(second)
+
+    def copy_to_b(self) -> None:
+        """Have B be the launch that A is now: from there one of them can be changed."""
+        self.a.versus = self._shown()
+
+    def suggest(self) -> None:
+        """Compare A with what teaches most about it."""
+        shown = self._shown()
+        if shown is not None:
+            self.a.versus = counterpart(shown, self.ladder)
+
+    def show_preset(self, preset: Preset) -> None:
+        """Show one of the examples from its beginning."""
+        self.a.compared_view = preset.view
+        self.main.moments.open_moment(parse_link(preset.link, self.ladder, ()))
+
+    def _shown(self) -> Configuration | None:
+        origin = self.a.origin
+        return origin.configuration if origin is not None else self.a.configuration
+
+    def _choose_rung(self, name: str) -> None:
+        shown = self._shown()
+        wanted = shown.parameters if shown is not None else {}
+        self.a.versus = with_parameters(self.ladder[name], wanted)
+
+    def _choose_parameters(self, values: dict[str, int]) -> None:
+        rung, now = self.column.form.rung, self.b.configuration
+        if rung is not None:
+            source = now.source if now is not None and now.key == rung.name else None
+            self.a.versus = Configuration(rung.name, values, source)
+
+    def _choose_launch(self, launch: FileLaunch) -> None:
+        now = self.b.configuration
+        self.a.versus = Configuration("", {}, now.source if now is not None else None, launch)
+
+    def _choose_kernel(self, name: str) -> None:
+        now = self.b.configuration
+        if now is not None and now.own is not None:
+            self.opener.submit(open_job(now.own.path, None, name, now.source))
+
+    # ---- what happens
+
+    def _on_first(self, configuration: Configuration | None) -> None:
+        """The first launch of all is compared with its counterpart."""
+        if self.active and self.a.versus is None and configuration is not None:
+            self.a.versus = counterpart(configuration, self.ladder)
+
+    def _compare_with(self, versus: Configuration | None) -> None:
+        if versus is None or not self.active or versus == self.b.configuration:
+            return
+        if versus.own is not None:
+            own, source = versus.own, versus.source
+            self.opener.submit(open_job(own.path, own, None, source, source is not None))
+        else:
+            self.recorder.ask(versus, self.a.block)
+
+    def _opened(self, opened: Any) -> None:
+        assert isinstance(opened, Opened)
+        file = self.column.form.file
+        file.show_launch(opened.launch, opened.kernels, opened.signature)
+        file.show_errors({})
+        wanted = Configuration("", {}, opened.edited, opened.launch)
+        self.recorder.ask(wanted, self.a.block)
+        self.a.versus = wanted
+
+    def _show_form(self, configuration: Configuration) -> None:
+        self.column.show_launch(configuration)
+
+    def _on_trace(self, trace: object) -> None:
+        self.column.form.show_progress(None)
+        self.column.form.show_facts(launch_text(self.b))
+
+    def _on_recorded(self) -> None:
+        self.column.form.show_error("")
+        self.column.form.file.show_errors({})
+
+    def _report(self, error: object) -> None:
+        form = self.column.form
+        if isinstance(error, ParameterError):
+            form.show_error(str(error))
+        elif isinstance(error, FieldErrors):
+            form.file.show_errors(dict(error.fields))
+        if not isinstance(error, TilescopeError):
+            error = TilescopeError(f"Recording failed unexpectedly: {error!r}.")
+        self.main.message.show_message(f"B: {error}")

@@ -1,0 +1,237 @@
+"""Two launches side by side on one clock, and what differs between them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.comparing import Comparing
+from gui.scenes.presets import PRESETS
+from gui.scenes.selection import COMPARED_VIEWS
+from gui.scenes.why import Step
+from gui.views.base import Panel
+from gui.views.compare_side import CompareSide
+from gui.views.difference_view import DifferenceView
+from gui.views.scrub_bar import ScrubBar
+from gui.views.segmented import Segmented
+from gui.views.why_panel import WhyPanel
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+LINES = 19  # of text: the least height of one view
+VIEW_TIPS = {
+    "Matrices": "A left of C, B above it",
+    "Memory": "The memory that the step accesses",
+    "Global": "A warp's lanes and the sectors that they need",
+    "Shared": "Tiles and banks of shared memory",
+    "Source": "The running line of each source",
+    "Counters": "Counts of each launch, by array or line",
+}
+SIDES = {"a": "Configure A", "b": "Configure B"}
+
+
+class ComparePage(QWidget):
+    """A and B beside each other. While it is shown, the left column has a switch between them."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__()
+        self.main = window
+        self.comparing = Comparing(window)
+        a, b = self.comparing.a, self.comparing.b
+        self.sides = CompareSide(a, "a"), CompareSide(b, "b")
+        self.differences = DifferenceView(a, b)
+        self.why = WhyPanel(b, window, above=window.transport)
+        self._lay_out()
+        self._make_left()
+        self._make_second_bar()
+        self._connect()
+        self.restyle()
+
+    def _lay_out(self) -> None:
+        self.views = Segmented({name: name for name in COMPARED_VIEWS}, VIEW_TIPS)
+        self.examples = self._button("Examples", "Pairs of launches that are worth a look")
+        self.examples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.examples.setMenu(self._make_examples())
+        self.swap = self._button("Swap", "What is A becomes B, and the other way round")
+        self.copy = self._button("Copy A to B", "Have both be the same, and change one of them")
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        for button in (self.examples, self.swap, self.copy):
+            row.addWidget(button)
+        row.addStretch(1)
+        row.addWidget(self.views)
+        pair = QSplitter(Qt.Orientation.Horizontal)
+        for side in self.sides:
+            pair.addWidget(side)
+        caption = self.differences.caption
+        caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        table = Panel("", self.differences, controls=self.differences.controls, flush=True)
+        table.row.insertWidget(0, caption, 1)  # in place of a heading, where every line counts
+        table.heading.hide()
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.addWidget(pair)
+        self.splitter.addWidget(table)
+        for splitter, shares in ((pair, (1, 1)), (self.splitter, (68, 32))):
+            splitter.setHandleWidth(8)
+            splitter.setChildrenCollapsible(False)
+            for place, share in enumerate(shares):
+                splitter.setStretchFactor(place, share)
+            splitter.setSizes([1000 * share for share in shares])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addLayout(row)
+        layout.addWidget(self.splitter, 1)
+
+    def _make_examples(self) -> QMenu:
+        menu = QMenu(self)
+        menu.setToolTipsVisible(True)
+        for preset in PRESETS:
+            action = menu.addAction(preset.title)
+            action.setToolTip(preset.lesson)
+            action.triggered.connect(partial(self._show_preset, preset.title))
+        return menu
+
+    def _make_left(self) -> None:
+        """In the left column: which side its forms are for, and the forms of B."""
+        self.switch = Segmented(SIDES, {"a": "The launch of side A", "b": "The launch of side B"})
+        self.switch.hide()
+        column = self.comparing.column
+        column.hide()
+        layout = self.main.left.layout()
+        assert isinstance(layout, QVBoxLayout)
+        items = [layout.itemAt(place) for place in (0, 1)]
+        self._own = [w for item in items if item is not None and (w := item.widget()) is not None]
+        layout.insertWidget(0, self.switch)
+        layout.insertWidget(1, column, 1)
+
+    def _make_second_bar(self) -> None:
+        """Below the window's time axis, which is A's, the one of B; both can be dragged."""
+        self.scrub = ScrubBar(self.comparing.b)
+        self.scrub.setAccessibleName("Time axis of B")
+        self.scrub.hide()
+        layout = self.main.transport.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.addWidget(self.scrub)
+        self.letters = [QLabel("A", self.main.transport.scrub), QLabel("B", self.scrub)]
+        for letter in self.letters:
+            letter.setProperty("role", "small")
+            letter.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+            letter.move(0, 0)
+            letter.hide()
+
+    def _connect(self) -> None:
+        session = self.comparing.a
+        self.swap.clicked.connect(self.comparing.swap)
+        self.copy.clicked.connect(self.comparing.copy_to_b)
+        self.views.chosen.connect(lambda name: session.update(compared_view=name))
+        self.switch.chosen.connect(lambda _: self._show_forms())
+        session.compared_view_changed.connect(lambda _: self._show_views())
+        session.theme_changed.connect(lambda _: self.restyle())
+        self.why.closed.connect(self.why.hide)
+        first, second = self.sides
+        explaining = self.main.explaining
+        first.warp.why_wanted.connect(lambda: explaining.ask(Step("global"), here=True))
+        first.shared.why_wanted.connect(lambda: explaining.ask(Step("shared"), here=True))
+        second.warp.why_wanted.connect(lambda: self.why.ask(Step("global"), self._middle()))
+        second.shared.why_wanted.connect(lambda: self.why.ask(Step("shared"), self._middle()))
+
+    def _middle(self) -> QPoint:
+        """Where an explanation of B leaves B in sight: over A."""
+        side = self.sides[1]
+        return side.mapTo(self.main, side.rect().topLeft())
+
+    @staticmethod
+    def _button(text: str, tip: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(text)
+        button.setProperty("role", "action")
+        button.setToolTip(tip)
+        button.setAccessibleName(text)
+        return button
+
+    def _show_preset(self, title: str, *_: object) -> None:
+        self.comparing.show_preset(next(p for p in PRESETS if p.title == title))
+
+    def shut_down(self) -> None:
+        """Stop what runs for B."""
+        self.comparing.close()
+
+    # ---- what is shown
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Start the common clock."""
+        super().showEvent(event)
+        if not event.spontaneous():
+            self._set_active(True)
+            self._show_views()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Leave the window's own session alone again."""
+        super().hideEvent(event)
+        if not event.spontaneous():
+            self._set_active(False)
+
+    def _set_active(self, active: bool) -> None:
+        self.comparing.active = active
+        for widget in (self.switch, self.scrub, *self.letters):
+            widget.setVisible(active)
+        if not active:
+            self.why.hide()
+        self._show_forms()
+
+    def toggle_grouping(self) -> None:
+        """Differences by array instead of totals, or the other way round."""
+        grouping = self.differences.grouping
+        grouping.value = "total" if grouping.value == "array" else "array"
+        self.differences.refresh()
+
+    def configure_other(self) -> None:
+        """Turn the left column to the other side's forms."""
+        self.switch.value = "b" if self.switch.value == "a" else "a"
+        self._show_forms()
+
+    def _show_forms(self) -> None:
+        other = self.comparing.active and self.switch.value == "b"
+        self.comparing.column.setVisible(other)
+        for widget in self._own:
+            widget.setVisible(not other)
+
+    def _show_views(self) -> None:
+        chosen = self.comparing.a.compared_view
+        self.views.value = chosen
+        line = self.fontMetrics().lineSpacing()
+        room = max(self.sides[0].splitter.height() // (LINES * line), 1)
+        for side in self.sides:
+            side.show_views(chosen, room)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many views as fit."""
+        super().resizeEvent(event)
+        self._show_views()
+
+    def restyle(self) -> None:
+        """Take up the theme's colours and sizes."""
+        self.differences.restyle()
+        self.comparing.column.restyle()
+        self._show_views()
+
+    def pictures(self) -> dict[str, QWidget]:
+        """What can be saved by itself, by name."""
+        found: dict[str, QWidget] = {"Comparison": self, "Differences": self.differences}
+        for side in self.sides:
+            found |= side.pictures()
+        return found

@@ -1,0 +1,163 @@
+"""One side of a comparison: which launch it is, and its views above each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.scenes.compare import launch_text, moment_text, space_of, views_shown
+from gui.scenes.session import Session
+from gui.theme import current_theme
+from gui.views.base import Caption, Panel, SessionView
+from gui.views.counters_view import CountersView
+from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.shared_view import SharedView
+from gui.views.source_view import SourceView
+from gui.views.warp_view import WarpView
+
+Side = Literal["a", "b"]
+
+
+class SideHead(SessionView):
+    """The side's letter, its launch, and where its clock stands."""
+
+    WATCHES = frozenset({"trace", "block", "step"})
+
+    def __init__(self, session: Session, side: Side) -> None:
+        super().__init__(session)
+        self.badge = QLabel(side.upper())
+        self.badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.title = QLabel()
+        self.title.setProperty("role", "figure")
+        self.launch = Caption(role="dim")
+        self.moment = Caption(role="dim")
+        for caption in (self.launch, self.moment):
+            caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        self.moment.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
+        first = QHBoxLayout()
+        first.setSpacing(current_theme().spacing.gap)
+        first.addWidget(self.badge)
+        first.addWidget(self.title)
+        first.addWidget(self.moment, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 6, 10, 6)
+        layout.setSpacing(2)
+        layout.addLayout(first)
+        layout.addWidget(self.launch)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Letter the badge in the theme's colours."""
+        s, space = current_theme().surfaces, current_theme().spacing
+        self.badge.setStyleSheet(
+            f"background: {s.text}; color: {s.panel}; border-radius: {space.radius}px;"
+            "font-weight: 700; padding: 1px 7px;"
+        )
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Follow the launch and the clock."""
+        trace = self.session.trace
+        if "trace" in names:
+            self.title.setText(trace.workload.title if trace is not None else "Recording …")
+            self.launch.setText(launch_text(self.session))
+        self.moment.setText(moment_text(self.session))
+
+
+class CompareSide(QWidget):
+    """The views of one session, as many above each other as there is room for."""
+
+    def __init__(self, session: Session, side: Side) -> None:
+        super().__init__()
+        self.session, self.side = session, side
+        self.head = SideHead(session, side)
+        self.matrices = MatrixCanvas(session)
+        self.warp = WarpView(session)
+        self.shared = SharedView(session)
+        self.source = SourceView(session)
+        self.counters = CountersView(session)
+        self.source.edit.setReadOnly(True)  # edits are made on the page where one steps through
+        self.memory = QStackedWidget()
+        self.memory.addWidget(self._panel("Warp and global memory", self.warp))
+        self.memory.addWidget(self._panel("Shared memory", self.shared))
+        self.panels: dict[str, QWidget] = {
+            "Matrices": self._panel("Matrices", self.matrices),
+            "Memory": self.memory,
+            "Source": self._panel("Source", self.source, controls=False),
+            "Counters": self._panel("Counters", self.counters),
+        }
+        self.setAccessibleName(f"Side {side.upper()}")
+        self._chosen, self._room = "Memory", 1
+        self._lay_out()
+        session.changed.connect(self._on_changed)
+        self._show_memory()
+
+    def _lay_out(self) -> None:
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setHandleWidth(8)
+        self.splitter.setChildrenCollapsible(False)
+        for panel in self.panels.values():
+            self.splitter.addWidget(panel)
+        frame = QFrame()
+        frame.setProperty("role", "panel")
+        inside = QVBoxLayout(frame)
+        inside.setContentsMargins(1, 1, 1, 1)
+        inside.addWidget(self.head)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(frame)
+        layout.addWidget(self.splitter, 1)
+
+    def _panel(self, title: str, view: SessionView, *, controls: bool = True) -> Panel:
+        widgets: Sequence[QWidget] = getattr(view, "controls", ()) if controls else ()
+        caption = getattr(view, "caption", None)
+        return Panel(title, view, caption=caption, controls=widgets, flush=True)
+
+    def show_views(self, chosen: str, room: int) -> None:
+        """Show the chosen view of `COMPARED_VIEWS` and, up to `room` of them, others with it."""
+        self._chosen, self._room = chosen, room
+        names = views_shown(chosen, room)
+        for name, panel in self.panels.items():
+            panel.setVisible(name in names)
+        self._show_memory()
+
+    def _on_changed(self, names: frozenset[str]) -> None:
+        if names & {"trace", "block", "step"} and self.isVisible():
+            self._show_memory()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with the step."""
+        super().showEvent(event)
+        self._show_memory()
+
+    def _show_memory(self) -> None:
+        """Bring the memory that is asked for, or that the step accesses, to the front."""
+        space = self._chosen.lower()
+        if space not in ("global", "shared"):
+            space = space_of(self.session)
+        if space:
+            self.memory.setCurrentIndex(int(space == "shared"))
+
+    def pictures(self) -> dict[str, QWidget]:
+        """Each view that is shown, by name."""
+        views = {
+            "Matrices": self.matrices,
+            "Global memory": self.warp,
+            "Shared memory": self.shared,
+            "Source": self.source,
+            "Counters": self.counters,
+        }
+        letter = self.side.upper()
+        return {f"{letter}: {name}": view for name, view in views.items() if view.isVisible()}

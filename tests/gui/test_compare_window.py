@@ -1,0 +1,289 @@
+"""The page that compares two launches, in the whole window."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from gui.compare_menu import compare_page
+from gui.keeping import Keeper
+from gui.main_window import MainWindow
+from gui.scenes.counterpart import counterpart
+from gui.scenes.link import parse_link
+from gui.scenes.presets import PRESETS
+from gui.scenes.saved import Saved
+from gui.scenes.selection import Configuration
+from gui.theme import apply_theme
+
+MS = 20_000
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1440, 900)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+def settled(window, qtbot):
+    """Wait until both sides show what was asked for."""
+    page = compare_page(window)
+    both = window.recorder, page.comparing.recorder
+
+    def quiet():
+        a, b = window.session, page.comparing.b
+        busy = any(r.worker.busy for r in both) or page.comparing.opener.busy
+        return not busy and a.trace is not None and b.trace is not None
+
+    qtbot.waitUntil(quiet, timeout=MS)
+    return page
+
+
+@pytest.fixture
+def compared(window, qtbot):
+    window.moments.open_link("tiled?n=16&tile=4&vs=tiled&vs.tile=8")
+    return settled(window, qtbot)
+
+
+def test_a_link_opens_both_sides_on_one_clock(compared, window, qtbot):
+    a, b = window.session, compared.comparing.b
+    assert a.page == "compare"
+    assert (dict(a.parameters), dict(b.parameters)) == ({"n": 16, "tile": 4}, {"n": 16, "tile": 8})
+    assert compared.isVisible()
+    assert all(widget.isVisible() for widget in (compared.switch, compared.scrub))
+    qtbot.keyClick(window, Qt.Key.Key_End)
+    assert b.step == b.n_steps - 1
+    qtbot.keyClick(window, Qt.Key.Key_Home)
+    qtbot.keyClick(window, Qt.Key.Key_Right, SHIFT)
+    qtbot.keyClick(window, Qt.Key.Key_Right, SHIFT)
+    qtbot.keyClick(window, Qt.Key.Key_Right, SHIFT)
+    assert (a.phase, b.phase) == (2, 1)
+    assert b.step == b.block_trace.phases[1].first
+    qtbot.keyClick(window, Qt.Key.Key_Down)
+    assert a.thread == b.thread == 1
+    assert "phase 1 of 2" in compared.sides[1].head.moment.text()
+
+
+def test_either_time_axis_drags_both(compared, window, qtbot):
+    a, b = window.session, compared.comparing.b
+    qtbot.mousePress(compared.scrub, Qt.MouseButton.LeftButton, pos=compared.scrub.rect().center())
+    assert b.step == compared.scrub.step_at(compared.scrub.rect().center().x())
+    assert a.phase == 2 * b.phase or a.phase == 2 * b.phase + 1
+
+
+def test_the_table_says_what_differs(compared):
+    text = compared.differences.caption.text()
+    assert text.startswith("B moves ")
+    assert "times fewer" in text
+    model = compared.differences.model
+    shown = {model.data(model.index(r, 0)): r for r in range(model.rowCount())}
+    row = shown["Loads: sectors"]
+    cells = [model.data(model.index(row, c)) for c in range(model.columnCount())]
+    assert cells[4].endswith("better")
+    assert cells[4].startswith("▼")
+    compared.toggle_grouping()
+    assert model.data(model.index(0, 0)) == "A"
+
+
+def test_leaving_the_page_lets_go_of_the_other_side(compared, window):
+    a, b = window.session, compared.comparing.b
+    window.show_page("step")
+    before = b.step
+    a.last()
+    assert b.step == before
+    assert not compared.scrub.isVisible()
+    assert not compared.switch.isVisible()
+    assert window.ladder_panel.isVisible()
+    window.show_page("compare")
+    assert b.step == b.n_steps - 1
+
+
+def test_the_left_column_configures_either_side(compared, window, qtbot):
+    compared.configure_other()
+    form = compared.comparing.column.form
+    assert form.isVisible()
+    assert not window.form.isVisible()
+    slider = form.sliders["tile"]
+    slider.setValue(slider.stops.index(16))
+    settled(window, qtbot)
+    assert dict(compared.comparing.b.parameters) == {"n": 16, "tile": 16}
+    assert dict(window.session.parameters) == {"n": 16, "tile": 4}
+    assert window.session.versus == Configuration("tiled", {"n": 16, "tile": 16})
+    compared.comparing.column.ladder_panel.choose_next(-1)
+    settled(window, qtbot)
+    assert compared.comparing.b.trace.workload.rung == "coalesced"
+    assert compared.comparing.b.parameters["n"] == 16, "A's N comes with it"
+    compared.configure_other()
+    assert window.form.isVisible()
+
+
+def test_what_cannot_be_launched_is_said_at_the_form_of_b(compared, window, qtbot):
+    before = compared.comparing.b.trace
+    with qtbot.waitSignal(compared.comparing.recorder.failed, timeout=MS):
+        compared.comparing.column.form.editors["n"].setValue(17)
+    assert "multiple of the tile" in compared.comparing.column.form.error.text()
+    assert window.message.sentence.startswith("B: ")
+    assert not window.form.error.text()
+    assert compared.comparing.b.trace is before
+
+
+def test_swap_and_copy(compared, window, qtbot):
+    a, b = window.session, compared.comparing.b
+    qtbot.keyClick(window, Qt.Key.Key_X, CTRL | SHIFT)
+    settled(window, qtbot)
+    assert (a.parameters["tile"], b.parameters["tile"]) == (8, 4)
+    qtbot.keyClick(window, Qt.Key.Key_D, CTRL | SHIFT)
+    settled(window, qtbot)
+    assert (a.parameters["tile"], b.parameters["tile"]) == (8, 8)
+    assert (a.step, a.thread) == (b.step, b.thread)
+    qtbot.keyClick(window, Qt.Key.Key_D, CTRL)
+    settled(window, qtbot)
+    assert b.parameters["tile"] == 16
+
+
+def test_the_first_comparison_is_found_by_itself(window, qtbot):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.recorder.configure("aat_padded", {"n": 32, "tile": 8})
+    qtbot.keyClick(window, Qt.Key.Key_2, CTRL)
+    page = settled(window, qtbot)
+    assert page.comparing.b.parameters["pad"] == 0
+
+
+def test_a_file_of_one_s_own_is_compared_with_another_launch_of_it(window, qtbot, tmp_path):
+    path = tmp_path / "scale.cu"
+    path.write_text(
+        'extern "C" __global__ void scale(const float *A, float *C, int stride)\n'
+        "{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    C[i] = 2.0f * A[i * stride % 64];\n}\n"
+    )
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.workbench.open_file(str(path))
+    page = settled(window, qtbot)
+    assert page.comparing.b.trace.workload.kernel == "scale"
+    file = page.comparing.column.form.file
+    with qtbot.waitSignal(page.comparing.recorder.recorded, timeout=MS):
+        field = file.fields["arg:stride"]
+        field.setText("8")
+        field.textEdited.emit("8")
+    settled(window, qtbot)
+    first, second = (s.origin.configuration.own for s in (window.session, page.comparing.b))
+    assert dict(second.arguments)["stride"] == "8"
+    assert dict(first.arguments)["stride"] != "8"
+
+
+def test_a_broken_kernel_on_side_b_is_a_sentence(window, qtbot, tmp_path):
+    window.moments.open_link("tiled?n=16&tile=4&vs=tiled")
+    page = settled(window, qtbot)
+    edited = Configuration("tiled", {"n": 16, "tile": 4}, "__global__ void tiled( {")
+    with qtbot.waitSignal(page.comparing.recorder.failed, timeout=MS):
+        window.session.versus = edited
+    assert window.message.sentence.startswith("B: ")
+    assert page.comparing.b.trace is not None
+
+
+def test_views_of_both_sides_change_together(compared, window, qtbot):
+    for _ in range(6):
+        qtbot.keyClick(window, Qt.Key.Key_V)
+    assert window.session.compared_view == "Memory"
+    qtbot.keyClick(window, Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
+    assert window.session.compared_view == "Matrices"
+    assert window.session.page == "compare"
+    assert all(side.matrices.isVisible() for side in compared.sides)
+    window.session.compared_view = "Memory"
+    assert all(side.warp.isVisible() for side in compared.sides)
+    window.session.seek("access")  # from the load of A to the store of its tile
+    assert all(side.shared.isVisible() for side in compared.sides)
+    window.session.compared_view = "Global"
+    assert all(side.warp.isVisible() for side in compared.sides)
+    window.session.heat = True
+    assert compared.comparing.b.heat
+
+
+def test_higher_windows_show_more_views(compared, window, qtbot):
+    def shown():
+        return sum(panel.isVisible() for panel in compared.sides[0].panels.values())
+
+    assert shown() == 1
+    window.resize(1600, 1700)
+    qtbot.waitUntil(lambda: shown() >= 2, timeout=2000)
+
+
+def test_a_comparison_is_kept_between_two_starts(compared, window, qtbot, tmp_path):
+    window.session.compared_view = "Matrices"
+    saved = Keeper(window, tmp_path / "session.json").saved()
+    assert (saved.page, saved.versus) == ("compare", Configuration("tiled", {"n": 16, "tile": 8}))
+    keeper = Keeper(window, tmp_path / "session.json")
+    keeper.save()
+    from gui.scenes.saved import load
+
+    assert load(tmp_path / "session.json") == saved
+    unknown = Saved(configuration=saved.configuration, versus=Configuration("gone", {}))
+    keeper.restore_session(unknown, "tiled")
+    assert window.session.versus is None
+
+
+def test_the_copied_link_leads_back(compared, window, qapp, ladder):
+    window.session.step = 40
+    window.moments.copy_link()
+    moment = parse_link(qapp.clipboard().text(), ladder, ("light",))
+    assert moment.versus == window.session.versus
+    assert moment.step == 40
+    window.show_page("step")
+    window.moments.copy_link()
+    assert parse_link(qapp.clipboard().text(), ladder, ("light",)).versus is None
+
+
+def test_pictures_of_the_comparison_can_be_saved(compared, window, qtbot, tmp_path):
+    names = set(window.exporter.views())
+    assert {"Comparison", "Differences", "A: Global memory", "B: Global memory"} <= names
+    assert "Matrices" not in names
+    for name in ("Comparison", "B: Global memory"):
+        path = tmp_path / f"{name[0]}.svg"
+        with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
+            window.exporter.save(name, path)
+        assert path.stat().st_size > 2000
+
+
+def test_every_example_opens_with_something_to_see(window, qtbot):
+    page = compare_page(window)
+    for preset in PRESETS:
+        page.comparing.show_preset(preset)
+        settled(window, qtbot)
+        assert window.session.compared_view == preset.view
+        assert any(r.winner for r in page.differences.model.rows if not isinstance(r, str))
+        window.session.last()
+        assert page.comparing.b.step == page.comparing.b.n_steps - 1
+        window.grab()
+
+
+def test_closing_while_both_sides_record(window, qtbot):
+    """The fixture closes it, and no thread may be left."""
+    window.moments.open_link("tiled?n=512&tile=16&vs=tiled&vs.tile=8")
+    assert window.recorder.worker.busy
+    assert compare_page(window).comparing.recorder.worker.busy
+
+
+def test_counterparts_teach_what_the_rung_is_about(ladder):
+    def pair(rung, **values):
+        shown = Configuration(rung, {**ladder[rung].defaults, **values})
+        found = counterpart(shown, ladder)
+        ladder[found.rung].check(**found.parameters)
+        return found
+
+    assert pair("uncoalesced", n=48) == Configuration(
+        "coalesced", {"n": 48, "block_x": 32, "block_y": 4}
+    )
+    assert pair("coalesced").rung == "uncoalesced"
+    assert pair("aat_padded", pad=0).parameters["pad"] == 1
+    assert pair("aat_padded", pad=4).parameters["pad"] == 0
+    assert pair("tiled", n=32, tile=8).parameters["tile"] == 16
+    assert pair("tiled", n=8, tile=8).parameters["tile"] == 4
+    assert pair("copy_offset").parameters["offset"] == 0
+    assert pair("copy_stride", stride=1).parameters["stride"] == 2
+    for rung in ladder.values():
+        found = pair(rung.name)
+        assert found != Configuration(rung.name, dict(rung.defaults))
