@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QWidget
 
 from gui.pages import PAGES
 from gui.scenes.session import Session
 from gui.style import set_icon
 from gui.views.segmented import Segmented
+
+SPARE = 28  # pixels of margins and gaps at each side
+SHORT = (("step", "Step through", "Step"), ("benchmark", "Benchmark", "Bench"))
+"""Tabs that have a shorter name where room is scarce: key, name, shorter name."""
 
 
 class Header(QWidget):
@@ -43,7 +48,7 @@ class Header(QWidget):
         return button
 
     def _lay_out(self) -> None:
-        wordmark = QLabel("Tilescope")
+        self.wordmark = wordmark = QLabel("Tilescope")
         wordmark.setObjectName("wordmark")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(14, 4, 10, 4)
@@ -61,9 +66,32 @@ class Header(QWidget):
         layout.addWidget(self.help_button)
 
     def restyle(self) -> None:
-        """Take up the theme's icons."""
+        """Take up the theme's icons and type."""
         set_icon(self.theme_button, "theme")
         set_icon(self.help_button, "help")
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what there is no room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Menus and tabs stay whole: the rest goes first that stands elsewhere too."""
+        for key, name, _ in SHORT:
+            self.tabs.name(key, name)
+        optional = (self.facts, self.title, self.wordmark, self.help_button, self.theme_button)
+        margins = self.contentsMargins()
+        room = self.width() - margins.left() - margins.right() - 2 * SPARE
+        need = self.menu_bar.sizeHint().width() + self.tabs.sizeHint().width()
+        need += sum(widget.sizeHint().width() + 8 for widget in optional)
+        for widget in optional:
+            widget.setVisible(need <= room)
+            if need > room:
+                need -= widget.sizeHint().width() + 8
+        if need > room:
+            for key, _, short in SHORT:
+                self.tabs.name(key, short)
 
     def show_launch(self) -> None:
         """Name the launch that is shown."""
@@ -75,6 +103,7 @@ class Header(QWidget):
         launch = trace.workload.launch
         self.title.setText(trace.workload.title)
         self.facts.setText(f"grid {launch.grid}   block {launch.block}")
+        self._fit()
 
 
 def window_title(session: Session) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -20,6 +22,17 @@ from gui.theme import current_theme
 TIP = "Drag to move this view beside or onto another; double click lets it float"
 
 
+COMPACT = 58  # digits: a narrower dock shrinks its controls
+
+
+@runtime_checkable
+class Compact(Protocol):
+    """A control that can do with less room."""
+
+    def set_compact(self, compact: bool) -> None:
+        """Shrink, or not."""
+
+
 class DockTitle(QFrame):
     """The upper part of the frame: the heading, or the caption where a tab names the view.
 
@@ -29,6 +42,9 @@ class DockTitle(QFrame):
     def __init__(self, title: str, controls: Sequence[QWidget]) -> None:
         super().__init__()
         self.setProperty("role", "dockTitle")
+        self.controls = tuple(controls)
+        self.named = True
+        """Whether the heading is wanted: not where a tab says the same."""
         self.heading = QLabel(title)
         self.heading.setProperty("role", "heading")
         self.heading.setToolTip(TIP)
@@ -40,6 +56,18 @@ class DockTitle(QFrame):
         self.row.addStretch(1)
         for control in controls:
             self.row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where it is narrow the controls shrink, and the heading goes last."""
+        super().resizeEvent(event)
+        digit = self.fontMetrics().horizontalAdvance("0")
+        for control in self.controls:
+            if isinstance(control, Compact):
+                control.set_compact(self.width() < COMPACT * digit)
+        shown = [c for c in self.controls if not c.isHidden()]
+        need = sum(c.sizeHint().width() + self.row.spacing() for c in shown)
+        need += self.heading.sizeHint().width() + self.row.contentsMargins().left() + 12
+        self.heading.setVisible(self.named and need <= self.width())
 
     def minimumSizeHint(self) -> QSize:
         """As high as its content, and no wider than need be."""
@@ -93,6 +121,7 @@ class ViewDock(QDockWidget):
         if tabbed == self._tabbed:
             return
         self._tabbed = tabbed
+        self.title.named = not tabbed
         self.title.heading.setVisible(not tabbed)
         if self.caption is None:
             return

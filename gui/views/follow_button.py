@@ -24,5 +24,9 @@ class FollowButton(QToolButton):
         self.clicked.connect(self._choose)
         session.follow_memory_changed.connect(self.setChecked, check_nargs=False)
 
+    def set_compact(self, compact: bool) -> None:
+        """An arrow stands for the words."""
+        self.setText("⇄" if compact else "Follow step")
+
     def _choose(self, on: bool) -> None:
         self.session.follow_memory = on

@@ -39,6 +39,10 @@ class Segmented(QWidget):
         self._shape()
         self._group.idClicked.connect(lambda place: self.chosen.emit(self._keys[place]))
 
+    def name(self, key: str, label: str) -> None:
+        """Write another label on a choice."""
+        self.button(key).setText(label)
+
     def show_choice(self, key: str, shown: bool) -> None:
         """Offer a choice, or not."""
         self.button(key).setHidden(not shown)

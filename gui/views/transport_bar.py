@@ -24,7 +24,7 @@ UNIT_TIPS = {
     "phase": "To the next phase (4)",
 }
 SPEED_STEPS = 100
-ROOM_FOR_PHASE = 165  # digits
+ROOM_FOR_PHASE, ROOM_FOR_SPEED = 165, 135  # digits
 
 
 class TransportBar(SessionView):
@@ -87,6 +87,7 @@ class TransportBar(SessionView):
         super().resizeEvent(event)
         digit = self.fontMetrics().horizontalAdvance("0")
         self.phase.setVisible(self.width() > ROOM_FOR_PHASE * digit)
+        self.speed_label.setVisible(self.width() > ROOM_FOR_SPEED * digit)
 
     def stop(self) -> None:
         """Stop playing, for good when the window closes."""
