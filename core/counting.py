@@ -24,7 +24,7 @@ from core.emulator.machine import Limits, Machine
 from core.emulator.tracking import DependsOnData, TrackingMachine
 from core.errors import Cancelled
 from core.launch import Workload
-from core.ptx.parser import parse
+from core.modules import module_of
 from core.trace.arrays import owner_of
 from core.trace.program_info import program_info
 
@@ -92,7 +92,7 @@ def count(
             defines=workload.defines,
             kind=kind,  # type: ignore[arg-type]
         )
-    module = parse(build.ptx)
+    module = module_of(build)
     entry = find_entry(build, workload.kernel)
     counter = _Counter(
         workload, Image(module, entry, workload.launch), limits or Limits(), progress, cancelled,

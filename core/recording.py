@@ -24,8 +24,8 @@ from core.emulator.record import ChunkRecord
 from core.emulator.schedule import Schedule, WarpOrder
 from core.errors import Cancelled, ParameterError
 from core.launch import Workload
+from core.modules import module_of
 from core.ptx.dwarf import DebugInfo, debug_info
-from core.ptx.parser import parse
 from core.trace import Trace
 from core.trace.arrays import owner_of
 from core.trace.program_info import ProgramInfo, program_info
@@ -85,7 +85,7 @@ def record(
             defines=workload.defines,
             kind=kind,
         )
-    module = parse(build.ptx)
+    module = module_of(build)
     debug = debug_info(module)
     image = Image(
         module,

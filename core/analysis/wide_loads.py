@@ -8,6 +8,7 @@ counters on an H200 agree (`docs/counting.md`). This holds for code without `-G`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -21,9 +22,10 @@ from core.ptx.ast import (
     Register,
     Symbol,
 )
+from core.ptx.rewriting import registers, results
 
 _WIDEST = 16
-_MOST = 64  # an alignment of this or more is as good as any
+_MOST = 64  # what is known modulo this is enough
 _JUMPS = frozenset({"bra", "brx", "call", "ret", "exit", "trap"})
 
 
@@ -46,17 +48,21 @@ def wide_loads(module: Module) -> Mapping[int, WideLoad]:
         return {}
     found: dict[int, WideLoad] = {}
     for function in module.functions.values():
-        alignments = _Alignments(module, function)
+        residues = _Residues(module, function)
         for stretch in _stretches(module, function):
-            for load in _joined(stretch, alignments):
+            for load in _joined(stretch, residues):
                 found[load.leader] = load
     return found
 
 
-def _stretches(module: Module, function: Function) -> Iterator[list[Instruction]]:
-    """Loads of shared memory between which nothing can change it, nor control go elsewhere."""
+def _stretches(module: Module, function: Function) -> Iterator[list[tuple[Instruction, int]]]:
+    """Loads of shared memory between which nothing can change it, nor control go elsewhere.
+
+    Each with the number of times that its base register was written before it.
+    """
     targets = set(module.labels.values())
-    loads: list[Instruction] = []
+    loads: list[tuple[Instruction, int]] = []
+    written: Counter[str] = Counter()
     for instruction in module.instructions[function.first_pc : function.end_pc]:
         changes = instruction.opcode in ("st", "atom", "red", "bar", "barrier", "membar", "fence")
         ends = instruction.opcode in _JUMPS or instruction.pc in targets
@@ -65,23 +71,26 @@ def _stretches(module: Module, function: Function) -> Iterator[list[Instruction]
             loads = []
         plain = "volatile" not in instruction.modifiers and instruction.guard is None
         if instruction.opcode == "ld" and "shared" in instruction.modifiers and plain:
-            loads.append(instruction)
+            version = sum(written[name] for name in registers(instruction.operands[1]))
+            loads.append((instruction, version))
+        written.update(results(instruction))
     yield loads
 
 
-def _joined(loads: Iterable[Instruction], alignments: _Alignments) -> Iterator[WideLoad]:
-    pieces: dict[tuple[str, int, int], list[tuple[int, int, int]]] = {}
-    for load in loads:
+def _joined(loads: Iterable[tuple[Instruction, int]], residues: _Residues) -> Iterator[WideLoad]:
+    pieces: dict[tuple[str, int, int, int], list[tuple[int, int, int]]] = {}
+    for load, version in loads:
         address, nbytes = load.operands[1], _nbytes(load)
         if not isinstance(address, Address) or nbytes is None:
             continue
         base = address.base
         name = base.name if isinstance(base, Register | Symbol) else ""
-        piece = min(_WIDEST, alignments.of(base) if base is not None else _MOST)
+        modulus, residue = residues.of(base) if base is not None else (_MOST, 0)
+        piece, offset = min(_WIDEST, modulus), address.offset + residue
         if piece > nbytes:
-            key = (name, piece, address.offset // piece)
-            pieces.setdefault(key, []).append((load.pc, address.offset, nbytes))
-    for (_, piece, number), members in pieces.items():
+            key = (name, version, piece, offset // piece)
+            pieces.setdefault(key, []).append((load.pc, offset, nbytes))
+    for (_, _, piece, number), members in pieces.items():
         yield from _cover(piece, number * piece, members)
 
 
@@ -108,53 +117,124 @@ def _nbytes(load: Instruction) -> int | None:
     return {"32": 4, "64": 8}.get(kind[1:])
 
 
-class _Alignments:
-    """The powers of two that registers of a function are known to be multiples of."""
+_Residue = tuple[int, int]  # a power of two, and what remains on division by it
+_NOTHING: _Residue = (1, 0)
+
+
+class _Residues:
+    """What is known of the remainders that registers of a function leave on division by 2 to 64."""
 
     def __init__(self, module: Module, function: Function) -> None:
-        self._module = module
         self._definitions: dict[str, list[Instruction]] = {}
         for instruction in module.instructions[function.first_pc : function.end_pc]:
-            for operand in instruction.operands[:1]:
-                if isinstance(operand, Register):
-                    self._definitions.setdefault(operand.name, []).append(instruction)
+            for name in results(instruction):
+                self._definitions.setdefault(name, []).append(instruction)
         variables = (*module.variables.values(), *function.variables)
         self._symbols = {  # ptxas lays out shared memory itself, large variables at whole pieces
             v.name: max(v.align, _WIDEST) if v.nbytes >= _WIDEST else v.align for v in variables
         }
-        self._known: dict[str, int] = {}
+        self._known: dict[str, _Residue] = {}
+        self._asked: list[str] = []  # registers whose value is being looked for
+        self._cut: set[str] = set()  # of those: asked for again on the way round a loop
 
-    def of(self, operand: Operand) -> int:
-        """The alignment of an operand, 1 where nothing is known."""
+    def of(self, operand: Operand) -> _Residue:
+        """A power of two and the operand's remainder, (1, 0) where nothing is known."""
         if isinstance(operand, Immediate):
-            value = int(operand.value)
-            return min(_MOST, value & -value) if value else _MOST
+            return (_MOST, int(operand.value) % _MOST)
         if isinstance(operand, Symbol):
-            return min(_MOST, self._symbols.get(operand.name, 1))
+            return (min(_MOST, self._symbols.get(operand.name, 1)), operand.offset % _MOST)
         if not isinstance(operand, Register):
-            return 1
-        if operand.name not in self._known:
-            self._known[operand.name] = _MOST  # a loop's own step decides, not the way round it
-            definitions = self._definitions.get(operand.name, [])
-            found = [self._of_result(d) for d in definitions] or [1]
-            self._known[operand.name] = min(found)
-        return self._known[operand.name]
+            return _NOTHING
+        name = operand.name
+        if name in self._known:
+            return self._known[name]
+        if name in self._asked:
+            self._cut.add(name)
+            return _NOTHING
+        self._asked.append(name)
+        found: _Residue | None = None
+        step = _MOST
+        for definition in self._definitions.get(name, []):
+            added = self._step(definition, name)
+            if added is not None:
+                step = min(step, added)
+            else:
+                one = self._of_result(definition)
+                found = one if found is None else _common(found, one)
+        self._asked.pop()
+        result = _common(found, (step, found[1] % step)) if found else _NOTHING
+        self._cut.discard(name)
+        if not self._cut:
+            self._known[name] = result
+        return result
 
-    def _of_result(self, instruction: Instruction) -> int:
+    def _step(self, definition: Instruction, name: str) -> int | None:
+        """What a definition adds to the register itself is a multiple of this; None if it is none.
+
+        The register may be copied on its way round a loop.
+        """
+        if definition.guard is not None or definition.opcode not in ("add", "mov"):
+            return None
+        first = definition.operands[1]
+        added = _MOST
+        if definition.opcode == "add":
+            modulus, residue = self.of(definition.operands[2])
+            added = min(modulus, residue & -residue) if residue else modulus
+        if first == Register(name):
+            return added
+        if isinstance(first, Register) and len(made := self._definitions.get(first.name, [])) == 1:
+            inner = made[0]
+            if inner.opcode == "add" and inner.operands[1] == Register(name):
+                further = self._step(inner, name)
+                return None if further is None else min(added, further)
+        return None
+
+    def _of_result(self, instruction: Instruction) -> _Residue:
         opcode, sources = instruction.opcode, instruction.operands[1:]
         if instruction.guard is not None:
-            return 1
+            return _NOTHING
         if opcode in ("mov", "cvta", "cvt"):
             return self.of(sources[0])
         if opcode in ("add", "sub", "or"):
-            return min(self.of(sources[0]), self.of(sources[1]))
+            return _sum(self.of(sources[0]), self.of(sources[1]), opcode)
         if opcode == "shl" and isinstance(sources[1], Immediate):
-            return min(_MOST, self.of(sources[0]) << int(sources[1].value))
+            return _product(self.of(sources[0]), (_MOST, (1 << int(sources[1].value)) % _MOST))
         if opcode == "mul":
-            return min(_MOST, self.of(sources[0]) * self.of(sources[1]))
+            return _product(self.of(sources[0]), self.of(sources[1]))
         if opcode == "mad":
-            product = min(_MOST, self.of(sources[0]) * self.of(sources[1]))
-            return min(product, self.of(sources[2]))
+            product = _product(self.of(sources[0]), self.of(sources[1]))
+            return _sum(product, self.of(sources[2]), "add")
         if opcode == "and" and isinstance(sources[1], Immediate):
-            return max(self.of(sources[0]), self.of(sources[1]))
-        return 1
+            modulus, residue = self.of(sources[0])
+            mask = int(sources[1].value)
+            zeros = min(_MOST, mask & -mask) if mask else _MOST
+            return (modulus, residue & mask) if modulus >= zeros else (zeros, 0)
+        return _NOTHING
+
+
+def _common(one: _Residue, other: _Residue) -> _Residue:
+    """What holds of two values that may both be meant."""
+    modulus, apart = min(one[0], other[0]), (one[1] - other[1]) % _MOST
+    if apart:
+        modulus = min(modulus, apart & -apart)
+    return modulus, one[1] % modulus
+
+
+def _sum(one: _Residue, other: _Residue, opcode: str) -> _Residue:
+    modulus = min(one[0], other[0])
+    if opcode == "or" and one[1] and other[1]:
+        return _NOTHING
+    sign = -1 if opcode == "sub" else 1
+    return modulus, (one[1] + sign * other[1]) % modulus
+
+
+def _product(one: _Residue, other: _Residue) -> _Residue:
+    """(a m + r)(b n + s): what is left over is a multiple of m s, n r and m n."""
+    modulus = min(_MOST, one[0] * _zeros(other), other[0] * _zeros(one))
+    return modulus, one[1] * other[1] % modulus
+
+
+def _zeros(value: _Residue) -> int:
+    """The power of two that the value is a multiple of."""
+    modulus, residue = value
+    return residue & -residue if residue else modulus

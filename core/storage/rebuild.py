@@ -19,8 +19,8 @@ from core.emulator.image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.record import ChunkRecord, Log
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, ScalarArgument, Workload
+from core.modules import module_of
 from core.ptx.dwarf import debug_info
-from core.ptx.parser import parse
 from core.recording import watched_registers
 from core.storage.pool import Arrays
 from core.trace import Trace
@@ -31,7 +31,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
     """The trace that a header describes."""
     workload = _workload(header["workload"], arrays)
     build = _build(header["build"])
-    module = parse(build.ptx)
+    module = module_of(build)
     debug = debug_info(module)
     entry = find_entry(build, workload.kernel)
     image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
