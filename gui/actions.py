@@ -51,7 +51,10 @@ def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
         "&Select": _select_commands(window),
         "&View": _view_commands(window),
         "&Compare": compare_commands(window),
-        "&Help": [Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet)],
+        "&Help": [
+            Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet),
+            Command("Tour", ("Ctrl+F1",), window.touring.start),
+        ],
     }
     for title, commands in menus.items():
         menu = bar.addMenu(title)
@@ -240,6 +243,7 @@ def _view_commands(window: MainWindow) -> list[Command]:
             Command(page.title, (f"Ctrl+{place}",), partial(window.show_page, page.key))
             for place, page in enumerate(PAGES, start=1)
         ),
+        Command("Next theme", ("Ctrl+T",), window.next_theme),
         Command("Full screen", ("F11",), window.toggle_full_screen),
     ]
 

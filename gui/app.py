@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
+    from gui.main_window import MainWindow
     from gui.scenes.link import Moment
 
 DEFAULT_RUNG = "tiled"
@@ -31,6 +32,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--theme", help="light, dark or projector")
     parser.add_argument("--fresh", action="store_true", help="start without the last session")
     parser.add_argument("--session", metavar="FILE", help="where the session is kept")
+    parser.add_argument("--no-tour", action="store_true", help="no tour at the first start")
     parser.add_argument("--size", metavar="WxH", help="size of the window, such as 1280x800")
     parser.add_argument(
         "--report", metavar="FILE", help="keep a JSON file of what is shown (for tests)"
@@ -78,6 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         keep_report(window, options.report)
     window.show()
+    if start is None and not options.no_tour and not window.touring.toured:
+        tour_once(window)
 
     def begin() -> None:
         if isinstance(start, Path):
@@ -91,6 +95,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     QTimer.singleShot(0, begin)
     return app.exec()
+
+
+def tour_once(window: MainWindow) -> None:
+    """Start the tour when there is something to see."""
+
+    def start() -> None:
+        window.recorder.recorded.disconnect(start)
+        window.touring.start()
+
+    window.recorder.recorded.connect(start)
 
 
 def parse_start(

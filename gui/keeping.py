@@ -43,6 +43,7 @@ class Keeper(QObject):
             **kept,
             theme=main.theme_name,
             page=main.tabs.value,
+            toured=main.touring.toured,
             geometry=bytes(main.saveGeometry().toBase64().data()).decode(),
             layout=main.step_page.save_layout(),
             left=main.body.sizes()[0],
@@ -55,6 +56,7 @@ class Keeper(QObject):
     def restore_window(self, saved: Saved, *, geometry: bool = True) -> None:
         """Take up the place and layout of the window, and what was typed; before it is shown."""
         main = self.main
+        main.touring.toured = saved.toured
         main.source.draft.restore(saved.drafts)
         main.workbench.launches.update(saved.launches)
         if geometry and saved.geometry:

@@ -21,6 +21,7 @@ from gui.step_page import StepPage
 from gui.stopping import Stopping
 from gui.style import stylesheet
 from gui.theme import apply_theme, theme_names
+from gui.touring import Touring
 from gui.views.base import Panel, SessionView
 from gui.views.configuration_form import ConfigurationForm, SelectionForm
 from gui.views.ladder_panel import LadderPanel
@@ -53,6 +54,7 @@ class MainWindow(QMainWindow):
         self.explaining = Explaining(self)
         self.stopping = Stopping(self)
         self.reporter = Reporter(self)
+        self.touring = Touring(self)
         self.menus = build_menus(self, self.header.menu_bar)
         self._focus_keys = FocusKeys(self)
         app = QApplication.instance()

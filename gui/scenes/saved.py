@@ -45,6 +45,7 @@ class Saved:
     speed: float = 4.0
     theme: str = "light"
     page: str = "step"
+    toured: bool = False
     geometry: str = ""
     layout: str = ""
     left: int = -1
@@ -136,6 +137,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "speed": (int, float),
     "theme": str,
     "page": str,
+    "toured": bool,
     "geometry": str,
     "layout": str,
     "left": int,

@@ -155,7 +155,10 @@ class CountersView(SessionView):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self.caption = Caption()
-        self.grouping = Segmented({"array": "By array", "line": "By line"})
+        self.grouping = Segmented(
+            {"array": "By array", "line": "By line"},
+            {"array": "What each array cost", "line": "What each source line cost"},
+        )
         self.model = CounterModel()
         self.table = QTableView()
         self.table.setModel(self.model)

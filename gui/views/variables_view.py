@@ -100,7 +100,10 @@ class VariablesView(SessionView):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.caption = Caption()
-        self.scope = Segmented({"thread": "Thread", "warp": "Warp"})
+        self.scope = Segmented(
+            {"thread": "Thread", "warp": "Warp"},
+            {"thread": "Of the selected thread", "warp": "Of its whole warp, lane by lane"},
+        )
         self.model = VariableModel()
         self.table = QTableView()
         self.table.setModel(self.model)

@@ -64,7 +64,7 @@ class App:
         self.environment["XDG_STATE_HOME"] = str(folder)
         size = f"{WIDTH}x{HEIGHT}"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gui", "--report", self.report_file, "--size", size, *options],
+            [sys.executable, "-m", "gui", "--no-tour", "--report", self.report_file, "--size", size, *options],
             cwd=ROOT,
             env=self.environment,
             stderr=subprocess.PIPE,

@@ -1,0 +1,71 @@
+"""What a first start is shown in one minute: eight stops, each a place and two sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One stop of the tour: what it points at (a name of `gui.touring`) and what it says."""
+
+    place: str
+    title: str
+    text: str
+    view: str = ""
+    """The view that comes to the front for it."""
+
+
+STOPS: tuple[Stop, ...] = (
+    Stop(
+        "ladder",
+        "Pick a kernel",
+        "Each rung of the ladder changes one thing about how memory is read. Or drop a .cu file of "
+        "your own on the window.",
+    ),
+    Stop(
+        "configuration",
+        "Change the launch",
+        "Drag a slider: the kernel is compiled and run again, thread by thread, and you stay at "
+        "the same moment.",
+    ),
+    Stop(
+        "transport",
+        "Move through time",
+        "Right and Left step, Space plays, and the bar below goes anywhere. Everything in the "
+        "window shows this one moment, forwards or back.",
+    ),
+    Stop(
+        "Matrices",
+        "See who reads what",
+        "Coloured cells of C belong to threads of this block; dark cells are read or written now. "
+        "“Times loaded” shows how often each element was fetched: there tiling pays.",
+    ),
+    Stop(
+        "Warp",
+        "Follow a warp to memory",
+        "32 lanes, the sectors of 32 bytes that they touch, and what of them is waste. Why? opens "
+        "any number to the addresses that it is made of.",
+        "Warp",
+    ),
+    Stop(
+        "Shared",
+        "Watch the banks",
+        "Shared arrays fill up as the tile is loaded; below them, which lane asks which of the 32 "
+        "banks, and every conflict with its lanes.",
+        "Shared",
+    ),
+    Stop(
+        "Source",
+        "Edit and run",
+        "This is an editor: change the kernel and press Ctrl+Return. A click left of a line's "
+        "number sets a breakpoint, and F8 runs to it, Shift+F8 back.",
+        "Source",
+    ),
+    Stop(
+        "header",
+        "Go further",
+        "Compare two launches, measure on a GPU, look at ceilings and occupancy. F1 shows every "
+        "key; Help > Tour shows this again.",
+    ),
+)
