@@ -1,0 +1,116 @@
+"""The launch that a command names: a rung with its sizes, or a kernel of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import ArgumentError, ParameterError
+
+if TYPE_CHECKING:
+    from core.compiler import Build
+    from core.launch import Workload
+
+
+def chosen_workload(
+    kernel: str,
+    sizes: Mapping[str, int | None],
+    launch: Mapping[str, Any],
+    *,
+    seed: int = 7,
+) -> Workload:
+    """What another command names: a rung with its sizes, its arrays empty, or a CUDA source file.
+
+    Raises ParameterError and ArgumentError, saying which option is wrong.
+    """
+    given = {name: value for name, value in sizes.items() if value is not None}
+    if kernel.endswith(".ptx"):
+        raise ArgumentError("A PTX file can be traced only; give a rung or a CUDA source (.cu).")
+    if is_file(kernel):
+        return file_workload(Path(kernel), given, launch, seed)
+    return rung_workload(kernel, given, launch, seed, blank=True)
+
+
+def is_file(name: str) -> bool:
+    """Whether the command's argument means a source file rather than a rung."""
+    return name.endswith((".cu", ".cuh")) or "/" in name or "\\" in name
+
+
+def rung_workload(
+    name: str, given: Mapping[str, int], launch: Mapping[str, Any], seed: int, *, blank: bool
+) -> Workload:
+    """The launch of a rung; its arrays are empty where `blank`."""
+    from core.ladder import load_ladder
+
+    rung = load_ladder()[name]
+    if wrong := [option for option, value in launch.items() if value is not None]:
+        raise ArgumentError(
+            f"--{wrong[0]} is for a source file; the rung {name} is set with "
+            f"{', '.join('--' + p.name.replace('_', '-') for p in rung.parameters)}."
+        )
+    return rung.blank_workload(**given) if blank else rung.workload(seed, **given)
+
+
+def ptx_launch(
+    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+) -> tuple[Workload, Build]:
+    """The launch of a PTX file's kernel, and its code."""
+    from core.arguments import parse_dim3
+    from core.ptx_files import ptx_workload
+
+    _check_launch_options(path, given, launch)
+    if launch["define"] is not None:
+        raise ArgumentError("-D is for a compiler; PTX is compiled already.")
+    return ptx_workload(
+        path,
+        launch["kernel"],
+        parse_dim3(launch["grid"], "grid"),
+        parse_dim3(launch["block"], "block"),
+        launch["shared"] or 0,
+        launch["arg"] or (),
+        seed,
+    )
+
+
+def file_workload(
+    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+) -> Workload:
+    """The launch of a CUDA source file's kernel."""
+    from core.arguments import parse_defines, parse_dim3, user_workload
+
+    _check_launch_options(path, given, launch)
+    return user_workload(
+        path,
+        launch["kernel"],
+        parse_dim3(launch["grid"], "grid"),
+        parse_dim3(launch["block"], "block"),
+        launch["shared"] or 0,
+        parse_defines(launch["define"] or ()),
+        launch["arg"] or (),
+        seed,
+    )
+
+
+def _check_launch_options(path: Path, given: Mapping[str, int], launch: Mapping[str, Any]) -> None:
+    if given:
+        name = next(iter(given))
+        raise ParameterError(
+            f"--{name.replace('_', '-')} is for a rung; give a file's sizes with --grid, --block, "
+            "-D and --arg."
+        )
+    for option in ("grid", "block"):
+        if launch[option] is None:
+            raise ArgumentError(f"{path} needs --{option}, such as --{option} 8,8.")
+
+
+def settings(texts: Sequence[str]) -> dict[str, int]:
+    """What `--set NAME=NUMBER` sets. Raises ParameterError."""
+    found = {}
+    for text in texts:
+        match = re.fullmatch(r"(\w+)=(-?\d+)", text)
+        if not match:
+            raise ParameterError(f"`--set {text}` is not NAME=NUMBER, such as n=64.")
+        found[match[1]] = int(match[2])
+    return found
