@@ -43,7 +43,7 @@ def svg_of(widget: QWidget, title: str) -> bytes:
     generator.setResolution(96)
     generator.setTitle(title)
     painter = QPainter(generator)
-    widget.render(painter, QPoint(0, 0))
+    QWidget.render(widget, painter, QPoint(0, 0))  # a plot has a render of its own
     painter.end()
     buffer.close()
     return _with_generic_faces(bytes(data.data()))
@@ -62,7 +62,7 @@ def image_of(widget: QWidget) -> QImage:
     image.setDevicePixelRatio(SCALE)
     image.fill(widget.palette().window().color())
     painter = QPainter(image)
-    widget.render(painter, QPoint(0, 0))
+    QWidget.render(widget, painter, QPoint(0, 0))  # a plot has a render of its own
     painter.end()
     return image
 

@@ -1,333 +1,363 @@
-"""Runs the chosen kernel on a real GPU and plots its rate while the samples arrive."""
+"""The benchmark page: sweeps on real GPUs, plotted while their samples arrive."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyqtgraph as pg
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
 
 from core.errors import TilescopeError
-from gui.scenes.benchmark import (
-    SIZES,
-    ResultRow,
-    benchmark_parameters,
-    best_row,
-    rank,
-    result_row,
-    result_sentence,
-    row_sentence,
-    running_median,
+from core.gpu.jobs import Timing
+from gui.bench_work import ceilings_job
+from gui.scenes.bench_model import BenchModel
+from gui.scenes.bench_plan import Setup, choices, plan_of, plan_sentence
+from gui.scenes.bench_plot import HERE, RECORDED, CeilingKey, Measured
+from gui.scenes.bench_words import (
+    failure_sentence,
+    live_sentence,
+    measured_sentence,
+    rates_of,
+    state_sentence,
 )
-from gui.scenes.text import grouped
-from gui.style import set_icon
-from gui.theme import current_theme
+from gui.scenes.benchmark import ResultRow
 from gui.views.base import Caption, Panel, SessionView
-from gui.views.results_table import ResultsTable
+from gui.views.bench_curves import CurvesPanel
+from gui.views.bench_files import BenchFiles, FileDialog
+from gui.views.bench_plots import LaunchPlot
+from gui.views.bench_results import ResultsPanel
+from gui.views.bench_setup import SetupStrip
+from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
+    from core.gpu.plan import Plan
+    from core.gpu.result import BenchmarkResult
     from core.ladder import Ladder
     from gui.scenes.session import Session
 
 REDRAW_MS = 33
-AS_CONFIGURED = "as configured"
-log = logging.getLogger(__name__)
 
 
-def start_worker() -> GpuWorker:
-    """The process that owns the GPU."""
+def start_worker(number: int) -> GpuWorker:
+    """The process that owns a GPU."""
     from core.gpu.executor import GpuWorker
 
-    return GpuWorker()
+    return GpuWorker(number)
 
 
 class BenchmarkView(SessionView):
-    """The benchmark page. The GPU's process starts when the page is first shown."""
+    """The benchmark page. The first GPU's process starts when the page is first shown."""
 
     WATCHES = frozenset({"configuration"})
-    event_came = Signal(object)
-    job_done = Signal(object)
-    probe_done = Signal(object)
+    counted = Signal(object, object)
 
     def __init__(
         self,
         session: Session,
         ladder: Ladder,
-        make_worker: Callable[[], Any] = start_worker,
+        make_worker: Callable[[int], Any] = start_worker,
+        folder: Path | None = None,
     ) -> None:
+        """folder: where sweeps are kept as they are measured; None keeps them nowhere."""
         super().__init__(session)
-        self._ladder, self._make_worker = ladder, make_worker
-        self._worker: Any = None
-        self._device: str | None = None
-        self._running: Future[Any] | None = None
-        self.samples: list[float] = []
-        self._results: list[ResultRow] = []
+        self._ladder = ladder
+        self.model = BenchModel(make_worker, folder)
+        self.ceilings: dict[CeilingKey, tuple[str, float] | None] = {}
+        self.setup = Setup()
+        self.picked: Measured | None = None
         self._make_widgets()
         self._lay_out()
-        self._redraw = QTimer(self)
-        self._redraw.setInterval(REDRAW_MS)
-        self._redraw.timeout.connect(self._plot)
-        self.event_came.connect(self._on_event)
-        self.job_done.connect(self._on_done)
-        self.probe_done.connect(self._on_probed)
-        self._load_recorded()
+        self._connect()
+        self.model.load()
         self.restyle()
+
+    # ---- the session and the fields
 
     def refresh(self, names: frozenset[str]) -> None:
         """Say what would be run; look for a GPU the first time."""
+        self.model.look_for_gpus()
+        self._timer.start()
         configuration = self.session.configuration
-        if configuration is not None and configuration.rung:
-            rung = self._ladder[configuration.rung]
-            values = ", ".join(f"{k} = {grouped(v)}" for k, v in self.parameters().items())
-            edited = " (without your edit)" if configuration.source is not None else ""
-            self.subject.setText(f"{rung.title}{edited}: {values}")
-        elif configuration is not None:
-            self.subject.setText("Kernels of the ladder are timed here: choose one.")
-        if self._worker is None:
-            self._probe()
-        if "configuration" in names:
-            self._choose_rung()
-        self._enable()
+        self.strip.show_setup(self.setup, choices(self._ladder, configuration, self.setup))
+        self._show_plan()
+        if configuration is not None and not self.model.running:
+            self.results.select_rung(configuration.rung)
 
-    def _choose_rung(self) -> None:
-        """Show the best known result of the configured rung."""
-        configuration = self.session.configuration
-        if configuration is not None and self._running is None:
-            place = best_row(self.table.rows.rows, configuration.rung)
-            if place is not None:
-                self.table.selectRow(place)
+    @property
+    def measured(self) -> tuple[BenchmarkResult, ...]:
+        """All results but those that come with the program: measured here, or imported."""
+        return tuple(m.result for m in self.model.measured if m.origin != RECORDED)
 
-    def _show_row(self, place: int) -> None:
-        if self._running is None:
-            row = self.table.rows.rows[place]
-            self.samples = list(row.samples)
-            self.shown.setText(row_sentence(row))
-            self._plot()
+    @property
+    def samples(self) -> list[float]:
+        """The rates in the plot of launches."""
+        return self.launches.values
 
-    def parameters(self) -> dict[str, int]:
-        """The parameters that a run would use."""
-        configuration = self.session.configuration
-        if configuration is None or not configuration.rung:
-            return {}
-        text = self.size_box.currentText()
-        size = None if text == AS_CONFIGURED else int(text)
-        return benchmark_parameters(
-            self._ladder[configuration.rung], configuration.parameters, size
-        )
+    def plan(self) -> Plan:
+        """What a run would measure; raises TilescopeError with what is wrong with the fields."""
+        return plan_of(self._ladder, self.session.configuration, self.setup)
 
     def run(self) -> None:
-        """Start the benchmark of the configured kernel."""
-        configuration = self.session.configuration
-        if configuration is None or not configuration.rung:
+        """Start the sweep that the fields say."""
+        try:
+            plan = self.plan()
+            self.picked = None
+            timing = Timing(budget_s=self.setup.budget_s)
+            self.model.run(plan, timing, self.strip.ordinals)
+        except TilescopeError as error:
+            self.strip.show_plan(str(error), wrong=True)
             return
-        if self._worker is None or self._running is not None:
-            return
-        from core.gpu.benchmark import run_benchmark
-        from core.gpu.jobs import BenchmarkJob, RungSubject
-
-        self.samples = []
-        self.shown.setText(f"{self.subject.text()}, running.")
-        self._plot()
-        job = BenchmarkJob(RungSubject(configuration.rung, self.parameters()))
-        self.caption.setText("Starting …")
-        self._redraw.start()
-        self._running = self._worker.stream(self.event_came.emit, run_benchmark, job)
-        self._enable()
-        self._running.add_done_callback(self.job_done.emit)
-
-    def stop(self) -> None:
-        """Ask the run to finish with what it has."""
-        if self._worker is not None and self._running is not None:
-            self._worker.stop()
+        self._timer.start()
 
     def shut_down(self) -> None:
-        """End the GPU's process and wait for it."""
-        self._redraw.stop()
-        if self._worker is not None:
-            self._worker.stop()
-            self._worker.kill()
-            self._worker.shutdown(wait=True, cancel_futures=True)
-            self._worker = None
+        """End the sweep, the GPUs' processes and all other work, and wait for them."""
+        self._timer.stop()
+        self._counter.close()
+        self.files.close()
+        self.model.shut_down()
 
-    def restyle(self) -> None:
-        """Take up the theme's colours."""
-        theme = current_theme()
-        self.plot.setBackground(theme.color("panel"))
-        for name in ("left", "bottom"):
-            axis = self.plot.getAxis(name)
-            axis.setPen(theme.color("border"))
-            axis.setTextPen(theme.color("text_dim"))
-            axis.setTickFont(theme.font("small"))
-        self.plot.setLabel("left", "GFLOPS", color=theme.surfaces.text_dim)
-        self.plot.setLabel("bottom", "launch", color=theme.surfaces.text_dim)
-        self._dots.setBrush(theme.color("load", 0.55))
-        self._median.setPen(pg.mkPen(theme.color("store"), width=2))
-        self._median_text.setColor(theme.color("text"))
-        self._median_text.setFont(theme.font("caption", bold=True))
-        set_icon(self.stop_button, "stop")
-        set_icon(self.run_button, "run", "window")
+    def _on_fields(self) -> None:
+        self.setup = self.strip.setup
+        self._show_plan()
+
+    def _show_plan(self) -> None:
+        try:
+            plan = self.plan()
+        except TilescopeError as error:
+            self.strip.show_plan(str(error), wrong=True)
+            self._enable(ready=False)
+        else:
+            self.strip.show_plan(plan_sentence(plan), wrong=False)
+            self._enable(ready=True)
+
+    def _enable(self, *, ready: bool) -> None:
+        self.strip.show_state(
+            ready=ready and bool(self.model.devices),
+            running=self.model.running,
+            paused=self.model.paused,
+            stopping=self.model.stopping,
+        )
+
+    def _add_file(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, "Sweep a file", "", "CUDA (*.cu *.cuh)")
+        if name:
+            self.add_file(Path(name))
+
+    def add_file(self, path: Path) -> None:
+        """Ask how a file's kernel is launched, and take it into the sweep."""
+        try:
+            dialog = FileDialog(path, None, self)
+        except TilescopeError as error:
+            self._say(str(error), ok=False)
+            return
+        dialog.finished.connect(lambda _: self._take_file(dialog))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    def _take_file(self, dialog: FileDialog) -> None:
+        if dialog.kernel is not None:
+            files = (*self.setup.files, dialog.kernel)
+            ticked = {*self.setup.kernels, f"file:{len(files) - 1}"}
+            self.setup = replace(self.setup, files=files, kernels=frozenset(ticked))
+            self.refresh(frozenset())
+
+    # ---- what the model says
+
+    def _on_model(self, names: frozenset[str]) -> None:
+        if "devices" in names:
+            self.strip.offer_gpus(self.model.devices)
+        if names & {"devices", "state"}:
+            self._show_plan()
+        if "results" in names:
+            self._show_results()
+        if "live" in names and self.picked is None:
+            self._show_live()
+        progress = self.model.progress
+        if progress is not None:
+            self.strip.show_progress(progress.done, progress.total)
+        if "ended" in names:
+            self._show_end()
+        self.caption.setText(state_sentence(self.model))
+        self.trouble.setText(failure_sentence(self.model))
+        self.trouble.setVisible(bool(self.model.failed))
+
+    def _tick(self) -> None:
+        self.model.drain()
+        if not self.model.busy:
+            self._timer.stop()
+
+    def _show_live(self) -> None:
+        live = next((one for one in reversed(self.model.live.values()) if not one.done), None)
+        if live is None:
+            return
+        self.shown.setText(live_sentence(live))
+        if live.times:  # until then the launches before stay: no plot flickers between points
+            flops = live.begun.flops if live.begun is not None else None
+            unit = "ms" if flops is None else "GFLOPS"
+            self.launches.show_values(rates_of(live.times, flops), unit)
+
+    def _show_end(self) -> None:
+        """Show the last result whole: nothing says "running" any more."""
+        here = [m for m in self.model.measured if m.origin == HERE]
+        if self.picked is None:
+            if here and self.model.live:
+                self._show_measured(here[-1])
+            else:
+                self.shown.setText("Nothing was measured.")
+
+    # ---- results
+
+    def _show_results(self) -> None:
+        news = [m for m in self.model.measured if m.origin == HERE]
+        if self.model.running and news:
+            self.results.show_machine(news[-1].machine)
+        self.results.show_results(self.model.measured, self.model.failed)
+        self._show_curves()
+        if self.picked is not None:
+            self.results.select(self.picked)
+
+    def _on_machine(self) -> None:
+        self.picked = None
+        self._show_results()
+
+    def _show_curves(self) -> None:
+        measured = self.results.measured
+        self.curves.show_results(measured, self.ceilings)
+        if self.curves.request.quantity == "share":
+            self._count(measured)
+
+    def _count(self, measured: list[Measured]) -> None:
+        """Have the ceilings of what the plot shows counted, small launches first."""
+        drawn = {m.ceiling_key: m for m in self.curves.drawn_results(measured)}
+        missing = [m for key, m in drawn.items() if key is not None and key not in self.ceilings]
+        if missing and not self._counter.busy:
+            missing.sort(key=lambda m: m.n or 0)
+            self._counter.submit(ceilings_job(self._ladder, missing, self.counted.emit))
+
+    def _on_counted(self, key: CeilingKey, ceiling: tuple[str, float] | None) -> None:
+        self.ceilings[key] = ceiling
+        self.curves.show_results(self.results.measured, self.ceilings)
+
+    def _on_row(self, row: ResultRow, by_user: bool) -> None:
+        if row.measured is None:
+            self.shown.setText(f"{row.title}, {row.details}: {row.notes}")
+        elif by_user or not self.model.running:
+            self.picked = row.measured if by_user else self.picked
+            self._show_measured(row.measured)
+
+    def _pick(self, measured: Measured) -> None:
+        self.picked = measured
+        self.results.select(measured)
+        self._show_measured(measured)
+
+    def _show_measured(self, measured: Measured) -> None:
+        result = measured.result
+        unit = "ms" if result.flops is None else "GFLOPS"
+        self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
+        self.shown.setText(measured_sentence(measured))
+
+    # ---- files
+
+    def import_results(self, paths: list[Path]) -> None:
+        """Take up results that were exported elsewhere."""
+        for path in paths:
+            try:
+                count = self.model.import_file(path)
+            except TilescopeError as error:
+                self._say(str(error), ok=False)
+                return
+            self.results.show_machine(self.model.measured[-1].machine)
+            self._show_results()
+            self._say(f"{count} results taken from {path.name}.", ok=True)
+
+    def _save(self) -> None:
+        failures = [
+            (o.point.text, o.failure.message) for o in self.model.failed if o.failure is not None
+        ]
+        self.files.ask_and_save(self.results.measured, failures, self.ceilings)
+
+    def pictures(self) -> dict[str, QWidget]:
+        """The plots, by what they are called in a file."""
+        return {"Launches": self.launches, "Sweep": self.curves.plot}
+
+    def _say(self, sentence: str, ok: bool) -> None:
+        bar = getattr(self.window(), "message", None)
+        if bar is not None:
+            bar.show_message(sentence, kind="info" if ok else "error")
+        else:
+            self.caption.setText(sentence)
 
     # ---- building
 
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        self.launches.restyle()
+        self.curves.restyle()
+        self.strip.restyle()
+
     def _make_widgets(self) -> None:
         self.caption = Caption("Looking for a GPU …")
-        self.subject = QLabel()
-        self.subject.setProperty("role", "caption")
-        self.size_box = QComboBox()
-        self.size_box.addItems([AS_CONFIGURED, *(str(n) for n in SIZES)])
-        self.size_box.setCurrentText("4096")
-        self.size_box.setAccessibleName("Size of the benchmark")
-        self.size_box.setToolTip("N of the measured launch; block and tile are those configured")
-        self.size_box.currentTextChanged.connect(lambda _: self.refresh(frozenset()))
-        self.run_button = QPushButton("Run on GPU")
-        self.run_button.setProperty("role", "primary")
-        self.run_button.setToolTip("Compile, check against float64 and time on the GPU (Ctrl+R)")
-        self.run_button.clicked.connect(self.run)
-        self.stop_button = QPushButton("Stop")
-        self.stop_button.clicked.connect(self.stop)
-        pg.setConfigOptions(antialias=True)
-        self.plot = pg.PlotWidget()
-        self.plot.setMenuEnabled(False)
-        self.plot.hideButtons()
-        self.plot.showGrid(x=False, y=True, alpha=0.18)
-        self._dots = pg.ScatterPlotItem(size=6, pen=None)
-        self._median = pg.InfiniteLine(angle=0, movable=False)
-        self._median_text = pg.TextItem(anchor=(1, 1))
-        for item in (self._dots, self._median, self._median_text):
-            self.plot.addItem(item)
-        self.table = ResultsTable()
-        self.table.chosen.connect(self._show_row)
-        self.shown = Caption(role="dim")
-        self.shown.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        self.shown.setContentsMargins(current_theme().spacing.margin, 0, 0, 0)
-        for name in ("left", "bottom"):
-            self.plot.getAxis(name).enableAutoSIPrefix(False)
-        self._plot()
+        self.trouble = Caption(role="error")
+        self.trouble.hide()
+        self.strip = SetupStrip()
+        self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
+        self.launches = LaunchPlot()
+        self.shown = Caption()
+        self.curves = CurvesPanel()
+        self.results = ResultsPanel()
+        self.files = BenchFiles(self, self.pictures)
+        self._counter = Worker(self, "ceilings of results")
+        self._timer = QTimer(self)
+        self._timer.setInterval(REDRAW_MS)
+
+    def _connect(self) -> None:
+        self.model.changed.connect(self._on_model)
+        self._timer.timeout.connect(self._tick)
+        self.strip.changed.connect(self._on_fields)
+        self.strip.run_wanted.connect(self.run)
+        self.strip.pause_wanted.connect(self.model.pause)
+        self.strip.stop_wanted.connect(self.model.stop)
+        self.strip.file_wanted.connect(self._add_file)
+        self.results.row_chosen.connect(self._on_row)
+        self.results.machine_chosen.connect(self._on_machine)
+        self.curves.changed.connect(lambda _: self._show_curves())
+        self.curves.plot.chosen.connect(self._pick)
+        ask = self.files.ask_and_read
+        self.results.import_button.clicked.connect(lambda: self.import_results(ask()))
+        self.results.save_button.clicked.connect(self._save)
+        self.files.said.connect(self._say)
+        self.counted.connect(self._on_counted)
+        self._counter.idle.connect(self._show_curves)
 
     def _lay_out(self) -> None:
-        space = current_theme().spacing
-        controls = QHBoxLayout()
-        controls.setContentsMargins(space.margin, 0, space.margin, space.gap)
-        controls.setSpacing(space.gap)
-        controls.addWidget(self.subject)
-        controls.addStretch(1)
-        label = QLabel("N")
-        label.setProperty("role", "dim")
-        controls.addWidget(label)
-        controls.addWidget(self.size_box)
-        controls.addWidget(self.stop_button)
-        controls.addWidget(self.run_button)
-        upper = QWidget()
-        column = QVBoxLayout(upper)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.addLayout(controls)
-        column.addWidget(self.shown)
-        column.addWidget(self.plot, 1)
+        setup = QWidget()
+        inner = QVBoxLayout(setup)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(4)
+        inner.addWidget(self.strip)
+        inner.addWidget(self.trouble)
+        plots = QSplitter(Qt.Orientation.Horizontal)
+        plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
+        plots.addWidget(Panel("Sweep", self.curves, caption=self.curves.caption, flush=True))
+        plots.setSizes([400, 600])
         splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setHandleWidth(8)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(Panel("Rate of each launch", upper, caption=self.caption, flush=True))
+        splitter.addWidget(plots)
+        results = self.results
         splitter.addWidget(
-            Panel("Measured kernels", self.table, caption=self.table.caption, flush=True)
+            Panel(
+                "Results", results, caption=results.caption, controls=results.controls, flush=True
+            )
         )
-        splitter.setSizes([460, 300])
+        splitter.setSizes([520, 260])
+        for one in (plots, splitter):
+            one.setHandleWidth(8)
+            one.setChildrenCollapsible(False)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(splitter)
-
-    # ---- the GPU
-
-    def _probe(self) -> None:
-        from core.gpu.session import describe_devices
-
-        self._worker = self._make_worker()
-        self._worker.submit(describe_devices).add_done_callback(self.probe_done.emit)
-
-    def _on_probed(self, future: Future[Any]) -> None:
-        try:
-            devices = future.result()
-        except CancelledError:
-            return
-        except TilescopeError as error:
-            recorded = " The table shows results recorded elsewhere." if self._results else ""
-            self.caption.setText(f"{error}{recorded}")
-        else:
-            self._device = devices[0].name
-            self.caption.setText(f"Ready: {self._device}, {devices[0].sms} SMs.")
-        self._enable()
-
-    def _on_event(self, event: Any) -> None:
-        from core.gpu.reporting import Sample
-
-        if isinstance(event, Sample):
-            if event.gflops is not None:
-                self.samples.append(event.gflops)
-        else:
-            self.caption.setText(f"{event.doing.capitalize()} …")
-
-    def _on_done(self, future: Future[Any]) -> None:
-        self._running = None
-        self._redraw.stop()
-        self._plot()
-        try:
-            result = future.result()
-        except CancelledError:
-            return
-        except TilescopeError as error:
-            self.caption.setText(str(error))
-        except Exception as error:  # a defect: say so, and keep the window
-            log.exception("the benchmark failed")
-            self.caption.setText(f"The benchmark failed unexpectedly: {error!r}.")
-        else:
-            row = result_row(result, recorded=False)
-            self._results.append(row)
-            self.table.load(rank(self._results))
-            self.table.selectRow(self.table.rows.rows.index(row))
-            self.caption.setText(result_sentence(result))
-        self._enable()
-
-    def _load_recorded(self) -> None:
-        from core.gpu.result import load_recorded
-
-        try:
-            self._results = [result_row(r, recorded=True) for r in load_recorded()]
-        except TilescopeError as error:
-            log.warning("%s", error)
-        self.table.load(rank(self._results))
-
-    # ---- drawing
-
-    def _plot(self) -> None:
-        samples = self.samples
-        self._dots.setData(x=list(range(1, len(samples) + 1)), y=samples)
-        middle = running_median(samples)
-        for item in (self._median, self._median_text):
-            item.setVisible(middle is not None)
-        right = max(len(samples), 20)
-        self.plot.setXRange(0, right * 1.02, padding=0)
-        self.plot.setYRange(0, max(samples, default=100.0) * 1.15, padding=0)
-        if middle is None:
-            return
-        self._median.setValue(middle)
-        self._median_text.setText(f"median {grouped(round(middle))} GFLOPS")
-        self._median_text.setPos(right, middle)
-
-    def _enable(self) -> None:
-        running = self._running is not None
-        configuration = self.session.configuration
-        ready = self._device is not None and configuration is not None and bool(configuration.rung)
-        self.run_button.setEnabled(ready and not running)
-        self.stop_button.setVisible(running)
+        layout.setSpacing(8)
+        layout.addWidget(Panel("Measure", setup, caption=self.caption))
+        layout.addWidget(splitter, 1)

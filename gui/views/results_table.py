@@ -19,13 +19,14 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
+from gui.scenes.bench_plot import HERE
 from gui.scenes.benchmark import ResultRow
 from gui.theme import current_theme
 from gui.views.base import Caption
 
 Index = QModelIndex | QPersistentModelIndex
-HEADS = ("Kernel", "Parameters", "GPU", "GFLOPS", "")
-RATE, BAR = 3, 4
+HEADS = ("Kernel", "Parameters", "GFLOPS", "GB/s", "")
+RATE, BAR = 2, 4
 
 
 class ResultsModel(QAbstractTableModel):
@@ -62,21 +63,21 @@ class ResultsModel(QAbstractTableModel):
         """A cell's text, alignment, colour or tip."""
         row, column = self.rows[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
-            device = f"{row.device}, recorded" if row.recorded else row.device
-            return (row.title, row.details, device, row.rate_text, "")[column]
+            return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(column)
         if role == Qt.ItemDataRole.ToolTipRole:
             return row.notes
         if role == Qt.ItemDataRole.ForegroundRole:
-            if row.ok is False:
+            if row.trouble and column == RATE:
                 return current_theme().color("error")
             return current_theme().color("text" if column in (0, RATE) else "text_dim")
         return None
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column == RATE else Qt.AlignmentFlag.AlignLeft
+    right = column in (RATE, RATE + 1)
+    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -88,14 +89,16 @@ class RateBar(QStyledItemDelegate):
         model = index.model()
         assert isinstance(model, ResultsModel)
         row, theme = model.rows[index.row()], current_theme()
-        most = max((r.high or r.gflops or 0.0) for r in model.rows)
+        most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.rows)
         if not row.gflops or not most:
             return
         painter.save()
         painter.setPen(Qt.PenStyle.NoPen)
         box = QRectF(option.rect).adjusted(8, 0, -12, 0)
         scale = box.width() / most
-        painter.setBrush(theme.tint("load", 0.35 if row.recorded else 0.85))
+        painter.setBrush(
+            theme.tint("load", 0.85 if row.measured and row.measured.origin == HERE else 0.45)
+        )
         painter.drawRect(QRectF(box.left(), box.center().y() - 5, row.gflops * scale, 10))
         if row.low is not None and row.high is not None:
             painter.setBrush(theme.color("text"))
@@ -136,12 +139,3 @@ class ResultsTable(QTableView):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(BAR, QHeaderView.ResizeMode.Stretch)
         header.setHighlightSections(False)
-        here = sum(not row.recorded for row in rows)
-        recorded = len(rows) - here
-        if not rows:
-            self.caption.setText("Nothing has been measured yet.")
-        else:
-            self.caption.setText(
-                f"{here} measured here, {recorded} recorded on other machines; "
-                "bars at the median, lines from the 5th to the 95th percentile."
-            )

@@ -1,14 +1,10 @@
 """The shell's own views, each on a fixed trace."""
 
-from concurrent.futures import Future
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication
 
-from core.errors import GpuUnavailable
 from gui.scenes.selection import Breakpoint
-from gui.scenes.session import Configuration
 from gui.theme import apply_theme
 from gui.views.configuration_form import ConfigurationForm, SelectionForm
 from gui.views.counters_view import RatioBar
@@ -238,93 +234,3 @@ def test_message_bar_goes_to_the_line(qtbot):
     assert went == [7]
     bar.close_button.click()
     assert bar.sentence == ""
-
-
-class NoGpu:
-    """Stands in for the GPU's process on a machine that has none."""
-
-    closed = False
-
-    def submit(self, function, *args):
-        future = Future()
-        future.set_exception(GpuUnavailable("This machine has no NVIDIA driver."))
-        return future
-
-    def stop(self): ...
-
-    def kill(self): ...
-
-    def shutdown(self, **options):
-        self.closed = True
-
-
-def test_benchmark_without_a_gpu_says_so(session, ladder, qtbot):
-    from gui.views.benchmark_view import BenchmarkView
-
-    worker = NoGpu()
-    session.configuration = Configuration("tiled", {"n": 16, "tile": 16})
-    view = shown(qtbot, BenchmarkView(session, ladder, lambda: worker), 900, 700)
-    qtbot.waitUntil(lambda: "no NVIDIA driver" in view.caption.text())
-    assert not view.run_button.isEnabled()
-    assert view.parameters() == {"n": 4096, "tile": 16}
-    view.shut_down()
-    assert worker.closed
-
-
-class FakeGpu(NoGpu):
-    """Reports samples as a real worker does, then the result."""
-
-    def __init__(self, result):
-        self._result = result
-
-    def submit(self, function, *args):
-        future = Future()
-        future.set_result((self._result.device,))
-        return future
-
-    def stream(self, on_event, function, job):
-        from core.gpu.reporting import Sample, Stage
-
-        self.job = job
-        on_event(Stage("compiling"))
-        for i in range(40):
-            on_event(Sample(i, 1.0 + i / 100, 8000.0 - i))
-        future = Future()
-        future.set_result(self._result)
-        return future
-
-
-def a_result():
-    from core.gpu.result import BenchmarkResult, DeviceReport, Readings
-
-    device = DeviceReport(
-        0, "NVIDIA H200", (9, 0), 132, 1980.0, 3201.0, 6144, 150 << 30, 60 << 20, 228 << 10,
-        227 << 10, 65536, 2048, "580.1", "13.0",
-    )  # fmt: skip
-    samples = tuple(1.0 + i / 100 for i in range(40))
-    return BenchmarkResult(
-        device, "2026-11-21T10:00:00+00:00", "Tiled", "tiled", "tiled", {"n": 4096, "tile": 16}, 7,
-        (256, 256, 1), (16, 16, 1), 0, 2 * 4096**3, samples, 1.195, 1.02, 1.38, 7980.0, 7962.0,
-        7998.0, "stable", 3, True, 240 << 20, (), 32, 2048, 0, "sm_90", "13.5", Readings(),
-    )  # fmt: skip
-
-
-def test_benchmark_plots_samples_as_they_arrive(session, ladder, qtbot):
-    from gui.views.benchmark_view import BenchmarkView
-
-    worker = FakeGpu(a_result())
-    session.configuration = Configuration("tiled", {"n": 16, "tile": 16})
-    view = shown(qtbot, BenchmarkView(session, ladder, lambda: worker), 900, 700)
-    qtbot.waitUntil(view.run_button.isEnabled)
-    view.run_button.click()
-    qtbot.waitUntil(lambda: len(view.samples) == 40)
-    assert worker.job.subject.parameters == {"n": 4096, "tile": 16}
-    qtbot.waitUntil(lambda: "7\u202f980 GFLOPS on the NVIDIA H200" in view.caption.text())
-    assert view._median_text.isVisible()
-    assert len(view._dots.data) == 40
-    assert view.table.rows.rows[0].title == "Tiled"
-    assert len(view.samples) == 40
-    view.table.selectRow(len(view.table.rows.rows) - 1)
-    assert view.samples == list(view.table.rows.rows[-1].samples)
-    assert is_painted(view.plot)
-    view.shut_down()

@@ -1,0 +1,119 @@
+"""The sweep's plot with what chooses its quantity, its axis and what is held fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from gui.scenes.bench_plot import (
+    OVER,
+    QUANTITIES,
+    Ceilings,
+    Measured,
+    Request,
+    curves,
+    plot_sentence,
+    series_of,
+    values_of,
+)
+from gui.scenes.text import grouped
+from gui.theme import current_theme
+from gui.views.base import Caption
+from gui.views.bench_plots import SweepPlot
+from gui.views.segmented import Segmented
+
+_TIPS = {
+    "gflops": "10⁹ floating-point operations a second, a multiply-add counted as two",
+    "speedup": "How many times as fast as the baseline",
+    "bandwidth": "Effective bandwidth: each array's bytes once, over the time",
+    "share": "Of the ceiling that binds, counted from the trace and the device's figures",
+}
+
+
+class CurvesPanel(QWidget):
+    """`changed(request)` when another plot is asked for."""
+
+    changed = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.caption = Caption()
+        self.plot = SweepPlot()
+        self.quantity = Segmented(QUANTITIES, _TIPS)
+        self.over = Segmented({key: f"over {title}" for key, title in OVER.items()})
+        self.hold = QComboBox()
+        self.hold.setAccessibleName("Held fixed")
+        self.baseline = QComboBox()
+        self.baseline.setAccessibleName("Baseline of the speed-up")
+        self.baseline.setToolTip("What the speed-up is against")
+        self._against = QLabel("against")
+        self._against.setProperty("role", "dim")
+        self.request = Request()
+        self.quantity.chosen.connect(lambda key: self._ask(quantity=key))
+        self.over.chosen.connect(lambda key: self._ask(over=key, hold=None))
+        self.hold.activated.connect(lambda _: self._ask(hold=self.hold.currentData()))
+        self.baseline.activated.connect(lambda _: self._ask(baseline=self.baseline.currentData()))
+        self._lay_out()
+        self._show_controls()
+
+    def show_results(self, measured: Sequence[Measured], ceilings: Ceilings) -> None:
+        """Draw these results, of one machine."""
+        self._offer(measured)
+        drawn = curves(measured, self.request, ceilings)
+        self.plot.show_curves(drawn, self.request)
+        self.caption.setText(plot_sentence(measured, self.request, drawn))
+
+    def drawn_results(self, measured: Sequence[Measured]) -> tuple[Measured, ...]:
+        """The results whose places in the plot are known, whether or not the quantity is."""
+        every = curves(measured, replace(self.request, quantity="gflops"), {})
+        return tuple(point.measured for curve in every for point in curve.points)
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        self.plot.restyle()
+
+    def _ask(self, **changed: object) -> None:
+        self.request = replace(self.request, **changed)  # type: ignore[arg-type]
+        self._show_controls()
+        self.changed.emit(self.request)
+
+    def _show_controls(self) -> None:
+        speedup = self.request.quantity == "speedup"
+        self.baseline.setVisible(speedup)
+        self._against.setVisible(speedup)
+
+    def _offer(self, measured: Sequence[Measured]) -> None:
+        by_size = self.request.over == "size"
+        held = values_of(measured, "tile" if by_size else "size")
+        items: list[tuple[str, object]] = [("fastest tile" if by_size else "largest N", None)]
+        items += [(f"tile {v}" if by_size else f"N = {grouped(v)}", v) for v in held]
+        _fill(self.hold, items, self.request.hold)
+        titles = [(title, key) for key, title in series_of(measured).items()]
+        _fill(self.baseline, titles, self.request.baseline)
+
+    def _lay_out(self) -> None:
+        space = current_theme().spacing
+        row = QHBoxLayout()
+        row.setContentsMargins(space.margin, 0, space.gap, 0)
+        row.setSpacing(space.gap)
+        for widget in (self.quantity, self.over, self.hold, self._against, self.baseline):
+            row.addWidget(widget)
+        row.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 4, 0, 0)
+        layout.addLayout(row)
+        layout.addWidget(self.plot, 1)
+
+
+def _fill(box: QComboBox, items: Sequence[tuple[str, object]], chosen: object) -> None:
+    """Offer these items, if they are others than those there."""
+    there = [(box.itemText(i), box.itemData(i)) for i in range(box.count())]
+    if there != list(items):
+        box.clear()
+        for text, data in items:
+            box.addItem(text, data)
+    keys = [data for _, data in items]
+    box.setCurrentIndex(keys.index(chosen) if chosen in keys else 0)

@@ -1,0 +1,102 @@
+"""The results panel of the benchmark page: one machine's results as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QPushButton, QVBoxLayout, QWidget
+
+from gui.scenes.bench_plot import HERE, Measured, machine_sentence, machines
+from gui.scenes.benchmark import ResultRow, best_row, row_of, rows_of, table_sentence
+from gui.theme import current_theme
+from gui.views.base import Caption
+from gui.views.results_table import ResultsTable
+
+if TYPE_CHECKING:
+    from core.gpu.updates import Outcome
+
+
+class ResultsPanel(QWidget):
+    """`row_chosen(row, by_user)`; `machine_chosen()` when another machine is picked."""
+
+    row_chosen = Signal(object, bool)
+    machine_chosen = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.caption = Caption()
+        self.table = ResultsTable()
+        self.contents = Caption(role="dim")
+        self.machine = QComboBox()
+        self.machine.setAccessibleName("Machine")
+        self.machine.setToolTip("Whose results are shown")
+        self.machine.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.import_button = QPushButton("Import…")
+        self.import_button.setToolTip("Show results that were measured on another machine")
+        self.save_button = QPushButton("Export…")
+        self.save_button.setToolTip("CSV, JSON, Parquet, a report, or the plots as PNG or SVG")
+        self.controls = (self.machine, self.import_button, self.save_button)
+        self.measured: list[Measured] = []
+        self._name = ""
+        self.table.chosen.connect(self._on_row)
+        self.machine.textActivated.connect(self._on_machine)
+        self._lay_out()
+
+    @property
+    def rows(self) -> tuple[ResultRow, ...]:
+        """The table's rows."""
+        return self.table.rows.rows
+
+    def show_machine(self, name: str) -> None:
+        """Show this machine's results at the next `show_results`."""
+        self._name = name
+
+    def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
+        """Show those of the chosen machine, or of the first there is."""
+        known = machines(every)
+        if self._name not in known:
+            self._name = known[0] if known else ""
+        if [self.machine.itemText(i) for i in range(self.machine.count())] != list(known):
+            self.machine.clear()
+            self.machine.addItems(known)
+        self.machine.setCurrentText(self._name)
+        self.machine.setEnabled(len(known) > 1)
+        self.measured = [m for m in every if m.machine == self._name]
+        here = not self.measured or self.measured[-1].origin == HERE
+        rows = rows_of(self.measured, failed if here else ())
+        self.table.load(rows)
+        self.contents.setText(table_sentence(rows, self.measured))
+        self.caption.setText(machine_sentence(self.measured))
+
+    def select(self, measured: Measured) -> None:
+        """Select a result's row, if it is there."""
+        place = row_of(self.rows, measured)
+        if place is not None:
+            self.table.selectRow(place)
+
+    def select_rung(self, rung: str) -> None:
+        """Select a rung's fastest result, if there is one."""
+        place = best_row(self.rows, rung)
+        if place is not None:
+            self.table.selectRow(place)
+
+    def _on_row(self, place: int) -> None:
+        self.row_chosen.emit(self.rows[place], self.table.hasFocus())
+
+    def _on_machine(self, name: str) -> None:
+        self._name = name
+        self.machine_chosen.emit()
+
+    def _lay_out(self) -> None:
+        space = current_theme().spacing
+        head = QWidget()
+        line = QVBoxLayout(head)
+        line.setContentsMargins(space.margin, 0, space.gap, 0)
+        line.addWidget(self.contents)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(head)
+        column.addWidget(self.table, 1)

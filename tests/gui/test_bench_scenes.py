@@ -1,0 +1,205 @@
+"""The benchmark page without Qt: what is planned, plotted, listed and said."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.errors import TilescopeError
+from core.file_launch import FileLaunch
+from core.gpu.plan import FileKernel
+from core.gpu.result import Readings, load_recorded, with_samples
+from core.gpu.updates import Failure
+from gui.scenes.bench_plan import CUBLAS, Setup, choices, plan_of, plan_sentence, templated
+from gui.scenes.bench_plot import (
+    RECORDED,
+    Measured,
+    Request,
+    curves,
+    machine_sentence,
+    machines,
+    plot_sentence,
+    values_of,
+)
+from gui.scenes.bench_words import clock, measured_sentence, rates_of
+from gui.scenes.benchmark import best_row, row_of, rows_of, table_sentence
+from gui.scenes.session import Configuration
+from tests.core.gpu.test_result import RESULT
+
+CONFIGURED = Configuration("tiled", {"n": 16, "tile": 4})
+
+
+def one(title, n, tile, ms, rung=None, origin="measured here", **changes):
+    """A result of 2 n^3 operations with times around `ms`."""
+    samples = tuple(ms * f for f in np.linspace(0.9, 1.1, 21))
+    result = replace(
+        RESULT, title=title, rung=rung or title.lower(), parameters={"n": n, "tile": tile},
+        flops=2 * n**3, bytes_once=12 * n * n, **changes,
+    )  # fmt: skip
+    return Measured(with_samples(result, samples, "stable", Readings(1980.0)), origin)
+
+
+SWEEP = (
+    one("Slow", 512, 8, 4.0), one("Slow", 512, 16, 2.0), one("Slow", 1024, 16, 16.0),
+    one("Fast", 512, 16, 1.0), one("Fast", 1024, 16, 4.0), one("Fast", 1024, 8, 5.0),
+)  # fmt: skip
+
+
+def points(found, key):
+    curve = next(c for c in found if c.key == key)
+    return {p.x: p for p in curve.points}
+
+
+# ---- the plan
+
+
+def test_the_configured_kernel_over_sizes_and_tiles(ladder):
+    plan = plan_of(ladder, CONFIGURED, Setup())
+    assert len(plan.points) == 12
+    assert {p.parameters["tile"] for p in plan.points} == {8, 16, 32}
+    assert plan_sentence(plan) == "1 kernel, 12 launches."
+
+
+def test_empty_fields_mean_as_configured(ladder):
+    plan = plan_of(ladder, CONFIGURED, Setup(sizes="", tiles=""))
+    assert [dict(p.parameters) for p in plan.points] == [{"n": 16, "tile": 4}]
+    assert plan_sentence(plan) == "Tiled, n = 16, tile = 4."
+
+
+def test_a_kernel_chosen_twice_is_measured_once_and_an_edit_besides(ladder):
+    setup = Setup(frozenset(("configured", "tiled", CUBLAS)), "512", "16")
+    assert [p.title for p in plan_of(ladder, CONFIGURED, setup).points] == ["Tiled", "cuBLAS SGEMM"]
+    edited = Configuration("tiled", {"n": 16, "tile": 4}, source="// mine\n" + "x")
+    assert len(plan_of(ladder, edited, setup).points) == 3
+
+
+def test_what_cannot_be_launched_is_counted(ladder):
+    plan = plan_of(ladder, CONFIGURED, Setup(sizes="500, 512", tiles="16, 64"))
+    assert plan_sentence(plan).endswith("; 3 combinations cannot be launched.")
+    with pytest.raises(TilescopeError, match="no list of values for N"):
+        plan_of(ladder, CONFIGURED, Setup(sizes="many"))
+    with pytest.raises(TilescopeError, match="at least one kernel"):
+        plan_of(ladder, CONFIGURED, Setup(frozenset()))
+
+
+def test_choices_begin_with_the_configured_kernel_and_end_with_files(ladder):
+    own = FileKernel("", FileLaunch("/a/mine.cu", "k", "1", "32"))
+    found = choices(ladder, CONFIGURED, Setup(files=(own,)))
+    assert next(iter(found.values())) == "Configured: Tiled"
+    assert list(found)[-1] == "file:0"
+    assert not any(name.startswith("broken") for name in found)
+
+
+def test_a_launch_becomes_a_template():
+    launch = FileLaunch(
+        "m.cu", "k", "8,8", "16,16", "0", "TILE_WIDTH=16 N_ARRAYS=2",
+        (("A", "float32[128,128]"), ("B", "zeros:float32[128,128]"), ("N", "128"), ("K", "1280")),
+    )  # fmt: skip
+    made = templated(launch)
+    assert made.grid == "{ceil_div(n, tile)},{ceil_div(n, tile)}"
+    assert made.block == "{tile},{tile}"
+    assert made.defines == "TILE_WIDTH={tile} N_ARRAYS=2"
+    assert dict(made.arguments) == {
+        "A": "float32[{n},{n}]", "B": "zeros:float32[{n},{n}]", "N": "{n}", "K": "1280",
+    }  # fmt: skip
+
+
+# ---- the plot
+
+
+def test_rate_over_size_at_the_fastest_tile():
+    found = curves(SWEEP, Request(), {})
+    assert [c.title for c in found] == ["Slow", "Fast"]
+    slow = points(found, "slow")
+    assert slow[512].y == pytest.approx(2 * 512**3 / 2.0 / 1e6)
+    assert slow[512].low == pytest.approx(2 * 512**3 / (2.0 * 1.09) / 1e6)
+    assert slow[512].high == pytest.approx(2 * 512**3 / (2.0 * 0.91) / 1e6)
+    assert points(found, "fast")[1024].measured is SWEEP[4]
+
+
+def test_held_at_a_tile_and_over_the_tile():
+    held = curves(SWEEP, Request(hold=8), {})
+    assert points(held, "slow").keys() == {512}
+    over = curves(SWEEP, Request(over="tile"), {})  # at the largest N
+    assert points(over, "fast").keys() == {8, 16}
+    assert points(over, "slow").keys() == {16}
+    small = curves(SWEEP, Request(over="tile", hold=512), {})
+    assert points(small, "slow").keys() == {8, 16}
+
+
+def test_speed_up_against_a_baseline():
+    found = curves(SWEEP, Request("speedup"), {})
+    assert [p.y for p in points(found, "slow").values()] == pytest.approx([1.0, 1.0])
+    assert points(found, "fast")[512].y == pytest.approx(2.0)
+    assert points(found, "fast")[1024].y == pytest.approx(4.0)
+    other = curves(SWEEP, Request("speedup", baseline="fast"), {})
+    assert points(other, "slow")[1024].y == pytest.approx(0.25)
+    tiles = curves(SWEEP, Request("speedup", over="tile", baseline="fast"), {})
+    assert points(tiles, "fast")[8].y == pytest.approx(1.0)  # against itself at that tile
+    assert points(tiles, "slow")[16].y == pytest.approx(0.25)
+
+
+def test_bandwidth_and_share_of_the_ceiling():
+    found = curves(SWEEP, Request("bandwidth"), {})
+    assert points(found, "fast")[1024].y == pytest.approx(12 * 1024**2 / 4e-3 / 1e9)
+    assert curves(SWEEP, Request("share"), {}) == ()
+    key = SWEEP[3].ceiling_key
+    (only,) = curves(SWEEP, Request("share"), {key: ("l1", 2 * SWEEP[3].result.gflops)})
+    assert [(p.x, p.y) for p in only.points] == [(512, pytest.approx(50.0))]
+    assert curves(SWEEP, Request("share"), {key: None}) == ()
+
+
+def test_the_latest_of_equal_launches_counts_and_wrong_ones_do_not():
+    again = one("Slow", 1024, 16, 8.0)
+    found = points(curves((*SWEEP, again), Request(), {}), "slow")
+    assert found[1024].measured is again
+    wrong = one("Wrong", 512, 16, 1.0, checks=(replace(RESULT.checks[0], ok=False),))
+    assert "wrong" not in {c.key for c in curves((*SWEEP, wrong), Request(), {})}
+
+
+def test_sentences_of_the_plot():
+    request = Request("speedup", hold=16, baseline="fast")
+    assert plot_sentence(SWEEP, request, curves(SWEEP, request, {})) == (
+        "Speed-up against Fast over N, tile 16; bars hold 90 % of the launches."
+    )
+    assert "being counted" in plot_sentence(SWEEP, Request("share"), ())
+    assert "Nothing has been measured" in plot_sentence((), Request(), ())
+    assert values_of(SWEEP, "tile") == (8, 16)
+
+
+def test_machines_are_told_apart_with_their_versions():
+    recorded = [Measured(r, RECORDED) for r in load_recorded()[:3]]
+    every = [*recorded, *SWEEP, one("Slow", 512, 8, 1.0, origin="lab.csv")]
+    assert machines(every) == (
+        "Test GPU, measured here",
+        "NVIDIA H200, recorded 2026-11-21",
+        "Test GPU, 2026-11-21, from lab.csv",
+    )
+    said = machine_sentence(recorded)
+    assert "recorded 2026-11-21" in said
+    assert recorded[0].result.device.driver in said
+    assert f"NVRTC {recorded[0].result.nvrtc}" in said
+    assert "L2 flushed before each launch" in said
+
+
+# ---- the table
+
+
+def test_rows_by_rate_with_failures_on_top():
+    cut = Measured(SWEEP[0].result, failure=Failure("worker_died", "It was killed."))
+    rows = rows_of([*SWEEP[1:], cut], ())
+    assert [row.gflops for row in rows] == sorted((r.gflops for r in rows), reverse=True)
+    assert rows[row_of(rows, cut)].trouble == "worker died"
+    assert "It was killed." in rows[row_of(rows, cut)].notes
+    assert rows[best_row(rows, "slow")].measured is SWEEP[1]
+    assert best_row(rows, "nosuch") is None
+    assert table_sentence(rows, SWEEP).startswith("6 measured here; bars")
+
+
+def test_words():
+    assert clock(65.4) == "1 min 5 s"
+    assert rates_of([1.0, 2.0], 2_000_000) == [2.0, 1.0]
+    assert rates_of([1.0, 2.0], None) == [1.0, 2.0]
+    said = measured_sentence(SWEEP[0])
+    assert "Slow (n = 512, tile = 8), measured here on an Test GPU: 21 launches" in said
+    assert "SM 1\u202f980 MHz" in said
