@@ -16,7 +16,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "divergent_warp": "lanes that a warp instruction waits for, and that never come",
         "inactive_lane": "a shuffle from a lane that takes no part in it",
         "deadlock": "threads that wait at a barrier for ever",
-        "livelock": "threads that loop for ever, waiting for what nobody will write",
+        "livelock": "threads that loop for ever: nothing that could end the loop changes",
         "assert": "an assertion that fails",
         "trap": "a trap, which stops the kernel",
         "bad_call": "a call of an address at which there is no function",

@@ -176,8 +176,8 @@ class Reporter:
 
     def _livelock(self, event: FaultEvent, _: Place) -> str:
         return (
-            f"{self._thread(int(event.lanes[0]))} loops for ever: nothing that it waits for in "
-            "this loop changes any more. A GPU would hang."
+            f"{self._thread(int(event.lanes[0]))} loops for ever: nothing that decides about "
+            "this loop's end changes any more. A GPU would hang."
         )
 
     def _hazard(self, hazard: Hazard) -> Finding:

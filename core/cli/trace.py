@@ -214,7 +214,7 @@ def _show_counts(
     from core.counting import count
     from core.emulator.machine import Limits
 
-    limits = Limits() if budget is None else Limits(instructions=budget)
+    limits = Limits() if budget is None else Limits(instructions=budget, seconds=None)
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         counted = count(workload, kind=build, build=ptx, limits=limits, progress=progress)
     if as_json:
@@ -324,7 +324,7 @@ def _record(
     from core.emulator.machine import Limits
     from core.recording import record
 
-    limits = Limits() if budget is None else Limits(instructions=budget)
+    limits = Limits() if budget is None else Limits(instructions=budget, seconds=None)
     with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
         return record(
             workload, kind=build, blocks=blocks, limits=limits, order=order, seed=seed,

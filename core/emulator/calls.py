@@ -118,6 +118,7 @@ class Calls(WarpSync):
                 self._exit(group)
             return goes_on
         depth = group.depth + 1
+        self._spinning.entered(depth)
         inner = Group(function.first_pc, depth, group.mask, group.warp)
         callee = self.frame(inner)
         alone = self.exclusive

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from core.emulator.state import MachineState
 
 _LONGEST = 1 << 16  # of a string
+BUFFER_BYTES = 1 << 20  # that a launch may print: CUDA's default size of the buffer for it
+
+
+_FULL = "… what is printed beyond 1 MB, CUDA's default buffer, is left out\n"
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,10 @@ def string_at(machine: MachineState, lane: int, address: int) -> str:
 
 def _print(call: HostCall) -> bool:
     """`vprintf(format, arguments)`."""
-    machine = call.machine
+    machine, image = call.machine, call.machine.image
+    if image.printed_bytes > BUFFER_BYTES:
+        call.give(np.zeros(1, np.int32))
+        return True
     forms, buffers = call.argument(0), call.argument(1)
     taken = np.zeros(machine.count, np.int32)
     threads = machine.geometry.threads
@@ -106,7 +113,12 @@ def _print(call: HostCall) -> bool:
         written, taken[lane] = formatted(text(int(forms[lane])), fetch, text)
         block = int(machine.geometry.blocks[lane // threads])
         machine.printed.append(Printed(block, int(lane % threads), written))
+        image.printed_bytes += len(written) + 1
+        if image.printed_bytes > BUFFER_BYTES:
+            machine.printed.append(Printed(block, int(lane % threads), _FULL))
+            break
     call.give(taken)
+    machine.check_soon()
     return True
 
 

@@ -55,6 +55,7 @@ class Image:
         self.parameters = self._parameters()
         self._heap: Region | None = None
         self.heap_used = 0
+        self.printed_bytes = 0  # by printf so far
         self._code: dict[str, FunctionCode] = {}
         defined = [f for f in module.functions.values() if f.end_pc > f.first_pc]
         self._functions = sorted(defined, key=lambda f: f.first_pc)

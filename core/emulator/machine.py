@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.action import Action, Lanes
+from core.emulator.budget import Limits
 from core.emulator.calls import Calls
 from core.emulator.events import Mask
 from core.emulator.frames import Frame
 from core.emulator.groups import Group
 from core.emulator.program import Kind, Op
-from core.emulator.state import Limits
 
 __all__ = ["Limits", "Machine"]
 
@@ -79,12 +79,12 @@ class Machine(Calls):
                     if target < 0:
                         return  # split
                     changes = self.unit.changes
-                    if target <= pc and self._spinning.spins(
-                        group, target, frame.registers, changes
-                    ):
-                        group.pc, group.since = target, self.tick - 1
-                        self.parked.append((group, changes))
-                        return
+                    if target <= pc:
+                        seen = self._spinning.spins(code, group, target, frame.registers, changes)
+                        if seen is not None:
+                            group.pc, group.since = target, self.tick - 1
+                            self.parked.append((group, seen))
+                            return
                     start_pc, start_tick, boundary = target, self.tick, 0
                     group.pc = target
                     boundary = self._boundary(group)
@@ -151,6 +151,8 @@ class Machine(Calls):
             return
         site = -1 if frame.has_lines else self._site(op.instruction.pc, group.depth, mask)
         values = self.unit.execute(op, frame.registers, mask, self.tick, site)
+        if op.payload.kind == "atomic":
+            self.check_soon()
         keep = None if op.guard < 0 and self.exclusive else mask
         for slot, write, value in zip(op.destinations, op.payload.writers, values, strict=False):
             self._write(frame, slot, write(value), keep)
@@ -227,6 +229,7 @@ class Machine(Calls):
     def _action(self, lanes: Lanes) -> bool:
         """An instruction that has a file of its own; False if the group ends here."""
         action: Action = lanes.op.payload
+        self.check_soon()
         return action.run(lanes)
 
     def write(self, frame: Frame, slot: int, value: NDArray[Any], mask: Mask | None) -> None:

@@ -75,6 +75,11 @@ class ChunkRecord:
     def on_fault(self, event: FaultEvent) -> None:
         """Faults are findings; `core.emulator.findings` collects them."""
 
+    def entries(self) -> int:
+        """How many accesses, values and stretches of code are noted."""
+        values = sum(len(log) for logs in self.values.values() for log in logs.values())
+        return len(self.accesses) + len(self.ticks) + values
+
     def nbytes(self) -> int:
         """Roughly the memory that the record holds on to."""
         unique: dict[int, int] = {}

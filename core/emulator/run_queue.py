@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.emulator.groups import Group
-from core.emulator.spinning import FAIR
+from core.emulator.spinning import FAIR, NEVER
 from core.emulator.state import MachineState
 
 
@@ -15,7 +15,7 @@ class RunQueue(MachineState):
     def _unblock(self) -> bool:
         """Nobody can run: wakes who spins, lets go who waits in vain; False at the end."""
         for group, changes in self.parked[:]:
-            if changes != self.unit.changes:
+            if changes not in (NEVER, self.unit.changes):
                 self.parked.remove((group, changes))
                 self.groups.append(group)
         if not self.groups and self.held:
@@ -39,7 +39,7 @@ class RunQueue(MachineState):
             at = int(self.resume_at[lanes[0]]) - 1
             depth, tick = int(self.resume_depth[lanes[0]]), int(self.arrived_at[lanes[0]])
             self._fault("deadlock", at, depth, lanes, others, tick=tick)
-        self.stuck = bool(self.parked or waiting)
+        self.stuck = bool(waiting) or any(seen != NEVER for _, seen in self.parked)
         self.parked.clear()
         self.waiting.clear()
 

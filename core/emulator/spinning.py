@@ -1,9 +1,10 @@
-"""Threads that wait in a loop: found by a state that repeats, so that others get their turn.
+"""Loops that cannot end by themselves: found by a state that repeats.
 
 The machine runs the lowest program counter first, and a thread that spins on a flag would starve
 the one that sets it. Hardware since Volta promises progress to every thread (CUDA C++ Programming
-Guide, "Independent Thread Scheduling"). A group whose registers are the same again after a turn of
-its loop, while it changed no memory, can only wait for others.
+Guide, "Independent Thread Scheduling"). A group in a loop for which all that decides about the
+loop's end is the same as some turns before can only wait for others to change memory; where no load
+decides, nothing can help it.
 """
 
 from __future__ import annotations
@@ -16,20 +17,24 @@ from numpy.typing import NDArray
 
 from core.emulator.events import Mask
 from core.emulator.groups import Group
+from core.emulator.loops import Deciders, deciders
+from core.emulator.program import FunctionCode
 
 _PERIOD = 128  # jumps back between two looks
-_WINDOW = 4  # jumps back that a look lasts
+_WINDOW = 8  # jumps back that a look lasts: the longest cycle of states that is found
 FAIR = 100_000  # instructions after which a group that could run gets its turn
+NEVER = -1  # in place of the changes of memory that a group has seen: nothing can help it
 
 
 @dataclass
 class Loop:
     """A jump back that was seen: how often since the last look, and the state at that look."""
 
+    decides: Deciders | None = None
     count: int = 0
     registers: list[NDArray[Any]] | None = None
     mask: Mask | None = None
-    changes: int = -1  # what memory had seen of changes
+    changes: int = 0  # what memory had seen of changes
 
 
 class Spinning:
@@ -37,28 +42,68 @@ class Spinning:
 
     def __init__(self) -> None:
         self._loops: dict[tuple[int, int, int], Loop] = {}
+        self._looked_at: dict[tuple[int, int, int], Loop] = {}  # those with a state to compare
 
-    def spins(self, group: Group, target: int, registers: list[NDArray[Any]], changes: int) -> bool:
-        """Told of every jump back: whether the group is at its target in the same state again."""
+    def spins(
+        self,
+        code: FunctionCode,
+        group: Group,
+        target: int,
+        registers: list[NDArray[Any]],
+        changes: int,
+    ) -> int | None:
+        """Told of every jump back, and of the changes that memory has seen so far.
+
+        None where the loop may end; `NEVER` where it cannot; or `changes` where it can only if
+        memory changes again.
+        """
         key = (target, group.depth, group.warp)
+        if self._looked_at:
+            self._left(key)
         loop = self._loops.get(key)
         if loop is None:
             loop = self._loops[key] = Loop()
         loop.count += 1
         if loop.count < _PERIOD:
-            return False
-        old, loop.registers = loop.registers, list(registers)
-        before, loop.changes = loop.changes, changes
-        same_lanes = loop.mask is group.mask or np.array_equal(loop.mask, group.mask)  # type: ignore[arg-type]
-        loop.mask = group.mask
-        if loop.count >= _PERIOD + _WINDOW:
-            loop.count, loop.registers = 0, None
-        if old is None or before != changes or not same_lanes:
-            return False
-        same = all(_same(a, b, group.mask) for a, b in zip(old, registers, strict=True))
-        if same:  # when it is woken, the next look comes soon
-            loop.count, loop.registers = _PERIOD - 1, None
-        return same
+            return None
+        decides = loop.decides = loop.decides or deciders(code, target)
+        now = [registers[slot] for slot in decides.slots]
+        if loop.registers is None or not _same_lanes(loop.mask, group.mask):
+            loop.registers, loop.mask, loop.changes = now, group.mask, changes
+            self._looked_at[key] = loop
+            return None
+        same = (loop.changes == changes or not decides.memory) and all(
+            _same(a, b, group.mask) for a, b in zip(loop.registers, now, strict=True)
+        )
+        if not same and loop.count < _PERIOD + _WINDOW:
+            return None
+        loop.count = _PERIOD - 1 if same else 0  # once woken, the next look comes soon
+        loop.registers = None
+        del self._looked_at[key]
+        if not same:
+            return None
+        return changes if decides.memory else NEVER
+
+    def entered(self, depth: int) -> None:
+        """A function was called: loops at its depth are no longer those looked at."""
+        for key in [k for k in self._looked_at if k[1] >= depth]:
+            self._forget(key)
+
+    def _left(self, jump: tuple[int, int, int]) -> None:
+        """Forgets the state of loops that a jump back to another place has left."""
+        target, depth, warp = jump
+        for key, loop in list(self._looked_at.items()):
+            assert loop.decides is not None
+            outside = key[1] == depth and target not in loop.decides.body
+            if key[2] == warp and (key[1] > depth or outside):
+                self._forget(key)
+
+    def _forget(self, key: tuple[int, int, int]) -> None:
+        self._looked_at.pop(key).registers = None
+
+
+def _same_lanes(a: Mask | None, b: Mask | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def _same(a: NDArray[Any], b: NDArray[Any], mask: Mask | None) -> bool:

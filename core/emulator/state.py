@@ -8,13 +8,13 @@ calls (`calls`), and the instructions (`machine`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.access import MemoryUnit
+from core.emulator.budget import DEFAULTS, Budget, Limits
 from core.emulator.events import FaultEvent, Mask, Observer
 from core.emulator.frames import Frame, has_lines, stack_bytes
 from core.emulator.groups import WARP, Geometry, Group
@@ -25,17 +25,8 @@ from core.emulator.program import Op
 from core.emulator.record import ChunkRecord
 from core.emulator.schedule import Schedule
 from core.emulator.spinning import Spinning
-from core.errors import BudgetExceeded, Cancelled
 
-_CHECK_EVERY = 4096  # instructions between two looks at the budget and at `cancelled`
 _FRAME_GAP = 256  # bytes between two stack frames, so that what runs off one hits nothing
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long a kernel may run: instructions issued for the blocks that run together."""
-
-    instructions: int = 2_000_000
 
 
 class MachineState:
@@ -47,7 +38,7 @@ class MachineState:
         geometry: Geometry,
         observers: tuple[Observer, ...] = (),
         record: ChunkRecord | None = None,
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULTS,
         cancelled: Callable[[], bool] | None = None,
         schedule: Schedule | None = None,
     ) -> None:
@@ -56,11 +47,11 @@ class MachineState:
         self.schedule = schedule
         self._on_sync = [s for o in observers if (s := getattr(o, "on_sync", None))]
         self._on_call = [c for o in observers if (c := getattr(o, "on_call", None))]
-        self.record, self.limits, self.cancelled = record, limits, cancelled
+        self.record, self.budget = record, Budget(limits, cancelled)
         self.count = geometry.lanes
         self.unit = MemoryUnit(image, geometry, observers)
         self.tick = 0
-        self._next_check = _CHECK_EVERY
+        self._next_check = 0
         self.alive = np.ones(self.count, bool)
         self.groups: list[Group] = []
         self.held: list[Group] = []  # wait for lanes of their warp
@@ -76,6 +67,7 @@ class MachineState:
         self.arrived_at = np.zeros(self.count, np.int64)  # tick of the arrival at a barrier
         self.return_to: list[NDArray[np.int64]] = []  # by depth: pc to go on at, one a lane
         self.frames: dict[tuple[str, int], Frame] = {}
+        self._stack_end = 0  # bytes of stack that the frames so far take
         self.exclusive = True
         self.printed: list[Printed] = []
         self.named = NamedBarriers(self)  # type: ignore[arg-type]
@@ -87,10 +79,12 @@ class MachineState:
         key = (code.function.name, group.depth)
         frame = self.frames.get(key)
         if frame is None:
-            base = sum(  # a place of its own: lanes may call it from functions yet to come
-                f.code.local_bytes + _FRAME_GAP for f in self.frames.values() if f.code.local_bytes
-            )
-            self.unit.need_local(base + code.local_bytes)
+            base = self._stack_end  # a place of its own: lanes may call it from elsewhere later
+            end = base + code.local_bytes
+            self.budget.stacks(key[0], group.depth, end, 8 * len(code.dtypes), self.count)
+            if code.local_bytes:
+                self._stack_end = end + _FRAME_GAP
+            self.unit.need_local(end)
             self.unit.open_frame(base, stack_bytes(code))
             frame = self.frames[key] = Frame(code, self, group.depth, base)
         return frame
@@ -143,14 +137,12 @@ class MachineState:
             self.record.segment(tick, first, end, group.mask, group.depth)
 
     def _check(self) -> None:
-        self._next_check = self.tick + _CHECK_EVERY
-        if self.tick > self.limits.instructions:
-            raise BudgetExceeded(
-                f"The kernel had not ended after {self.limits.instructions:,} instructions of its "
-                "threads; if it does end, raise the instruction budget (--budget)."
-            )
-        if self.cancelled is not None and self.cancelled():
-            raise Cancelled("Stopped.")
+        """Looks at the budget, and whether the work is cancelled."""
+        self._next_check = self.budget.look(self.tick, self.record)
+
+    def check_soon(self) -> None:
+        """After work that takes longer than most instructions."""
+        self._next_check = self.tick
 
     def _fault(
         self,

@@ -1,0 +1,167 @@
+"""What decides whether a loop goes on: the registers its exits depend on, and whether memory does.
+
+A loop is the natural loop of the jumps back to one instruction (Aho, Lam, Sethi and Ullman,
+*Compilers*, section 9.6). If what decides about its exits is the same again after some turns, the
+loop never ends by itself, whatever else it counts, computes or stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.emulator.jumps import IndexedBranch
+from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
+from core.ptx.ast import Address, Group, Negated, Operand, Pair, Register, Selected, Vector
+
+_ENDS = (Kind.RETURN, Kind.TRAP)
+_FOLLOWED = (Kind.COMPUTE, Kind.BRANCH, Kind.NOTHING, Kind.BARRIER, Kind.FENCE, Kind.SYNC,
+             Kind.RETURN, Kind.TRAP, Kind.MEMORY, Kind.PARAMETER)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Deciders:
+    """The slots that a loop's exits depend on, whether they depend on loads too, and its pcs."""
+
+    slots: tuple[int, ...]
+    memory: bool
+    body: frozenset[int]
+
+
+def deciders(code: FunctionCode, head: int) -> Deciders:
+    """What decides about the loop whose turns begin at pc `head`; at worst, everything."""
+    ops, first = code.ops, code.first_pc
+    places = _body(ops, first, head - first)
+    body = frozenset(first + i for i in places)
+    found = _deciding(_Loop(code, head - first, {i: ops[i] for i in sorted(places)}))
+    if found is None:
+        return Deciders(tuple(range(len(code.dtypes))), memory=True, body=body)
+    slots, memory = found
+    return Deciders(tuple(sorted(slots)), memory, body)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """The instructions of a loop by their place in the function, ascending."""
+
+    code: FunctionCode
+    head: int
+    ops: dict[int, Op]
+
+    def after(self, place: int) -> tuple[int, ...]:
+        """The places that may follow."""
+        return _next(self.ops[place], place, self.code.first_pc)
+
+    def may_leave(self, place: int) -> bool:
+        """Whether the loop may end here."""
+        op = self.ops[place]
+        return op.kind in _ENDS or any(p not in self.ops for p in self.after(place))
+
+    def every_turn(self, place: int) -> bool:
+        """Whether no turn goes round this instruction."""
+        if place == self.head:
+            return True
+        todo, seen = [self.head], {self.head, place}
+        while todo:
+            for after in self.after(todo.pop()):
+                if after == self.head:
+                    return False
+                if after in self.ops and after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+        return True
+
+    def decisions(self, places: Iterable[int]) -> set[int]:
+        """The slots that branches, or ends, look at."""
+        found: set[int] = set()
+        for op in (self.ops[p] for p in places):
+            if isinstance(op.payload, IndexedBranch):
+                found |= _read(self.code, op)
+            elif op.kind in (Kind.BRANCH, *_ENDS) and op.guard >= 0:
+                found.add(op.guard)
+        return found
+
+
+def _deciding(loop: _Loop) -> tuple[set[int], bool] | None:
+    """The slots, and whether memory decides too; None where it cannot be told."""
+    if not all(
+        op.kind in _FOLLOWED or isinstance(op.payload, IndexedBranch) for op in loop.ops.values()
+    ):
+        return None
+    exits = [place for place in loop.ops if loop.may_leave(place)]
+    found = _sources(loop, loop.decisions(exits))
+    if found is None:
+        return None
+    writers = [p for p, op in loop.ops.items() if found[0].intersection(op.destinations)]
+    if all(loop.every_turn(place) for place in (*exits, *writers)):
+        return found
+    return _sources(loop, loop.decisions(loop.ops))  # other branches have a say
+
+
+def _sources(loop: _Loop, wanted: set[int]) -> tuple[set[int], bool] | None:
+    """Everything in the loop that the wanted slots are computed from."""
+    memory, size = False, -1
+    while len(wanted) > size:
+        size = len(wanted)
+        for op in loop.ops.values():
+            if not wanted.intersection(op.destinations):
+                continue
+            if op.kind is Kind.PARAMETER and not _from_kernel(loop.code, op.payload):
+                return None  # a call's result
+            memory |= op.kind is Kind.MEMORY
+            wanted |= _read(loop.code, op)
+    return wanted, memory
+
+
+def _from_kernel(code: FunctionCode, access: ParameterAccess) -> bool:
+    return any(p.name == access.key[0] for p in code.function.parameters)
+
+
+def _read(code: FunctionCode, op: Op) -> set[int]:
+    """The slots that an instruction reads, its guard among them."""
+    found = {code.slots[name] for name in _names(op.instruction.operands) if name in code.slots}
+    found.update(s for s in (*op.sources, op.guard) if s >= 0)
+    return found
+
+
+def _names(operands: Iterable[Operand]) -> Iterable[str]:
+    for operand in operands:
+        if isinstance(operand, Register):
+            yield operand.name
+        elif isinstance(operand, Address) and isinstance(operand.base, Register):
+            yield operand.base.name
+        elif isinstance(operand, Vector | Group):
+            yield from _names(operand.elements)
+        elif isinstance(operand, Pair):
+            yield from _names((operand.first, operand.second))
+        elif isinstance(operand, Negated | Selected):
+            yield from _names((operand.operand,))
+
+
+def _next(op: Op, index: int, first: int) -> tuple[int, ...]:
+    """The instructions that may follow, as places in the function."""
+    if isinstance(op.payload, IndexedBranch):
+        after = tuple(pc - first for pc in op.payload.targets)
+    elif op.kind is Kind.BRANCH:
+        after = (op.target - first,)
+    elif op.kind in _ENDS:
+        after = ()
+    else:
+        return (index + 1,)
+    return after if op.guard < 0 else (*after, index + 1)
+
+
+def _body(ops: list[Op], first: int, head: int) -> set[int]:
+    """The natural loop of every jump back to `head`."""
+    before: dict[int, list[int]] = {}
+    for i, op in enumerate(ops):
+        for after in _next(op, i, first):
+            before.setdefault(after, []).append(i)
+    body = {head}
+    todo = [i for i in before.get(head, []) if i >= head]
+    while todo:
+        i = todo.pop()
+        if i not in body:
+            body.add(i)
+            todo += before.get(i, [])
+    return body

@@ -1,0 +1,163 @@
+"""Kernels that never end, that record or call without end, and work that is stopped."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from core.emulator.host_calls import BUFFER_BYTES
+from core.emulator.machine import Limits
+from core.errors import BudgetExceeded, Cancelled
+from tests.core.emulator.machines import line_of, trace_of
+
+KERNEL = 'extern "C" __global__ void k(int* out, int n)\n{\n    int t = threadIdx.x;\n'
+ENDLESS = {
+    "nothing": "while (true) { }",
+    "counts": "int i = 0; while (true) { i++; if (i == -5) out[0] = i; }",
+    "stores": "while (n) { out[t] += 1; }",
+    "waits and counts": "volatile int* flag = out; while (flag[0] == 0) n++; out[1] = n;",
+    "a cycle of three": "while (n != 5) { n = n == 7 ? 1 : n == 1 ? 2 : 7; out[t]++; }",
+    "two loops": "for (int i = 0; ; i++) for (int j = 0; j < 3; j++) out[t] += j;",
+    "a barrier": "while (n) { out[t] ^= 1; __syncthreads(); }",
+    "some lanes": "if (t & 1) while (n) { out[t]++; } out[t] = 7;",
+    "a switch": "while (true) switch (out[t] & 3) { case 0: out[t] = 5; default: out[t]++; }",
+}
+ENDING = {  # each comes by the same state again, or stays in one, and ends all the same
+    "inner": "int s = 0; for (int i = 0; i < 300; i++) { for (int j = 0; j < 3; j++) s++; } "
+    "out[t] = s;",
+    "callee": "int s = 0; for (int i = 0; i < 300; i++) s += three(n); out[t] = s;",
+    "through memory": "volatile int* m = out + 64; m[t] = 0; int s = 0; "
+    "while (m[t] < 700) { m[t] = m[t] + 1; s++; } out[t] = s;",
+    "other lanes": "__shared__ volatile int turn; if (t == 0) turn = 0; __syncthreads(); "
+    "while (turn != t) { } for (int i = 0; i < 60; i++) out[t]++; turn = t + 1;",
+    "long": "int s = 0; for (int i = 0; i < 5000; i++) s += i & 1; out[t] = s;",
+    "by chance": "int x = 1, s = 0; "
+    "while ((x = x * 1103515245 + 12345) >> 8 != 0x2a2a2a && s < 3000) s++; out[t] = s;",
+}  # fmt: skip
+ANSWERS = {"inner": 900, "callee": 900, "through memory": 700, "other lanes": 60, "long": 2500}
+THREE = """__device__ __noinline__ int three(int n)
+{ int s = 0; for (int i = 0; i < n / 2; i++) s++; return s; }
+"""
+
+
+def run(body: str, **options):
+    source = THREE + KERNEL + "    " + body + "\n}\n"
+    arguments = {"out": np.zeros(128, np.int32), "n": np.int32(7)}
+    return trace_of(source, arguments, block=40, **options)
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_endless_loop_is_found_at_once(name, kind) -> None:
+    start = time.thread_time()
+    trace = run(ENDLESS[name], kind=kind)
+    assert time.thread_time() - start < 3
+    kinds = {f.kind for f in trace.findings} - {"race", "uninitialised"}
+    assert kinds == {"livelock"}, trace.findings
+    if name == "some lanes":  # the others went on
+        assert trace.outputs["out"][:40:2].tolist() == [7] * 20
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize("order", ["lockstep", "random"])
+@pytest.mark.parametrize("name", ENDING)
+def test_a_loop_that_ends_is_left_alone(name, order, kind) -> None:
+    trace = run(ENDING[name], kind=kind, order=order)
+    assert "livelock" not in {f.kind for f in trace.findings}
+    if name in ANSWERS:
+        assert trace.outputs["out"][:40].tolist() == [ANSWERS[name]] * 40
+
+
+def test_a_loop_whose_state_never_repeats_meets_the_instruction_budget() -> None:
+    with pytest.raises(BudgetExceeded, match=r"after 50,000 instructions .*--budget"):
+        run("float x = 0; while (x != 1) x += 0.3f; out[t] = x;", limits=Limits(50_000))
+
+
+def test_time_counts_only_when_many_instructions_have_run() -> None:
+    body = "float x = 0; while (x != 1) x += 0.3f; out[t] = x;"
+    start = time.thread_time()
+    with pytest.raises(BudgetExceeded, match=r"instructions of its threads; if it does end, set"):
+        run(body, limits=Limits(seconds=0.05))
+    assert time.thread_time() - start < 5
+    trace = run("for (int i = 0; i < 4000; i++) out[t] += i;", limits=Limits(seconds=0.0))
+    assert trace.outputs["out"][3] == 4000 * 3999 // 2
+
+
+def test_a_record_that_grows_without_end() -> None:
+    body = """unsigned x = t, a = 0; while (x != 99u || a != 5) {
+        x = x * 1664525u + 1013904223u; a ^= x; out[x >> 26] = a; }"""
+    with pytest.raises(BudgetExceeded, match=r"grown to .* memory budget of 9 MB; count"):
+        run(body, limits=Limits(memory=9_000_000))
+
+
+def test_calls_without_end() -> None:
+    source = """
+__device__ __noinline__ int f(int x) { return x == 0x7fffffff ? 0 : f(x + 1) + f(x + 2); }
+extern "C" __global__ void k(int* out) { out[0] = f(out[0]); }
+"""
+    with pytest.raises(BudgetExceeded, match=r"called 4,096 calls deep: its recursion"):
+        trace_of(source, {"out": np.zeros(1, np.int32)})
+    with pytest.raises(BudgetExceeded, match=r"stacks of 1,024 threads take .* launch fewer"):
+        trace_of(source, {"out": np.zeros(1, np.int32)}, block=1024,
+                 limits=Limits(memory=20_000_000))  # fmt: skip
+
+
+def test_a_stack_that_no_gpu_has() -> None:
+    source = """
+__device__ __noinline__ int f(int x, int n)
+{ int a[20000]; a[x] = n; return n ? f(x + 1, n - 1) + a[x] : a[x]; }
+extern "C" __global__ void k(int* out) { out[0] = f(out[0], 50); }
+"""
+    with pytest.raises(BudgetExceeded, match=r"needs a stack of .* CUDA has at most 524,288"):
+        trace_of(source, {"out": np.zeros(1, np.int32)})
+
+
+def test_endless_printing_stops_at_the_size_of_cudas_buffer() -> None:
+    source = """
+extern "C" __device__ int printf(const char*, ...);
+extern "C" __global__ void k(int* out)
+{ for (int i = 0; i < 2000; i++) printf("line %d of thread %d\\n", i, threadIdx.x); }
+"""
+    trace = trace_of(source, {"out": np.zeros(1, np.int32)}, block=64)
+    assert BUFFER_BYTES < sum(len(p.text) + 1 for p in trace.prints) < BUFFER_BYTES + 300
+    assert "left out" in trace.prints[-1].text
+    assert trace.prints[65].text == "line 1 of thread 1\n"
+
+
+SLOW = {
+    "arithmetic": "float x = 0; while (x != 1) x += 0.3f; out[t] = x;",
+    "atomics": "float x = 0; while (x != 1) { x += 0.3f; atomicAdd(out, t); }",
+    "stores": "float x = 0; while (x != 1) { x += 0.3f; out[t] = x; }",
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_cancelled_at_any_moment(name) -> None:
+    """How long it takes to notice: far below a second even on a machine busy with other things."""
+    stopped_at = [0.0]
+    stop = threading.Event()
+
+    def ring() -> None:
+        stopped_at[0] = time.perf_counter()
+        stop.set()
+
+    source = KERNEL + "    " + SLOW[name] + "\n}\n"
+    timer = threading.Timer(0.7, ring)
+    timer.start()
+    with pytest.raises(Cancelled):
+        trace_of(source, {"out": np.zeros(1024, np.int32), "n": np.int32(7)}, block=1024, grid=4,
+                 cancelled=stop.is_set)  # fmt: skip
+    assert time.perf_counter() - stopped_at[0] < 0.7
+
+
+def test_the_endless_loop_is_where_the_finding_points() -> None:
+    source = KERNEL + "    out[t] = 1;\n    while (n)\n        out[t] += 1;  // here\n}\n"
+    trace = trace_of(source, {"out": np.zeros(40, np.int32), "n": np.int32(7)}, block=40)
+    (finding,) = [f for f in trace.findings if f.kind == "livelock"]
+    assert finding.line in (line_of(source, "while (n)"), line_of(source, "// here"))
+    assert finding.thread == 0
+    step = trace.block(0).line[finding.step]
+    assert step in (line_of(source, "while (n)"), line_of(source, "// here"))
