@@ -92,12 +92,15 @@ def factor(times: float) -> str:
 
 
 def differences(a: Session, b: Session, grouping: Grouping) -> tuple[Difference | str, ...]:
-    """The figures of two sessions, in sections under headings (texts); empty without a trace."""
+    """The figures of two sessions, in sections under headings (texts); empty without a trace.
+
+    Of the totals, what differs comes first.
+    """
     if a.trace is None or b.trace is None or a.counts is None or b.counts is None:
         return ()
     if grouping == "array":
         return _by_array(a.counts, b.counts, _arrays(a.trace, b.trace))
-    return (*_totals(a.counts, b.counts), *_launches(a, b))
+    return (*_telling_first(_totals(a.counts, b.counts)), *_launches(a, b))
 
 
 def _totals(a: Trace | Counted, b: Trace | Counted) -> tuple[Difference | str, ...]:
@@ -111,6 +114,25 @@ def _totals(a: Trace | Counted, b: Trace | Counted) -> tuple[Difference | str, .
                 rows += _row(words, name, a.counters.totals, b.counters.totals)
         found += [title, *rows] if rows else []
     return tuple(found)
+
+
+def _telling_first(rows: tuple[Difference | str, ...]) -> tuple[Difference | str, ...]:
+    """What one side does better comes first, the sections and the rows in each of them."""
+    sections: list[list[Difference | str]] = []
+    for row in rows:
+        if isinstance(row, str):
+            sections.append([row])
+        else:
+            sections[-1].append(row)
+
+    def rank(row: Difference | str) -> int:
+        if isinstance(row, str):
+            return 0
+        return 1 if row.winner else 2 if row.change else 3
+
+    ordered = [sorted(section, key=rank) for section in sections]
+    ordered.sort(key=lambda section: min(map(rank, section[1:]), default=3))
+    return tuple(row for section in ordered for row in section)
 
 
 def _row(label: str, name: str, a: Mapping[str, Count], b: Mapping[str, Count]) -> list[Difference]:

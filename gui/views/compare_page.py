@@ -79,7 +79,7 @@ class ComparePage(QWidget):
         caption = self.differences.caption
         caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         table = Panel("", self.differences, controls=self.differences.controls, flush=True)
-        table.row.insertWidget(0, caption, 1)  # in place of a heading, where every line counts
+        table.row.insertWidget(0, caption, 100)  # in place of a heading, where every line counts
         table.heading.hide()
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.addWidget(pair)

@@ -28,6 +28,7 @@ from gui.views.source_view import SourceView
 from gui.views.warp_view import WarpView
 
 Side = Literal["a", "b"]
+SHARES = (4, 4, 2, 2)  # of a side's height, in the order of its views
 
 
 class SideHead(SessionView):
@@ -107,8 +108,10 @@ class CompareSide(QWidget):
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setHandleWidth(8)
         self.splitter.setChildrenCollapsible(False)
-        for panel in self.panels.values():
+        for place, panel in enumerate(self.panels.values()):
             self.splitter.addWidget(panel)
+            self.splitter.setStretchFactor(place, SHARES[place])
+        self.splitter.setSizes([1000 * share for share in SHARES])
         frame = QFrame()
         frame.setProperty("role", "panel")
         inside = QVBoxLayout(frame)

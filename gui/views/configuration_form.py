@@ -40,7 +40,7 @@ DEBOUNCE_MS = 120
 class Fields(QScrollArea):
     """The rows of fields: as high as they are, and scrolled where there is no room for that."""
 
-    LEAST = 3  # rows that are always in sight
+    LEAST = 2  # rows that are always in sight
 
     def __init__(self) -> None:
         super().__init__()

@@ -290,3 +290,13 @@ def test_every_preset_can_be_launched(ladder, preset):
     ladder[moment.rung].check(**moment.parameters)
     ladder[moment.versus.rung].check(**moment.versus.parameters)
     assert preset.lesson.endswith(".")
+
+
+def test_what_differs_comes_first(launches):
+    plain, padded = (launches("aat_padded", n=64, tile=32, pad=pad) for pad in (0, 1))
+    found = differences(plain, padded, "total")
+    assert found[0] == "Shared memory"
+    winners = [bool(r.winner) for r in found[1 : found.index("Global memory")]]
+    assert winners == sorted(winners, reverse=True)
+    assert winners[0]
+    assert found[-1].label == "Phases", "the launch keeps its place"
