@@ -38,6 +38,7 @@ class Segments:
         self.depths = np.array(record.depths, np.int64)[self.order]
         self.masks: list[Mask | None] = [record.masks[i] for i in self.order]
         self._record = record
+        self._paths: dict[bytes, Path] = {}
 
     @cached_property
     def _unique_masks(self) -> tuple[dict[int, Mask], NDArray[np.int64]]:
@@ -51,15 +52,17 @@ class Segments:
                 column[i] = places.setdefault(id(mask), len(places))
         return masks, column
 
-    def taking_part(self, lanes: slice) -> NDArray[np.bool_]:
-        """For each segment, whether any of the lanes takes part."""
+    def path(self, lanes: slice) -> Path:
+        """What the lanes executed. Lanes that went the same way share it."""
         masks, column = self._unique_masks
         present = np.array([bool(m[lanes].any()) for m in masks.values()] + [True])
-        return present[column]  # -1, no mask, picks the last
+        key = present.tobytes()
+        if key not in self._paths:
+            self._paths[key] = self._path(present[column])  # -1, no mask, picks the last
+        return self._paths[key]
 
-    def path(self, lanes: slice) -> Path:
-        """What the lanes executed."""
-        chosen = np.flatnonzero(self.taking_part(lanes))
+    def _path(self, taking_part: NDArray[np.bool_]) -> Path:
+        chosen = np.flatnonzero(taking_part)
         lengths = self.ends[chosen] - self.firsts[chosen]
         segments = np.repeat(chosen, lengths)
         starts = np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.issue import IssueTable
-from core.emulator.image import Image
 from core.launch import Workload
 from core.ptx.ast import Module
 from core.shared_declarations import match, shared_arrays
 from core.trace.arrays import Array, SharedArray
 from core.trace.phases import Loop, outermost_loops
 from core.trace.steps import source_lines
+
+if TYPE_CHECKING:
+    from core.emulator.image import Image
 
 
 @dataclass(frozen=True)

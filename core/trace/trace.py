@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from core.analysis.counters import Counters
 from core.analysis.findings import Finding
-from core.compiler import Build
-from core.emulator.host_calls import Printed
-from core.emulator.image import Image
 from core.emulator.record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload
 from core.ptx.ast import Instruction, Module
-from core.ptx.dwarf import debug_info
 from core.trace.arrays import Array, SharedArray
 from core.trace.block import BlockTrace
 from core.trace.path import Segments
 from core.trace.program_info import ProgramInfo
 from core.trace.variables import VariableReader
+
+if TYPE_CHECKING:
+    from core.compiler import Build
+    from core.emulator.host_calls import Printed
+    from core.emulator.image import Image
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ class Trace:
 
     @cached_property
     def _readers(self) -> tuple[VariableReader, ...]:
+        from core.ptx.dwarf import debug_info
+
         debug = debug_info(self._program.module)
         return tuple(VariableReader(record, self._image, debug) for record in self._records)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.image import Image
 from core.emulator.record import ChunkRecord, Log
-from core.ptx.dwarf import DebugInfo, VariableInfo, lookup
+from core.ptx.dwarf_model import DebugInfo, VariableInfo, lookup
 from core.trace.stack_history import StackHistory
+
+if TYPE_CHECKING:
+    from core.emulator.image import Image
 
 Value = int | float | bool | tuple[Any, ...]  # a tuple: the parts of an array or struct
 
