@@ -23,6 +23,7 @@ from core.ladder import load_ladder
 from core.signature import kernel_names
 
 ALL, CUBLAS = "all", "cublas"
+SIZE_OF_MATRICES = 4096  # where none is given
 
 
 @dataclass(frozen=True)
@@ -61,23 +62,34 @@ class LaunchTexts:
 def planned(
     names: Sequence[str], texts: Mapping[str, str | None], launch: LaunchTexts, seed: int
 ) -> Plan:
-    """The sweep; raises TilescopeError here, before any GPU is looked for."""
+    """The sweep; raises TilescopeError here, before any GPU is looked for.
+
+    What is not given is as the rung is measured, not as it is best stepped through.
+    """
     ladder = load_ladder()
     chosen: list[Kernel] = []
     for name in names:
         if name == ALL:
-            chosen += [RungKernel(rung) for rung in ladder.values() if rung.group == "ladder"]
+            ours = (rung for rung in ladder.values() if rung.group == "ladder")
+            chosen += [_rung(rung) for rung in ours]
         elif name == CUBLAS:
             chosen.append(CublasKernel())
         elif is_file(name):
             chosen.append(launch.kernel_of(Path(name)))
         else:
-            chosen.append(RungKernel(ladder[name]))
+            chosen.append(_rung(ladder[name]))
     axes = {name: parse_values(text, name) for name, text in texts.items() if text is not None}
     if len(chosen) == 1 and all(len(values) == 1 for values in axes.values()):
         single = {t: v[0] for axis, v in axes.items() for t in chosen[0].targets(axis) or (axis,)}
         chosen[0].subject(single, seed)  # says what is wrong with the only point
     return make_plan(chosen, axes, seed)
+
+
+def _rung(rung: Rung) -> RungKernel:
+    """A rung as one measures it: sizes that fill a GPU, blocks that are fast there."""
+    matrices = rung.layout is not None
+    sizes = {p.name: SIZE_OF_MATRICES for p in rung.parameters if p.name in SIZE_NAMES and matrices}
+    return RungKernel(rung, {**sizes, **rung.tuned})
 
 
 def settings_of(texts: Sequence[str]) -> dict[str, str | None]:

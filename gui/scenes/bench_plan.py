@@ -33,12 +33,17 @@ TILE = "tile"
 
 @dataclass(frozen=True)
 class Setup:
-    """The page's fields as they are typed. `kernels` are keys of `choices`."""
+    """The page's fields as they are typed. `kernels` are keys of `choices`.
+
+    tuned: blocks and tiles that the fields do not set are those that are fast on a GPU, where the
+    ladder knows some, instead of those that are configured for stepping.
+    """
 
     kernels: frozenset[str] = frozenset((CONFIGURED,))
     sizes: str = "512, 1024, 2048, 4096"
     tiles: str = "8, 16, 32"
     budget_s: float = 2.0
+    tuned: bool = True
     files: tuple[FileKernel, ...] = field(default_factory=tuple)
 
 
@@ -52,18 +57,18 @@ def choices(ladder: Ladder, configuration: Configuration | None, setup: Setup) -
             else configuration.own.name
         )
         found[CONFIGURED] = f"Configured: {title}"
-    found |= {rung.name: rung.title for rung in ladder.values() if rung.group == "ladder"}
+    found |= {rung.name: rung.title for rung in ladder.values() if rung.group != "broken"}
     found[CUBLAS] = CublasKernel().title
     return found | {f"file:{i}": kernel.title for i, kernel in enumerate(setup.files)}
 
 
-def configured_kernel(ladder: Ladder, configuration: Configuration) -> Kernel:
+def configured_kernel(ladder: Ladder, configuration: Configuration, *, tuned: bool) -> Kernel:
     """The kernel that is configured, with its edit; raises TilescopeError for a lost file."""
     own = configuration.own
     if own is None:
-        return RungKernel(
-            ladder[configuration.rung], dict(configuration.parameters), configuration.source
-        )
+        rung = ladder[configuration.rung]
+        given = {**configuration.parameters, **(rung.tuned if tuned else {})}
+        return RungKernel(rung, given, configuration.source)
     return FileKernel(configuration.source or read_source(Path(own.path)), own)
 
 
@@ -85,23 +90,19 @@ def _chosen(ladder: Ladder, configuration: Configuration | None, setup: Setup) -
             continue
         if key == CONFIGURED:
             if configuration is not None:  # equal points, of a rung chosen twice, are one
-                found.append(configured_kernel(ladder, configuration))
+                found.append(configured_kernel(ladder, configuration, tuned=setup.tuned))
         elif key == CUBLAS:
             found.append(CublasKernel())
         elif key.startswith("file:"):
             found.append(setup.files[int(key.removeprefix("file:"))])
         else:
-            given = _given(configuration, key)
-            found.append(RungKernel(ladder[key], given))
+            rung = ladder[key]
+            same = configuration is not None and configuration.rung == key
+            given = dict(configuration.parameters) if same and configuration is not None else {}
+            found.append(RungKernel(rung, {**given, **(rung.tuned if setup.tuned else {})}))
     if not found:
         raise TilescopeError("Choose at least one kernel to measure.")
     return found
-
-
-def _given(configuration: Configuration | None, rung: str) -> Mapping[str, int]:
-    if configuration is None or configuration.own is not None or configuration.rung != rung:
-        return {}
-    return dict(configuration.parameters)
 
 
 def plan_sentence(plan: Plan) -> str:

@@ -74,7 +74,7 @@ class LaunchPlot(pg.PlotWidget):
             self.band.setRegion((low, high))
             shown = [grouped(round(v)) if unit == "GFLOPS" else f"{v:.4g}" for v in self._spread]
             self.text.setText(f"median {shown[1]} {unit} ({shown[0]} to {shown[2]})")
-            self.text.setPos(right, middle)
+            self.text.setPos(right, max(self.values))  # above every dot
 
     @property
     def _spread(self) -> tuple[float, float, float]:
@@ -204,7 +204,13 @@ class SweepPlot(QWidget):
         self.curves: tuple[Curve, ...] = ()
         self._request = Request()
         self._lines: dict[str, _Line] = {}
+        self._order: dict[str, int] = {}
         self.restyle()
+
+    def reserve(self, keys: Sequence[str]) -> None:
+        """Give these kernels the first colours, so that they never depend on what is measured."""
+        for key in keys:
+            self._order.setdefault(key, len(self._order))
 
     def show_curves(self, curves: tuple[Curve, ...], request: Request) -> None:
         """Show these curves; a kernel keeps its colour as long as the page lives."""
@@ -218,14 +224,15 @@ class SweepPlot(QWidget):
 
     def _line(self, key: str) -> _Line:
         if key not in self._lines:
-            symbol = _SYMBOLS[len(self._lines) % len(_SYMBOLS)]
+            number = self._order.setdefault(key, len(self._order))
+            symbol = _SYMBOLS[number % len(_SYMBOLS)]
             self._lines[key] = _Line(self.plot, symbol, self._on_click)
         return self._lines[key]
 
     def _pen(self, key: str) -> QPen:
         """A kernel's colour and kind of line: categories first, then dashes."""
-        theme, number = current_theme(), list(self._lines).index(key)
-        lap, hue = divmod(number, len(theme.categories))
+        theme = current_theme()
+        lap, hue = divmod(self._order[key], len(theme.categories))
         color = QColor(theme.categories[hue])
         # Okabe and Ito's yellow and light blue are too pale for thin lines on white.
         if not theme.dark and color.lightnessF() > 0.58:

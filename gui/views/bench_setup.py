@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QGridLayout,
@@ -143,6 +144,7 @@ class SetupStrip(QWidget):
             sizes=self.sizes.text(),
             tiles=self.tiles.text(),
             budget_s=self.budget.value(),
+            tuned=self.tuned.isChecked(),
         )
 
     def show_setup(self, setup: Setup, choices: Mapping[str, str]) -> None:
@@ -153,6 +155,7 @@ class SetupStrip(QWidget):
             if field.text() != text:
                 field.setText(text)
         self.budget.setValue(setup.budget_s)
+        self.tuned.setChecked(setup.tuned)
         self._name_kernels(choices)
 
     def offer_gpus(self, devices: Sequence[DeviceReport]) -> None:
@@ -183,7 +186,9 @@ class SetupStrip(QWidget):
         self.stop_button.setVisible(running)
         self.stop_button.setText("Stop at once" if stopping else "Stop")
         self.bar.setVisible(running)
-        for field in (self.kernels_button, self.sizes, self.tiles, self.budget):
+        for field in (
+            self.kernels_button, self.sizes, self.tiles, self.tuned, self.budget,
+        ):  # fmt: skip
             field.setEnabled(not running)
         self.gpus.setEnabled(not running and self.gpus.count() > 1)
 
@@ -226,6 +231,13 @@ class SetupStrip(QWidget):
         self.budget.setDecimals(1)
         self.budget.setAccessibleName("Seconds for each launch configuration")
         self.budget.setToolTip("Time each point until its median is stable, this long at most")
+        self.budget.valueChanged.connect(lambda _: self.changed.emit())
+        self.tuned = QCheckBox("tuned blocks")
+        self.tuned.setToolTip(
+            "Where no tile is given: the block and tile that are fast on a GPU, not those that are "
+            "configured for stepping"
+        )
+        self.tuned.clicked.connect(lambda _: self.changed.emit())
         self.gpus = QComboBox()
         self.gpus.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.gpus.setAccessibleName("GPU")
@@ -270,6 +282,8 @@ class SetupStrip(QWidget):
             label.setBuddy(field)
             row.addWidget(label)
             row.addWidget(field, stretch)
+            if field is self.tiles:
+                row.addWidget(self.tuned)
         row.addStretch(1)
         for button in (self.run_button, self.pause_button, self.stop_button):
             row.addWidget(button)

@@ -308,6 +308,7 @@ class BenchmarkView(SessionView):
         self.launches = LaunchPlot()
         self.shown = Caption()
         self.curves = CurvesPanel()
+        self.curves.plot.reserve([r.name for r in self._ladder.values() if r.group == "ladder"])
         self.results = ResultsPanel()
         self.files = BenchFiles(self, self.pictures)
         self._counter = Worker(self, "ceilings of results")

@@ -61,9 +61,17 @@ def test_the_configured_kernel_over_sizes_and_tiles(ladder):
 
 
 def test_empty_fields_mean_as_configured(ladder):
-    plan = plan_of(ladder, CONFIGURED, Setup(sizes="", tiles=""))
+    plan = plan_of(ladder, CONFIGURED, Setup(sizes="", tiles="", tuned=False))
     assert [dict(p.parameters) for p in plan.points] == [{"n": 16, "tile": 4}]
     assert plan_sentence(plan) == "Tiled, n = 16, tile = 4."
+
+
+def test_tuned_blocks_where_no_tile_is_given(ladder):
+    tuned = ladder["tiled"].tuned["tile"]
+    plan = plan_of(ladder, CONFIGURED, Setup(sizes="512", tiles=""))
+    assert [dict(p.parameters) for p in plan.points] == [{"n": 512, "tile": tuned}]
+    plan = plan_of(ladder, CONFIGURED, Setup(sizes="512", tiles="8"))
+    assert plan.points[0].parameters["tile"] == 8
 
 
 def test_a_kernel_chosen_twice_is_measured_once_and_an_edit_besides(ladder):
