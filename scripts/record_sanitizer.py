@@ -32,7 +32,7 @@ from tests.core.faults.cases import CASES, workload  # noqa: E402
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 MAY_HANG = {"deadlock", "livelock", "divergent_barrier", "divergent_warp"}
-BATCH_S, ALONE_S = 150, 12
+BATCH_S, ALONE_S = 120, 8
 WORKERS = 12
 
 
@@ -253,7 +253,10 @@ def write(folder: Path) -> Path:
     """Puts what was found into the tests' data; returns its path."""
     found = json.loads((folder / "sanitizer.json").read_text(encoding="utf-8"))
     path = ROOT / "tests" / "core" / "faults" / f"sanitizer_{found['date']}.json"
-    content = {**found, "found": read(folder)}
+    died = {}
+    for tool, name, how in found.pop("died"):
+        died.setdefault(name, {})[tool] = how.rpartition("failed: ")[2]
+    content = {**found, "ended_by": died, "found": read(folder)}
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(f"{len(content['found'])} kernels with records in {path.relative_to(ROOT)}")
     return path

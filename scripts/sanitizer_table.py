@@ -1,0 +1,69 @@
+"""Fills the table in docs/faults.md: what compute-sanitizer finds, and what Tilescope does.
+
+The record is tests/core/faults/sanitizer_DATE.json; tests/core/faults/test_faults.py says that
+Tilescope finds what each kernel is marked with. With --check: exit status 1 if it is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this script runs from the checkout
+
+import pages  # noqa: E402
+
+from tests.core.faults.cases import CASES  # noqa: E402
+from tests.core.faults.sanitizer import KINDS, RECORD, reports  # noqa: E402
+
+ORDER = (
+    "out_of_bounds", "misaligned", "race", "uninitialised", "divergent_barrier", "divergent_warp",
+    "inactive_lane", "deadlock", "livelock", "trap", "bad_call",
+)  # fmt: skip
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+
+
+def table() -> str:
+    """By kind of fault: how many faulty kernels have it, and who finds it."""
+    lines = [
+        "| kind | kernels with it | both find it | only Tilescope | only compute-sanitizer | by |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
+    total = [0, 0, 0]
+    for kind in ORDER:
+        having = [c for c in CASES if kind in {k for k, _, _ in c.expected}]
+        by = [tool for tool in TOOLS if kind in KINDS[tool]]
+        both = sum(any(r.finds(kind, c.expected) for r in reports(c.kernel)) for c in having)
+        total = [a + b for a, b in zip(total, (len(having), both, len(having) - both), strict=True)]
+        lines.append(
+            f"| `{kind}` | {len(having)} | {both} | {len(having) - both} | 0 | "
+            f"{', '.join(by) or 'none: it hangs'} |"
+        )
+    lines.append(f"| all | {total[0]} | {total[1]} | {total[2]} | 0 | |")
+    faulty = [c for c in CASES if c.expected]
+    clean = [c for c in CASES if not c.expected]
+    alarmed = [c.kernel for c in clean if reports(c.kernel)]
+    found = sum(bool(reports(c.kernel)) for c in faulty)
+    lines.append(
+        f"\nOf the {len(faulty)} faulty kernels compute-sanitizer reports {found}, Tilescope all. "
+        f"Of the {len(clean)} clean twins it reports {len(alarmed)} "
+        f"({', '.join(f'`{name}`' for name in alarmed)}), Tilescope none. "
+        f"Taken with {RECORD['compute-sanitizer'].split(' (')[0].lower()} on an {RECORD['gpu']}, "
+        f"driver {RECORD['driver']}, {RECORD['date']}."
+    )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Write or check the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--check", action="store_true", help="only compare")
+    page = ROOT / "docs" / "faults.md"
+    check = parser.parse_args().check
+    return pages.fill(page, Path(__file__).name, {"sanitizer": table()}, check=check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
