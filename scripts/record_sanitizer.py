@@ -253,7 +253,7 @@ def write(folder: Path) -> Path:
     """Puts what was found into the tests' data; returns its path."""
     found = json.loads((folder / "sanitizer.json").read_text(encoding="utf-8"))
     path = ROOT / "tests" / "core" / "faults" / f"sanitizer_{found['date']}.json"
-    died = {}
+    died: dict[str, dict[str, str]] = {}
     for tool, name, how in found.pop("died"):
         died.setdefault(name, {})[tool] = how.rpartition("failed: ")[2]
     content = {**found, "ended_by": died, "found": read(folder)}

@@ -8,7 +8,7 @@ from tests.core.faults.cases import CASES
 from tests.core.faults.sanitizer import KINDS, RECORD, reports
 
 EXPECTED = {case.kernel: case.expected for case in CASES}
-# Reports of what is right: flags that are volatile and fenced, and an exchange that returns nothing.
+# Reports of what is right: volatile, fenced flags, and an exchange whose old value goes nowhere.
 FALSE_ALARMS = {
     ("lock_free_flag", "racecheck", frozenset({370, 373})),
     ("lock_free_flag_ok", "racecheck", frozenset({387, 390})),
