@@ -191,6 +191,24 @@ class Rung:
         self._check_memory(values)
         return MappingProxyType(values)
 
+    def accepts(self, **parameters: int) -> bool:
+        """Whether `check` would pass; quicker where it would not, for it words no reason."""
+        try:
+            values = self._complete(parameters)
+        except ParameterError:
+            return False
+        if not all(constraint.require.evaluate(values) for constraint in self.constraints):
+            return False
+        block, grid = _dim3(self.block, values), _dim3(self.grid, values)
+        arrays = (rule for rule in self.arguments if isinstance(rule, ArrayRule))
+        return (
+            block.count <= MAX_THREADS_PER_BLOCK
+            and not _exceeds(block, MAX_BLOCK)
+            and not _exceeds(grid, MAX_GRID)
+            and self.shared_bytes.evaluate(values) <= MAX_STATIC_SHARED_BYTES
+            and sum(rule.nbytes(values) for rule in arrays) <= MAX_ARRAY_BYTES
+        )
+
     def workload(self, seed: int = DEFAULT_SEED, **parameters: int) -> Workload:
         """One launch with these parameters; inputs are random, outputs poisoned.
 

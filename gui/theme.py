@@ -224,6 +224,7 @@ def _parse(name: str, data: dict[str, Any]) -> Theme:
 
 
 _current = DEFAULT
+_WORN = "tilescope_theme"  # the application's property that names the theme on it
 
 
 def current_theme() -> Theme:
@@ -232,12 +233,21 @@ def current_theme() -> Theme:
 
 
 def apply_theme(app: QApplication, name: str) -> Theme:
-    """Give the whole application a theme; every widget gets a PaletteChange event and repaints."""
+    """Give the whole application a theme; every widget gets a PaletteChange event and repaints.
+
+    The style is set once, and a theme that is on already is left alone: each of these polishes
+    every widget anew.
+    """
     global _current
     theme = load_theme(name)
     _current = name
-    load_fonts()
-    app.setStyle(QStyleFactory.create("Fusion"))
+    worn = app.property(_WORN)
+    if worn == name:
+        return theme
+    app.setProperty(_WORN, name)
+    if worn is None:
+        load_fonts()
+        app.setStyle(QStyleFactory.create("Fusion"))
     app.setFont(theme.font())
     app.setPalette(palette(theme))
     app.setStyleSheet(stylesheet(theme))

@@ -6,8 +6,6 @@ import bisect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from core.errors import ParameterError
-
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
 
@@ -56,16 +54,8 @@ def stops(rung: Rung, name: str, values: Mapping[str, int]) -> tuple[int, ...]:
     The value there is comes with them, even if it cannot be launched; ascending.
     """
     parameter = next(p for p in rung.parameters if p.name == name)
-    fit = {value for value in candidates(parameter) if _fits(rung, {**values, name: value})}
+    fit = {v for v in candidates(parameter) if rung.accepts(**{**values, name: v})}
     return tuple(sorted(fit | {values[name]}))
-
-
-def _fits(rung: Rung, values: Mapping[str, int]) -> bool:
-    try:
-        rung.check(**values)
-    except ParameterError:
-        return False
-    return True
 
 
 def place_of(value: int, among: tuple[int, ...]) -> int:

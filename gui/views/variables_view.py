@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QTableView, QVBoxLayout
 
 from gui.scenes.session import WARP_SIZE, Session
@@ -137,7 +137,7 @@ class VariablesView(SessionView):
         if reshaped:
             self._fit()
         elif across:
-            self.table.resizeColumnsToContents()
+            self._fit_lanes()
         self.caption.setText(variables_caption(self.session, rows, across))
         facts = [
             f"{name}\u00a0{value.replace(' ', chr(0xA0))}"
@@ -159,12 +159,26 @@ class VariablesView(SessionView):
         if self.model.across:
             header.setSectionResizeMode(mode.Interactive)
             header.setStretchLastSection(False)
-            self.table.resizeColumnsToContents()
+            for column in (0, 1):
+                self.table.resizeColumnToContents(column)
+            self._fit_lanes()
             return
         for column, how in enumerate((mode.Interactive, mode.Interactive, mode.Stretch)):
             header.setSectionResizeMode(column, how)
         for column in (0, 1):
             self.table.resizeColumnToContents(column)
+
+    def _fit_lanes(self) -> None:
+        """Every lane as wide as the longest value needs: asking each cell would take too long."""
+        theme = current_theme()
+        longest = max((text for row in self.model.rows for text in row.lanes), key=len, default="")
+        value = QFontMetrics(theme.mono(bold=True)).horizontalAdvance(longest)
+        head = QFontMetrics(theme.font("small", bold=True)).horizontalAdvance("lane 00")
+        width = max(value, head) + 2 * theme.spacing.gap
+        if width != self.table.columnWidth(2):
+            self.table.horizontalHeader().setDefaultSectionSize(width)
+            for column in range(2, self.model.columnCount()):
+                self.table.setColumnWidth(column, width)
 
     def _clicked(self, index: QModelIndex) -> None:
         if self.model.across and index.column() >= 2:
