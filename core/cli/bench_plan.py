@@ -11,6 +11,7 @@ from core.cli.trace import is_file
 from core.errors import ArgumentError
 from core.file_launch import FileLaunch
 from core.gpu.plan import (
+    SIZE_NAMES,
     CublasKernel,
     FileKernel,
     Kernel,
@@ -20,6 +21,7 @@ from core.gpu.plan import (
     parse_values,
 )
 from core.ladder import load_ladder
+from core.rung import Rung
 from core.signature import kernel_names
 
 ALL, CUBLAS = "all", "cublas"
