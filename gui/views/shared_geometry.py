@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSizeF
+from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QFontMetricsF
 
 from gui.scenes.shared import SharedGrid, SharedScene
@@ -12,7 +12,8 @@ from gui.theme import Theme
 
 MAX_CELL = 44.0
 WIDER, WIDEST = 2.0, 30.0
-"""A cell may be so many times as wide as high; in a tall, narrow array so many pixels wide."""
+"""A cell may be so many times as wide as high, or as high as wide; in a tall, narrow array so many
+pixels wide, in a flat one so many high."""
 LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
 
 
@@ -38,33 +39,77 @@ def cells_rect(box: QRectF, cell: QSizeF, rect: tuple[int, int, int, int]) -> QR
     return QRectF(left, top, right - left, bottom - top)
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where one array lies, with its title."""
+
+    grid: QRectF
+    cell: QSizeF
+    title: QRectF
+
+    @property
+    def legible(self) -> float:
+        """The smaller side of a cell."""
+        return min(self.cell.width(), self.cell.height())
+
+
 def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeometry:
-    """Arrays side by side above, banks below: the arrays get what the banks do not need."""
+    """Arrays above, banks below: the arrays get what the banks do not need.
+
+    Arrays lie beside each other, or below each other where their cells are larger so.
+    """
     line = QFontMetricsF(theme.font("small")).height()
     head = QFontMetricsF(theme.font("body", bold=True)).height()
     gap = 2.0 * theme.spacing.margin
     readout = QRectF(box.left(), box.bottom() - line, box.width(), line)
     labels = QRectF(box.left(), readout.top() - 4 - line, box.width(), line)
-    top = box.top() + head + 2
     for_banks = max(5.5 * line, 0.26 * box.height())
-    above = labels.top() - line - 3 - theme.spacing.gap - top  # arrays and bank columns together
-    shares = _shares(scene.grids, box.width() - gap * (len(scene.grids) - 1))
-    cells = [
-        _cell(grid, share, max(above - for_banks, 0.0))
-        for grid, share in zip(scene.grids, shares, strict=True)
-    ]
-    grids, titles, left = [], [], box.left()
-    for grid, cell, share in zip(scene.grids, cells, shares, strict=True):
-        width = grid.columns * cell.width()
-        grids.append(QRectF(left, top, width, grid.rows * cell.height()))
-        titles.append(QRectF(left, box.top(), max(width, share), head))
-        left += max(width, share) + gap
+    whole = labels.top() - line - 3 - theme.spacing.gap - box.top()  # arrays and bank columns
+    room = QRectF(box.left(), box.top(), box.width(), max(whole - for_banks, 0.0))
+    places = _beside(scene.grids, room, head, gap)
+    below = _below(scene.grids, room, head, theme.spacing.gap)
+    if min(p.legible for p in below) > min(p.legible for p in places):
+        places = below
     most = 4.0 if scene.banks is None or scene.banks.ways <= 2 else 16.0
-    deepest = max(grid.height() for grid in grids)
-    bank_height = min(above - deepest, max(for_banks, most * line))
+    deepest = max(place.grid.bottom() for place in places)
+    bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
     banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
     bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
-    return SharedGeometry(grids, cells, titles, bank_title, banks, labels, readout)
+    return SharedGeometry(
+        [place.grid for place in places],
+        [place.cell for place in places],
+        [place.title for place in places],
+        bank_title,
+        banks,
+        labels,
+        readout,
+    )
+
+
+def _beside(grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float) -> list[_Place]:
+    shares = _shares(grids, room.width() - gap * (len(grids) - 1))
+    places, left, top = [], room.left(), room.top() + head + 2
+    for grid, share in zip(grids, shares, strict=True):
+        cell = _cell(grid, share, max(room.height() - head - 2, 0.0))
+        width = grid.columns * cell.width()
+        title = QRectF(left, room.top(), max(width, share), head)
+        places.append(_Place(QRectF(left, top, width, grid.rows * cell.height()), cell, title))
+        left += max(width, share) + gap
+    return places
+
+
+def _below(grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float) -> list[_Place]:
+    free = room.height() - len(grids) * (head + 2) - gap * (len(grids) - 1)
+    rows = sum(grid.rows for grid in grids)
+    places, top = [], room.top()
+    for grid in grids:
+        cell = _cell(grid, room.width(), max(free * grid.rows / rows, 0.0))
+        title = QRectF(room.left(), top, room.width(), head)
+        top += head + 2
+        size = QSizeF(grid.columns * cell.width(), grid.rows * cell.height())
+        places.append(_Place(QRectF(QPointF(room.left(), top), size), cell, title))
+        top += size.height() + gap
+    return places
 
 
 def _shares(grids: tuple[SharedGrid, ...], width: float) -> list[float]:
@@ -75,10 +120,14 @@ def _shares(grids: tuple[SharedGrid, ...], width: float) -> list[float]:
 
 
 def _cell(grid: SharedGrid, width: float, height: float) -> QSizeF:
-    """A square cell where it fits, wider where only the rows need the room."""
-    across = width / grid.columns
-    high = min(across, MAX_CELL, height / grid.rows)
-    high = float(int(high)) if high >= 3 else max(high, 0.5)
-    tall = grid.rows >= 2 * grid.columns
-    wide = min(across, max(high, WIDEST if tall else WIDER * high), MAX_CELL)
-    return QSizeF(float(int(wide)) if wide >= 3 else wide, high)
+    """A square cell where it fits, stretched where one direction has more room."""
+    across, down = width / grid.columns, height / grid.rows
+    side = min(across, down, MAX_CELL)
+    tall, flat = grid.rows >= 2 * grid.columns, grid.columns >= 2 * grid.rows
+    wide = min(across, max(side, WIDEST if tall else WIDER * side), MAX_CELL)
+    high = min(down, max(side, WIDEST if flat else WIDER * side), MAX_CELL)
+    return QSizeF(_whole(wide), _whole(high))
+
+
+def _whole(size: float) -> float:
+    return float(int(size)) if size >= 3 else max(size, 0.5)

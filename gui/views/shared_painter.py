@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSizeF
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
+from PySide6.QtCore import QRectF, QSizeF
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from gui.scenes.grids import rectangles
 from gui.scenes.naming import value_text
@@ -17,7 +17,6 @@ from gui.views.painting import (
     LEFT,
     fill,
     frame,
-    hatch,
     inset,
     pen,
     text,
@@ -25,16 +24,21 @@ from gui.views.painting import (
     upright_text,
 )
 from gui.views.shared_geometry import SharedGeometry, cells_rect
+from gui.views.shared_ground import SharedGround
 
 STALE = 0.58  # opacity of an access that is not of this step
-HAIRLINES_FROM, LANES_FROM, VALUES_FROM = 5.0, 11.0, 26.0  # pixels a cell
+LANES_FROM, VALUES_FROM = 11.0, 26.0  # pixels a cell
 
 
 class SharedPainter:
     """The arrays with what is written and touched, and the bank columns."""
 
-    def __init__(self, painter: QPainter, theme: Theme, session: Session) -> None:
-        self.p, self.theme, self.session = painter, theme, session
+    def __init__(
+        self, painter: QPainter, theme: Theme, session: Session, ground: SharedGround
+    ) -> None:
+        self.p, self.theme, self.session, self.ground = painter, theme, session, ground
+        block = session.block_trace
+        self._threads = block.n_threads if block is not None else 1
 
     def draw(self, scene: SharedScene, geometry: SharedGeometry) -> None:
         """Everything; the banks paler where the access is not of this step."""
@@ -63,12 +67,7 @@ class SharedPainter:
     def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
         p, theme = self.p, self.theme
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        fill(p, [box], theme.color("panel"))
-        empty_r, empty_c = np.nonzero(~grid.written & grid.present)
-        empty = [cells_rect(box, cell, r) for r in rectangles(empty_r, empty_c)]
-        fill(p, empty, theme.color("field"))
-        fill(p, empty, hatch(theme.color("border")))
-        self._draw_owners(grid, box)
+        self.ground.draw_cells(p, grid, box, cell, theme, self._threads)
         lit_r, lit_c = np.divmod(grid.block_lit, grid.columns)
         strong = theme.color("load" if grid.verb == "loads" else "store")
         soft = QColor(strong)
@@ -77,33 +76,10 @@ class SharedPainter:
         mine_r, mine_c = np.divmod(np.unique(grid.warp_lit), grid.columns)
         fill(p, [cells_rect(box, cell, r) for r in rectangles(mine_r, mine_c)], strong)
         self._draw_bank_cells(grid, box, cell)
-        if min(cell.width(), cell.height()) >= HAIRLINES_FROM:
-            self._draw_hairlines(grid, box, cell)
+        self.ground.draw_lines(p, grid, box, cell, theme, self._threads)
         frame(p, [box], pen(theme.color("border"), 1))
         p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._draw_words(grid, box, cell, text_on(strong))
-
-    def _draw_owners(self, grid: SharedGrid, box: QRectF) -> None:
-        """Written cells in the colour of the thread that wrote them last."""
-        p, theme = self.p, self.theme
-        block = self.session.block_trace
-        lut = theme.owner_lut("thread", block.n_threads if block is not None else 1)
-        pixels = lut[np.maximum(grid.writers, 0)].copy()
-        pixels[..., 3] = np.where(grid.written, 150, 0)
-        height, width = grid.rows, grid.columns
-        data = np.ascontiguousarray(pixels)
-        image = QImage(data.data, width, height, width * 4, QImage.Format.Format_RGBA8888)
-        p.drawImage(box, image)
-
-    def _draw_hairlines(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
-        p, theme = self.p, self.theme
-        p.setPen(pen(theme.color("panel", 0.75), 1))
-        for r in range(1, grid.rows):
-            y = round(box.top() + r * cell.height())
-            p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
-        for c in range(1, grid.columns):
-            x = round(box.left() + c * cell.width())
-            p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
 
     def _draw_bank_cells(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
         """Outline the cells of the hovered bank."""
@@ -180,8 +156,13 @@ class SharedPainter:
             conflict = banks.conflicts > 0 and len(asked) > 1
             calm = "load" if banks.verb == "loads" else "store"
             strong = theme.color("conflict" if conflict else calm)
-            for number, word in enumerate(asked):
-                rect = QRectF(left + 1, g.banks.bottom() - (number + 1) * high, wide - 2, high)
+            bottom = g.banks.bottom()
+            rects = [
+                QRectF(left + 1, bottom - (number + 1) * high, wide - 2, high)
+                for number in range(len(asked))
+            ]
+            fill(p, [_body(rect) for rect in rects], strong)
+            for word, rect in zip(asked, rects, strict=True):
                 self._draw_word(word, rect, strong)
             before = len(banks.words[bank - 1]) if bank else 0
             if conflict and (len(asked) != before or wide > 2.2 * line):
@@ -209,9 +190,7 @@ class SharedPainter:
 
     def _draw_word(self, word: Word, rect: QRectF, strong: QColor) -> None:
         p, theme = self.p, self.theme
-        gap = 1.0 if rect.height() > 5 else 0.4
-        body = rect.adjusted(0, gap, 0, 0)
-        fill(p, [body], strong)
+        body = _body(rect)
         small = theme.font("small")
         small.setPointSizeF(min(theme.sizes.small, 0.7 * body.width()))
         metrics, ink, label = QFontMetricsF(small), text_on(strong), lane_label(word.lanes)
@@ -232,3 +211,8 @@ class SharedPainter:
         if hover is None or hover.thread is None or hover.thread // LANES != self.session.warp:
             return None
         return hover.thread % LANES
+
+
+def _body(rect: QRectF) -> QRectF:
+    """A word's rectangle without the gap to the one above it."""
+    return rect.adjusted(0, 1.0 if rect.height() > 5 else 0.4, 0, 0)

@@ -28,6 +28,7 @@ from gui.views.base import Caption, SessionView
 from gui.views.element_menu import element_menu
 from gui.views.painting import LEFT, nothing, text
 from gui.views.shared_geometry import SharedGeometry, shared_geometry
+from gui.views.shared_ground import SharedGround
 from gui.views.shared_painter import SharedPainter
 from gui.views.why_button import why_button
 
@@ -49,6 +50,7 @@ class SharedView(SessionView):
         self.controls: tuple[QWidget, ...] = (self.why,)
         self._scene: SharedScene | None = None
         self._geometry: SharedGeometry | None = None
+        self._ground = SharedGround()
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Shared memory and banks")
@@ -114,7 +116,7 @@ class SharedView(SessionView):
             words = "This kernel uses no shared memory." if scene is not None else ""
             nothing(painter, QRectF(self.rect()), words, theme)
             return
-        SharedPainter(painter, theme, self.session).draw(scene, geometry)
+        SharedPainter(painter, theme, self.session, self._ground).draw(scene, geometry)
         words = self._readout(scene)
         text(painter, geometry.readout, words, theme.color("text"), theme.font("small"), LEFT)
 

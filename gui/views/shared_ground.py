@@ -1,0 +1,112 @@
+"""What lies below a step's marks in a shared array: who wrote each cell, kept as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QImage, QPaintEngine, QPainter, QPixmap
+
+from gui.scenes.grids import rectangles
+from gui.scenes.shared import SharedGrid
+from gui.theme import Theme
+from gui.views.painting import fill, hatch, pen
+from gui.views.shared_geometry import cells_rect
+
+HAIRLINES_FROM = 5.0  # pixels a cell
+Draw = Callable[[QPainter, SharedGrid, QRectF, QSizeF, Theme, int], None]
+VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf, QPaintEngine.Type.Picture)
+
+
+class SharedGround:
+    """Keeps the pictures of a view's arrays from one step to the next.
+
+    Most steps write nothing to shared memory, and then nothing here changes.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], tuple[object, QPixmap]] = {}
+
+    def draw_cells(
+        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+    ) -> None:
+        """Written cells in the colour of the thread that wrote them last, others hatched."""
+        state = grid.written.tobytes(), grid.writers.tobytes()
+        self._draw("cells", _draw_cells, p, (grid, box, cell, theme, threads), state)
+
+    def draw_lines(
+        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+    ) -> None:
+        """Hairlines between cells that are large enough, and a line between slices."""
+        self._draw("lines", _draw_lines, p, (grid, box, cell, theme, threads), None)
+
+    def _draw(
+        self,
+        what: str,
+        draw: Draw,
+        p: QPainter,
+        parts: tuple[SharedGrid, QRectF, QSizeF, Theme, int],
+        state: object,
+    ) -> None:
+        grid, box, cell, theme, threads = parts
+        engine = p.paintEngine()
+        if engine is None or engine.type() in VECTORS:
+            draw(p, grid, box, cell, theme, threads)
+            return
+        ratio = p.device().devicePixelRatioF()
+        sizes = box.width(), box.height(), cell.width(), cell.height(), box.top() % 1, ratio
+        key = (theme.name, threads, grid.array.shape, sizes, state)
+        place = what, grid.array.name
+        if place not in self._kept or self._kept[place][0] != key:
+            self._kept[place] = key, _picture(draw, parts, ratio)
+        p.drawPixmap(box.topLeft(), self._kept[place][1])
+
+
+def _picture(
+    draw: Draw, parts: tuple[SharedGrid, QRectF, QSizeF, Theme, int], ratio: float
+) -> QPixmap:
+    grid, box, cell, theme, threads = parts
+    size = (QSizeF(box.width() + 1, box.height() + 1) * ratio).toSize()
+    picture = QPixmap(size)
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    draw(painter, grid, QRectF(QPointF(0, 0), box.size()), cell, theme, threads)
+    painter.end()
+    return picture
+
+
+def _draw_cells(
+    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+) -> None:
+    fill(p, [box], theme.color("panel"))
+    empty_r, empty_c = np.nonzero(~grid.written & grid.present)
+    empty = [cells_rect(box, cell, r) for r in rectangles(empty_r, empty_c)]
+    fill(p, empty, theme.color("field"))
+    fill(p, empty, hatch(theme.color("border")))
+    lut = theme.owner_lut("thread", threads)
+    pixels = lut[np.maximum(grid.writers, 0)].copy()
+    pixels[..., 3] = np.where(grid.written, 150, 0)
+    data = np.ascontiguousarray(pixels)
+    columns, rows = grid.columns, grid.rows
+    image = QImage(data.data, columns, rows, columns * 4, QImage.Format.Format_RGBA8888)
+    p.drawImage(box, image)
+
+
+def _draw_lines(
+    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+) -> None:
+    if min(cell.width(), cell.height()) >= HAIRLINES_FROM:
+        p.setPen(pen(theme.color("panel", 0.75), 1))
+        for r in range(1, grid.rows):
+            y = round(box.top() + r * cell.height())
+            p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+        for c in range(1, grid.columns):
+            x = round(box.left() + c * cell.width())
+            p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+    if len(grid.array.shape) > 2:
+        p.setPen(pen(theme.color("text_dim"), 1))
+        for r in range(grid.array.shape[-2], grid.rows, grid.array.shape[-2]):
+            y = round(box.top() + r * cell.height())
+            p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
