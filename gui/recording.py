@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.scenes.session import WARP_SIZE, Configuration, Origin, Session
+from gui.scenes.ahead import look_ahead
+from gui.scenes.session import Configuration, Origin, Session
 from gui.work import Job, Worker
 
 if TYPE_CHECKING:
@@ -114,16 +115,9 @@ def count_job(trace: Trace) -> Job:
 
 
 def prepare(trace: Trace, block: int) -> None:
-    """Have a block's steps, phases and variables indexed here, not when the window first asks."""
+    """Have what the window asks first worked out here, not on the UI thread."""
     shown = block if block in trace.recorded_blocks else trace.recorded_blocks[0]
-    record = trace.block(shown)
-    if record.n_steps:
-        step = record.seek(0, "access", forward=True)
-        for warp in range(record.n_warps):
-            record.variables(step, warp * WARP_SIZE)
-        record.shared(step)
-        record.active(step)
-    len(record.phases)
+    look_ahead(trace, shown)
 
 
 class Recorder(QObject):
