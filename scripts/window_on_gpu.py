@@ -1,10 +1,11 @@
-"""The real window's live benchmark on a machine with an NVIDIA GPU, as pictures and a report.
+"""The real window sweeping on a machine with an NVIDIA GPU, as pictures and a report.
 
-    python scripts/window_on_gpu.py OUT [--size 4096] [--tile 32]
+    python scripts/window_on_gpu.py OUT [--ceilings]
 
-Opens the window on Qt's offscreen platform, takes a picture of the tiled kernel at a step, then
-runs its benchmark on the Benchmark page, with a picture while samples arrive and one at the end,
-and kills the worker process in the middle of a second run: the window must live and say so. Writes
+Opens the window on Qt's offscreen platform, sweeps rungs over sizes and tiles on the Benchmark
+page, with pictures while samples arrive and of each quantity at the end; then a sweep with faults
+in it: a kernel that reads what it must not, one that never ends, and a worker that is killed in the
+midst. The window must live, say each for what it is, and measure the rest. Writes
 OUT/window_on_gpu.json with what the page said.
 """
 
@@ -14,8 +15,10 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +28,20 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `pytho
 
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
+from core.file_launch import FileLaunch  # noqa: E402
+from core.gpu.jobs import Timing  # noqa: E402
+from core.gpu.plan import FileKernel  # noqa: E402
 from core.ladder import load_ladder  # noqa: E402
 from gui.headless import record  # noqa: E402
 from gui.main_window import MainWindow  # noqa: E402
+from gui.scenes.bench_plan import plan_of  # noqa: E402
 from gui.theme import apply_theme  # noqa: E402
+
+RUNGS = ("uncoalesced", "coalesced", "tiled", "tile_2d", "vectorised", "warp_tiled", "cublas")
+BODIES = {
+    "illegal": "y[i + (1LL << 40)] = x[i];",
+    "endless": "volatile float* v = y; while (v[0] != 42.0f) { }",
+}
 
 
 def wait(app: QApplication, until: Callable[[], Any], seconds: float, what: str) -> None:
@@ -41,45 +54,103 @@ def wait(app: QApplication, until: Callable[[], Any], seconds: float, what: str)
         time.sleep(0.002)
 
 
+def faulty(name: str) -> FileKernel:
+    """A kernel that misbehaves."""
+    source = (
+        f'extern "C" __global__ void {name}(const float* x, float* y)\n'
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; " + BODIES[name] + " }\n"
+    )
+    arrays = (("x", "float32[{n}]"), ("y", "float32[{n}]"))
+    launch = FileLaunch(f"{name}.cu", name, "{n // 128}", "128", "0", "", arrays)
+    return FileKernel(source, launch, "n")
+
+
+def sweep(
+    app: QApplication, window: MainWindow, page: Any, out: Path, *, ceilings: bool
+) -> dict[str, str]:
+    """Rungs over sizes and tiles, with pictures."""
+    kernels = frozenset(name for name in RUNGS if name == "cublas" or name in load_ladder())
+    page.setup = replace(page.setup, kernels=kernels, sizes="512, 1024, 2048, 4096", budget_s=0.5)
+    page.refresh(frozenset())
+    page.run()
+    said = {"plan": page.strip.plan.text()}
+    wait(app, lambda: len(page.results.measured) >= 16, 120, "results")
+    wait(app, lambda: len(page.samples) > 5 and "running" in page.shown.text(), 60, "samples")
+    said["while_running"] = page.caption.text()
+    save(window, out / "sweep_running.png")
+    wait(app, lambda: not page.model.running, 300, "the end of the sweep")
+    save(window, out / "sweep_done.png")
+    for quantity, over in (("speedup", "size"), ("bandwidth", "size"), ("gflops", "tile")):
+        page.curves.quantity.button(quantity).click()
+        page.curves.over.button(over).click()
+        save(window, out / f"{quantity}_over_{over}.png")
+    page.curves.over.button("size").click()
+    if ceilings:
+        page.curves.quantity.button("share").click()
+        wait(app, lambda: not page._counter.busy, 200, "the ceilings")
+        save(window, out / "share_over_size.png")
+    page.curves.quantity.button("gflops").click()
+    return {**said, "after": page.shown.text(), "machine": page.results.caption.text()}
+
+
+def faults(app: QApplication, window: MainWindow, page: Any, out: Path) -> dict[str, Any]:
+    """A sweep in which three of its points fail."""
+    files = (faulty("illegal"), faulty("endless"))
+    kernels = frozenset(("file:0", "file:1", "tiled"))
+    page.setup = replace(page.setup, kernels=kernels, files=files, sizes="1024, 2048", tiles="16")
+    plan = plan_of(page._ladder, page.session.configuration, page.setup)
+    page.picked = None
+    page.model.run(plan, Timing(budget_s=2.0, stable=0, launch_limit_s=3.0), (0,))
+    page._timer.start()
+
+    def in_the_second_tiled() -> bool:
+        live = page.model.live.get("GPU 0")
+        return (
+            live is not None
+            and live.point.title == "Tiled"
+            and live.point.parameters["n"] == 2048
+            and len(live.times) > 5
+        )
+
+    wait(app, in_the_second_tiled, 120, "samples of the point to be killed")
+    page.model._worker(0).kill()
+    wait(app, lambda: not page.model.running, 120, "the end of the sweep with faults")
+    save(window, out / "faults.png")
+    return {
+        "caption": page.caption.text(),
+        "last": page.trouble.text(),
+        "shown": page.shown.text(),
+        "failures": {o.point.text: o.failure.message for o in page.model.failed if o.failure},
+    }
+
+
 def main() -> int:
-    """Returns 0 when the run ended with a rate and the window outlived its worker."""
+    """Returns 0 when the sweeps ended and the window outlived its workers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--size", default="4096")
-    parser.add_argument("--tile", type=int, default=32)
+    parser.add_argument("--ceilings", action="store_true", help="count them too: some minutes")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp()  # nothing of this stays with the user's own
 
     app = QApplication(["tilescope"])
     apply_theme(app, "light")
     window = MainWindow(load_ladder(), "light")
     window.resize(1600, 1000)
     window.show()
-    record(window, app, "tiled", {"n": 64, "tile": options.tile})
-    save(window, options.out / "step.png")
-
+    record(window, app, "tiled", {"n": 16, "tile": 4})
     window.show_page("benchmark")
     page: Any = window.pages.made("benchmark")
-    wait(app, lambda: page._device, 60, "looking for a GPU")
-    page.size_box.setCurrentText(options.size)
-    said = {"subject": page.subject.text()}
-    page.run()
-    wait(app, lambda: len(page.samples) > 20 or page._running is None, 120, "first samples")
-    save(window, options.out / "running.png")
-    wait(app, lambda: page._running is None, 180, "the end of the run")
-    save(window, options.out / "done.png")
-    said["result"] = page.shown.text()
-
-    page.run()
-    wait(app, lambda: page.samples or page._running is None, 120, "samples of the second run")
-    page._worker.kill()
-    wait(app, lambda: page._running is None, 60, "news of the worker's death")
-    save(window, options.out / "worker_killed.png")
-    said["after_kill"] = page.caption.text()
+    wait(app, lambda: page.model.devices, 60, "looking for a GPU")
+    said: dict[str, Any] = {"ready": page.caption.text()}
+    said["sweep"] = sweep(app, window, page, options.out, ceilings=options.ceilings)
+    page.files.save(options.out / "report.md", page.results.measured, (), page.ceilings)
+    said["faults"] = faults(app, window, page, options.out)
     window.close()
     app.processEvents()
-    (options.out / "window_on_gpu.json").write_text(json.dumps(said, indent=1, ensure_ascii=False))
-    sys.stdout.write(json.dumps(said, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(said, indent=1, ensure_ascii=False)
+    (options.out / "window_on_gpu.json").write_text(text, encoding="utf-8")
+    sys.stdout.write(text + "\n")
     return 0
 
 
