@@ -27,12 +27,26 @@ def hatch(color: QColor) -> QBrush:
     return QBrush(color, Qt.BrushStyle.BDiagPattern)
 
 
+TINY = 3.0  # pixels: smaller than this, a rectangle without smoothed edges may vanish
+LOOKED_AT = 64
+
+
 def fill(painter: QPainter, rects: Sequence[QRectF], brush: QBrush | QColor) -> None:
-    """Fill many rectangles with one brush in one call."""
-    if rects:
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(brush)
-        painter.drawRects(list(rects))
+    """Fill many rectangles with one brush in one call.
+
+    Edges are put on whole pixels where the rectangles are not tiny: smoothing them takes many times
+    as long.
+    """
+    if not rects:
+        return
+    hint = QPainter.RenderHint.Antialiasing
+    smooth = painter.testRenderHint(hint)
+    tiny = any(r.width() < TINY or r.height() < TINY for r in rects[:LOOKED_AT])
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(brush)
+    painter.setRenderHint(hint, smooth and tiny)
+    painter.drawRects(list(rects))
+    painter.setRenderHint(hint, smooth)
 
 
 def frame(painter: QPainter, rects: Sequence[QRectF], stroke: QPen) -> None:
