@@ -11,7 +11,8 @@
 
 #define THREADS ((TILE_N / THREAD_N) * (TILE_M / THREAD_M))
 
-extern "C" __global__ void tile_2d(const float* A, const float* B, float* C, int M, int K, int N)
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+tile_2d(const float* A, const float* B, float* C, int M, int K, int N)
 {
     __shared__ float tile_a[TILE_M][TILE_K];
     __shared__ float tile_b[TILE_K][TILE_N];

@@ -12,7 +12,8 @@
 
 #define THREADS ((TILE_N / THREAD_N) * (TILE_M / THREAD_M))
 
-extern "C" __global__ void vectorised(const float* A, const float* B, float* C, int M, int K, int N)
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+vectorised(const float* A, const float* B, float* C, int M, int K, int N)
 {
     __shared__ __align__(16) float tile_a[TILE_K][TILE_M];
     __shared__ __align__(16) float tile_b[TILE_K][TILE_N];

@@ -17,7 +17,8 @@
 #define COL_STEP (TILE_N / THREAD_N * 4)
 #define PAD 4
 
-extern "C" __global__ void conflict_free(const float* A, const float* B, float* C, int M, int K, int N)
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+conflict_free(const float* A, const float* B, float* C, int M, int K, int N)
 {
     __shared__ __align__(16) float tile_a[TILE_K][TILE_M + PAD];
     __shared__ __align__(16) float tile_b[TILE_K][TILE_N];

@@ -31,7 +31,8 @@ __device__ __forceinline__ void copy_async_4(float* to, const float* from, bool 
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(address), "l"(from), "r"(bytes));
 }
 
-extern "C" __global__ void double_buffered(const float* A, const float* B, float* C, int M, int K, int N)
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+double_buffered(const float* A, const float* B, float* C, int M, int K, int N)
 {
     __shared__ __align__(16) float tile_a[2][TILE_K][TILE_M + PAD];
     __shared__ __align__(16) float tile_b[2][TILE_K][TILE_N];

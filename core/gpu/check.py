@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.launch import MatrixLayout, Workload
+from core.launch import Arithmetic, MatrixLayout, Workload
 
+TF32_CUT = 2.0**-10
 _CONFIDENCE = 8.0
 # Up to this many operations every element is compared: a second or less of float64 BLAS.
 _WHOLE_FLOPS = 2 * 2048**3
@@ -56,6 +57,19 @@ def dot_product_bound(terms: int, unit: float) -> float:
     certain = terms * unit / (1 - terms * unit)
     likely = math.expm1(_CONFIDENCE * math.sqrt(terms) * unit + terms * unit**2 / (1 - unit))
     return min(certain, likely)
+
+
+def product_bound(terms: int, dtype: np.dtype[Any], arithmetic: Arithmetic) -> float:
+    """g of the module's docstring for an element of a matrix product.
+
+    TF32: each factor may be cut after 10 bits, which is an error of up to 2^-10, and tensor cores
+    add with less than float32's care (M. Fasi et al., PeerJ Computer Science 7, 2021, e330): no
+    rounding to nearest, so that only the certain bound holds, with twice the unit.
+    """
+    if arithmetic == "float32":
+        return dot_product_bound(terms, unit_roundoff(dtype))
+    sums = terms * 2.0**-22
+    return (1 + TF32_CUT) ** 2 * (1 + sums / (1 - sums)) - 1 if sums < 1 else 1.0
 
 
 def compare(
@@ -117,7 +131,7 @@ def _check_product(workload: Workload, layout: MatrixLayout, got: NDArray[Any], 
     else:
         truth = some.astype(np.float64) @ top.astype(np.float64)
     scale = np.outer(_norms(some, axis=1), _norms(top, axis=0))
-    bound = dot_product_bound(k, unit_roundoff(got.dtype))
+    bound = product_bound(k, got.dtype, workload.arithmetic)
     extent = "all" if rows is None else f"{len(rows)} random rows of"
     method = (
         f"{extent} {layout.result} against float64; |error| <= {bound:.2e} * |row| |column|, "

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ParameterError
+from core.gpu.check import TF32_CUT
 from core.ladder import load_ladder
 from core.recording import record
 
@@ -24,6 +25,7 @@ def tiles(tile_m, tile_n, tile_k, thread_m, thread_n=None):
 FOURS = tiles(16, 16, 4, 4, 4)
 EIGHT = tiles(16, 16, 8, 4, 4)
 WARP = tiles(16, 32, 8, 4, 4)
+CORE = {"tile_m": 16, "tile_n": 16, "tile_k": 8, "warp_m": 16, "warp_n": 16}
 SIZES = {
     "vector_add": [{"n": 1}, {"n": 33, "block_x": 32}, {"n": 100}],
     "copy_offset": [{"n": 1, "offset": 0}, {"n": 33, "offset": 5, "block_x": 32}, {"n": 100}],
@@ -54,6 +56,9 @@ SIZES = {
     "conflict_free": [{}, {"m": 1, "k": 4, "n": 4}, {"m": 33, "k": 12, "n": 20, **FOURS}],
     "double_buffered": [{}, {"m": 1, "k": 1, "n": 4}, {"m": 33, "k": 9, "n": 20, **EIGHT}],
     "warp_tiled": [{}, {"m": 1, "k": 1, "n": 4}, {"m": 33, "k": 9, "n": 40, **WARP}],
+    "tuned": [{}, {"m": 1, "k": 1, "n": 1}, {"m": 33, "k": 33, "n": 41}, {"k": 33, "stages": 4}],
+    "tensor_core": [{}, {"m": 1, "k": 4, "n": 4}, {"m": 33, "k": 12, "n": 20, **CORE}],
+    "tensor_tuned": [{}, {"m": 1, "k": 4, "n": 4}, {"m": 70, "k": 52, "n": 36, "group": 2}],
 }
 # Rungs that take any shape, with tiles small enough for many launches, and what divides M, K and N.
 ANY_SHAPE = {
@@ -63,6 +68,9 @@ ANY_SHAPE = {
     "conflict_free": (FOURS, (1, 4, 4)),
     "double_buffered": (EIGHT, (1, 1, 4)),
     "warp_tiled": (WARP, (1, 1, 4)),
+    "tuned": ({**tiles(32, 32, 8, 4, 4), "stages": 3, "group": 2}, (1, 1, 1)),
+    "tensor_core": (CORE, (1, 4, 4)),
+    "tensor_tuned": ({**CORE, "tile_k": 16, "stages": 3, "group": 2}, (1, 4, 4)),
 }
 HARDWARE = json.loads((Path(__file__).parents[1] / "data" / "nsight_h200.json").read_text())
 ROWS = [r for r in HARDWARE["counters"] if r["N"] == 128]
@@ -89,6 +97,8 @@ def check(workload, kind):
         length = max(inputs["A"].shape[-1], 1)
         # Rounding of a sum of products, Higham: gamma_n |A| |B|; inputs are below 1.
         bound = (length + 2) * np.finfo(np.float32).eps * length
+        if workload.arithmetic == "tf32":
+            bound += 2 * TF32_CUT * length
         error = np.max(np.abs(trace.outputs[output].astype(np.float64) - truth))
         assert error <= bound  # NaN, which is what the outputs hold before, never is
 
@@ -105,7 +115,7 @@ def test_any_shape(name, shape, kind):
     check(LADDER[name].workload(seed=sum(shape), **sizes, **parameters), kind)
 
 
-@pytest.mark.parametrize("name", ["vectorised", "conflict_free"])
+@pytest.mark.parametrize("name", ["vectorised", "conflict_free", "tensor_core", "tensor_tuned"])
 @pytest.mark.parametrize(("size", "sentence"), [("k", "use k = 8 or 12"), ("n", "use n = 8 or 12")])
 def test_rows_that_no_float4_can_read_are_refused(name, size, sentence):
     with pytest.raises(ParameterError, match=f"multiple of 16 bytes.*{sentence}"):
