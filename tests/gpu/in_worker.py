@@ -1,6 +1,10 @@
 """What the GPU tests run inside the worker process."""
 
+from dataclasses import replace
+
 from core.gpu import session
+from core.gpu.loaded import LoadedKernel
+from core.launch import ArrayArgument
 
 
 def allocate(count):
@@ -31,3 +35,22 @@ def empty_memory():
     """Gives back what `fill_memory` took."""
     while _held:
         _held.pop().free()
+
+
+def outputs(cubin, entry, launch):
+    """What the arrays that a kernel writes hold after one launch, by name.
+
+    They begin with their own content, not poisoned, so that what is not written can be compared.
+    """
+    arguments = tuple(
+        replace(one, role="inout")
+        if isinstance(one, ArrayArgument) and one.role == "output"
+        else one
+        for one in launch.arguments
+    )
+    here = session.current()
+    kernel = LoadedKernel(here, cubin, entry, replace(launch, arguments=arguments))
+    with here.using(kernel):
+        kernel.reset()
+        kernel.run()
+        return kernel.outputs()

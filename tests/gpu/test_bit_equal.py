@@ -1,0 +1,94 @@
+"""The whole kernel set on the GPU and in the emulator: every output byte is equal.
+
+Same source, flags and inputs, in both builds. Left out are old values whose order atomics decide,
+and functions that are only approximate, which are compared within their documented error.
+The hashes for machines without a GPU: tests/data/{reference,isa,rungs}/h200_*.json.
+"""
+
+import numpy as np
+import pytest
+
+from core.compiler import compile_cubin, cubin_entries, resolve_entry
+from core.launch import ArrayArgument, Dim3, Launch
+from core.recording import record
+from tests.core.emulator.isa_kernels import (
+    HARDWARE,
+    SLOT,
+    SLOTS,
+    inputs,
+    needs_headers,
+    run,
+    slots,
+    source,
+)
+from tests.core.emulator.test_isa_hardware import CASES as ISA_CASES
+from tests.gpu import in_worker
+from tests.reference_set import load_launches
+from tests.rung_set import BUILDS, rung_launches
+
+pytestmark = pytest.mark.gpu
+
+OPTIONS = {"as_written": ("-G",), "as_compiled": ()}
+REFERENCE = {launch.name: launch for launch in load_launches()}
+RUNGS = rung_launches()
+
+
+def on_gpu(gpu, workload, kind, options=()):
+    image = compile_cubin(
+        workload.source,
+        source_name=workload.source_name,
+        defines=workload.defines,
+        extra_options=(*options, *OPTIONS[kind]),
+    )
+    entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
+    return gpu.submit(in_worker.outputs, image, entry, workload.launch).result(timeout=120)
+
+
+def differing(ours, theirs):
+    """Names of the arrays whose bytes differ."""
+    assert theirs.keys() <= ours.keys()
+    return [name for name, data in theirs.items() if data.tobytes() != ours[name].tobytes()]
+
+
+@pytest.mark.parametrize("kind", BUILDS)
+@pytest.mark.parametrize("name", RUNGS)
+def test_rung(gpu, name, kind):
+    workload = RUNGS[name]
+    theirs = on_gpu(gpu, workload, kind)
+    assert theirs
+    assert differing(record(workload, kind=kind, blocks=[0], checks=False).outputs, theirs) == []
+
+
+@pytest.mark.parametrize("kind", BUILDS)
+@pytest.mark.parametrize("name", REFERENCE)
+def test_reference_launch(gpu, name, kind):
+    launch = REFERENCE[name]
+    theirs = on_gpu(gpu, launch.workload, kind)
+    ours = record(launch.workload, kind=kind, blocks=[0], checks=False).outputs
+    if launch.approximate is None:
+        assert set(differing(ours, theirs)) <= launch.free
+        return
+    for output, wanted in theirs.items():
+        unit = np.spacing(np.maximum(np.abs(wanted), 1))
+        assert np.max(np.abs(ours[output] - wanted) / unit) <= launch.approximate
+
+
+@pytest.mark.parametrize(("name", "kernel", "kind"), ISA_CASES)
+def test_instructions(gpu, name, kernel, kind):
+    if needs_headers(name):
+        pytest.skip("CUDA's headers are not installed: pip install -e '.[headers]'")
+    trace = run(name, kernel, kind)
+    out = np.zeros(SLOT * SLOTS, np.uint8)
+    arguments = (ArrayArgument("in", inputs()), ArrayArgument("out", out, "inout"))
+    image = compile_cubin(
+        source(name), source_name=f"{name}.cu", extra_options=("--device-int128", *OPTIONS[kind])
+    )
+    entry = resolve_entry(cubin_entries(image), kernel, f"{name}.cu")
+    launch = Launch(Dim3(1) if (name, kernel) == ("atomics", "global") else Dim3(2), Dim3(64),
+                    arguments, 512)  # fmt: skip
+    theirs = gpu.submit(in_worker.outputs, image, entry, launch).result(timeout=120)
+    builds = HARDWARE["kernels"][name][kernel]
+    defined = [int(slot) for slot in builds.get("both") or builds[kind]]
+    gpus = theirs["out"].reshape(SLOTS, SLOT)
+    ours = slots(trace)
+    assert [slot for slot in defined if gpus[slot].tobytes() != ours[slot].tobytes()] == []
