@@ -13,6 +13,7 @@ from gui.scenes.session import Configuration
 from gui.work import Job
 
 if TYPE_CHECKING:
+    from core.compiler import BuildKind
     from core.ladder import Ladder
     from core.launch import Workload
     from core.models.capability import Capability
@@ -56,22 +57,38 @@ def counts_job(ladder: Ladder, wanted: Configuration) -> Job:
     """The work of counting a launch; gives `(key, Counts)`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.models.counts import measure
-
         end = time.monotonic() + COUNTING_S
-        workload = workload_of(ladder, wanted)
 
         def give_up() -> bool:
             if time.monotonic() > end:
                 raise TilescopeError(
-                    f"{workload.title} was not counted within {COUNTING_S:.0f} s, because every "
-                    "block has to be run: choose a smaller size."
+                    f"The launch was not counted within {COUNTING_S:.0f} s, because every block "
+                    "has to be run: choose a smaller size."
                 )
             return bool(cancelled())
 
-        return key_of(wanted), measure(workload, progress=progress, cancelled=give_up)
+        return key_of(wanted), _measured(ladder, wanted, "as_compiled", progress, give_up)
 
     return job
+
+
+def _measured(
+    ladder: Ladder, wanted: Configuration, build: BuildKind, progress: Any, cancelled: Any
+) -> Counts:
+    from core.models.counts import measure
+    from core.models.scaling import measure_rung
+
+    if wanted.own is not None:
+        workload = workload_of(ladder, wanted)
+        return measure(workload, build=build, progress=progress, cancelled=cancelled)
+    return measure_rung(
+        ladder[wanted.rung],
+        wanted.parameters,
+        source=wanted.source,
+        build=build,
+        progress=progress,
+        cancelled=cancelled,
+    )
 
 
 def intensities_job(
@@ -80,19 +97,20 @@ def intensities_job(
     """The work of finding where runs stand on the plot; `tell(run key, FLOP/B)` comes for each."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.models.counts import intensity
+        from core.models.scaling import measure_rung
 
         for run in runs:
             if run.key in known or cancelled():
                 continue
             known.add(run.key)
             try:
-                found = intensity(ladder[run.rung].blank_workload(**run.parameters), cancelled)
+                rung = ladder[run.rung]
+                counts = measure_rung(rung, run.parameters, build="as_written", cancelled=cancelled)
             except (TilescopeError, KeyError):
                 known.discard(run.key)  # cancelled, or a result of another version's rung
                 continue
-            if found:
-                tell(run.key, found)
+            if counts.intensity:
+                tell(run.key, counts.intensity)
         return None
 
     return job
@@ -170,13 +188,21 @@ def first_order_job(ladder: Ladder, wanted: Configuration) -> Job:
     """The work of counting what a block loads and computes; gives `FirstOrderCounts`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.models.counts import measure
+        from core.models.scaling import along
         from core.recording import record
 
-        workload = workload_of(ladder, wanted)
-        counts = measure(workload, build="as_written", progress=progress, cancelled=cancelled)
-        trace = record(workload, blocks=[0], only_recorded=True, checks=False, cancelled=cancelled)
-        return FirstOrderCounts(counts, len(trace.block(0).phases))
+        counts = _measured(ladder, wanted, "as_written", progress, cancelled)
+
+        def phases(n: int | None) -> int:
+            workload = workload_of(ladder, sized(ladder, wanted, n))
+            trace = record(
+                workload, blocks=[0], only_recorded=True, checks=False, cancelled=cancelled
+            )
+            return len(trace.block(0).phases)
+
+        sizes = {v for name, v in wanted.parameters.items() if name in ("m", "n", "k")}
+        found = along(sizes.pop(), phases) if len(sizes) == 1 else phases(None)
+        return FirstOrderCounts(counts, found)
 
     return job
 

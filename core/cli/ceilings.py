@@ -60,6 +60,7 @@ def ceilings(
     from core.models.ceilings import ceilings as all_ceilings
     from core.models.counts import measure
     from core.models.devices import load_devices
+    from core.models.scaling import measure_rung
 
     chosen = load_devices().find(device)
     sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
@@ -68,7 +69,14 @@ def ceilings(
         kernel, sizes, {**launch, "define": define or None, "arg": arg or None}
     )
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
-        found = all_ceilings(measure(workload, build=build, progress=progress), chosen)
+        if workload.rung is not None:
+            from core.ladder import load_ladder
+
+            rung = load_ladder()[workload.rung]
+            counts = measure_rung(rung, workload.parameters, build=build, progress=progress)
+        else:
+            counts = measure(workload, build=build, progress=progress)
+        found = all_ceilings(counts, chosen)
     if as_json:
         typer.echo(json.dumps(as_data(found), indent=1, allow_nan=False))
     else:

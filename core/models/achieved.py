@@ -9,8 +9,8 @@ from core.errors import TilescopeError
 from core.gpu.result import BenchmarkResult, DeviceReport
 from core.ladder import Ladder
 from core.models.ceilings import Ceilings, ceilings
-from core.models.counts import measure
 from core.models.devices import Device, load_devices, tensor_per_clock
+from core.models.scaling import measure_rung
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,5 @@ def achieved(
     """
     if result.rung is None or result.gflops is None:
         raise TilescopeError(f"{result.title} has no rung or no GFLOPS to put under a ceiling.")
-    workload = ladder[result.rung].blank_workload(**result.parameters)
-    counts = measure(workload, cancelled=cancelled)
+    counts = measure_rung(ladder[result.rung], result.parameters, cancelled=cancelled)
     return Achieved(result, ceilings(counts, reported_device(result.device)), result.gflops)

@@ -15,8 +15,8 @@ _FIRST_UNIFIED = 7  # major revision since which L1 and shared memory are one, w
 _FIRST_CACHED = 2  # major revision since which loads from global memory are cached
 
 NAMES: Mapping[str, str] = {
-    "textbook": "Textbook: every load from DRAM",
-    "dram": "DRAM: every touched sector once",
+    "textbook": "Textbook: loads from DRAM",
+    "dram": "DRAM: each sector once",
     "l2": "L2 to the SMs",
     "l1": "L1: distinct lines",
     "shared": "Shared memory: wavefronts",

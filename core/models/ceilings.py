@@ -51,8 +51,8 @@ class Ceilings:
         counts = self.counts
         return (
             f"{rate} is {gflops / textbook.gflops:.1f} times {ceiling}, because that lets every "
-            f"load go to DRAM: threads ask for {nbytes(counts.written.loaded_bytes)}, but these are "
-            f"the same {nbytes(_read(counts))} again and again, so caches can serve "
+            f"load go to DRAM: threads ask for {nbytes(counts.written.loaded_bytes)}, but these "
+            f"are the same {nbytes(_read(counts))} again and again, so caches can serve "
             f"{share(counts.served)} of the bytes asked for."
         )
 

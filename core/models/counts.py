@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from core.compiler import BuildKind
 from core.counting import Counted, count
+from core.emulator.machine import Limits
 from core.launch import Workload
 from core.models.work import Work, WorkProbe
 
 SECTOR = 32
+
+# A block of a large launch may run long; who counts can stop it by `cancelled`.
+_LIMITS = Limits(instructions=1 << 31, seconds=None)
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,12 @@ class Counts:
     def dram_bytes(self) -> int:
         """Bytes that DRAM must move at least: each touched sector read once and written once."""
         return SECTOR * (sum(self.read_sectors.values()) + sum(self.written_sectors.values()))
+
+    @property
+    def intensity(self) -> float | None:
+        """FLOP for each byte that loads of the source ask for; None where there is neither."""
+        asked = self.written.loaded_bytes
+        return self.flops / asked if asked and self.flops else None
 
     @property
     def transfers(self) -> int:
@@ -78,7 +88,14 @@ def measure(
     for place, kind in enumerate(kinds):
         probe = probes[kind] = WorkProbe()
         told = None if progress is None else _part_of(progress, place, len(kinds))
-        counted[kind] = count(workload, kind=kind, probe=probe, progress=told, cancelled=cancelled)
+        counted[kind] = count(
+            workload,
+            kind=kind,
+            limits=_LIMITS,
+            probe=probe,
+            progress=told,
+            cancelled=cancelled,
+        )
     note = next((c.note for c in counted.values() if c.note), "")
     own, found = probes[build], counted[build]
     return Counts(
@@ -91,17 +108,6 @@ def measure(
         len(found.kinds) == 1,
         note,
     )
-
-
-def intensity(workload: Workload, cancelled: Callable[[], bool] | None = None) -> float | None:
-    """FLOP for each byte that the source's loads ask for; None where it loads or computes nothing.
-
-    Raises as `core.counting.count` does.
-    """
-    probe = WorkProbe()
-    count(workload, kind="as_written", probe=probe, cancelled=cancelled)
-    flops = workload.flops or probe.total.flops
-    return flops / probe.total.loaded_bytes if flops and probe.total.loaded_bytes else None
 
 
 def _touched(

@@ -53,7 +53,7 @@ class Work:
 
     def plus(self, other: Work, times: int) -> Work:
         """This and `times` the other."""
-        numbers = {name: getattr(self, name) + times * getattr(other, name) for name in _SUMS}
+        numbers = {name: getattr(self, name) + times * getattr(other, name) for name in SUMS}
         return Work(
             **numbers,
             tensor=_sum(self.tensor, other.tensor, times),
@@ -62,7 +62,7 @@ class Work:
         )
 
 
-_SUMS = (
+SUMS = (
     "loaded_bytes", "stored_bytes", "loads", "lines", "wavefronts", "l2_sectors", "instructions",
     "flops",
 )  # fmt: skip
@@ -127,7 +127,7 @@ class WorkPart:
         self._image, self._geometry, self._wide = image, geometry, wide
         self._joined = frozenset().union(*(load.others for load in wide.values()))
         self.record = IssueRecord(geometry, len(image.module.instructions))
-        self._sums = dict.fromkeys(_SUMS, 0)
+        self._sums = dict.fromkeys(SUMS, 0)
         self._sectors: dict[str, dict[str, int]] = {"load": {}, "store": {}}
         self.touched = Touched(geometry)
 

@@ -42,9 +42,14 @@ class Row:
     @property
     def note(self) -> str:
         """What to say beside the title."""
-        if self.state == "binding":
-            return "binds"
-        return "caches can beat it" if self.state == "textbook" else ""
+        return "binds" if self.state == "binding" else ""
+
+    @property
+    def remark(self) -> str:
+        """What stands below the formula of a ceiling that is chosen, binds, or can be beaten."""
+        beaten = "Caches can beat it. " if self.state == "textbook" else ""
+        counted = f" Counted {self.counts}." if self.counts else ""
+        return f"{beaten}Assumes {self.assumes}.{counted}"
 
 
 def rows(found: Ceilings) -> tuple[Row, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.models.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
+from gui.scenes.ceilings import spaced
 from gui.scenes.text import grouped, plural
 
 if TYPE_CHECKING:
@@ -20,7 +21,11 @@ TITLES: dict[Axis, str] = {
     "registers": "registers a thread",
     "shared_bytes": "shared memory a block, KiB",
 }
-UNITS: dict[Axis, str] = {"block_threads": "", "registers": "", "shared_bytes": "KiB"}
+UNITS: dict[Axis, str] = {
+    "block_threads": "threads",
+    "registers": "registers",
+    "shared_bytes": "KiB",
+}
 POINTS = 256  # of a curve of shared memory
 
 
@@ -184,6 +189,11 @@ def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
 
 def _rounded(value: float) -> str:
     return grouped(round(value)) if abs(value - round(value)) < 0.05 else f"{value:,.1f}"
+
+
+def sentence(found: Occupancy, name: str) -> str:
+    """How many blocks an SM holds, and what limits it."""
+    return spaced(f"{name}: {found.why}")
 
 
 def sm_name(capability: Capability, device: str | None) -> str:

@@ -76,9 +76,8 @@ class _Card(QFrame):
         formula.setWordWrap(True)
         formula.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         layout.addWidget(formula)
-        if chosen or binding:
-            counts = f" Counted {row.counts}." if row.counts else ""
-            assumes = self._label(f"Assumes {row.assumes}.{counts}", "small")
+        if chosen or row.state != "above":
+            assumes = self._label(row.remark, "small")
             assumes.setWordWrap(True)
             layout.addWidget(assumes)
         self.setAccessibleName(f"{row.title}: {row.rate}. {row.note}")

@@ -129,7 +129,7 @@ class OccupancyView(SessionView):
         found = occupancy(capability, self.resources)
         name = self.sm_box.currentData()
         device = name if name not in load_capabilities() else None
-        self.caption.setText(f"{scene.sm_name(capability, device)}: {found.why}")
+        self.caption.setText(scene.sentence(found, scene.sm_name(capability, device)))
         for axis, field in self.fields.items():
             field.blockSignals(True)
             field.setValue(getattr(self.resources, axis))

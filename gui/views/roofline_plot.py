@@ -130,10 +130,10 @@ class RooflinePlot(pg.PlotWidget):
             steep = (room.height() / (math.log10(frame.top / frame.bottom))) / (
                 room.width() / (right - left)
             )
-            at = ridge - 0.95  # clear of the points of tiled kernels
+            at = ridge - 0.05
             self._text(
                 at, at + math.log10(frame.bandwidth),
-                f"DRAM {rate_text(frame.bandwidth)} GB/s: the textbook ceiling", dim, (1, 1),
+                f"DRAM {rate_text(frame.bandwidth)} GB/s", dim, (1, 1),
                 angle=math.degrees(math.atan(steep)), filled=False,
             )  # fmt: skip
 

@@ -106,7 +106,6 @@ def test_small_results_lie_under_their_ceiling(result) -> None:
 LOOSE = {("coalesced", (32, 32, 1))}
 
 
-@pytest.mark.slow
 def test_large_results_lie_close_under_their_ceiling(monkeypatch) -> None:
     """N = 4096; and docs/ceilings.md has these very figures."""
     scripts = Path(__file__).resolve().parents[3] / "scripts"

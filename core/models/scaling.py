@@ -1,0 +1,154 @@
+"""Counts of a launch at a large size, from the same kernel at three small ones.
+
+What a block needs grows by the same amount with every step of N, as its loops go round so many
+times more; rows lie whole lines apart at each of these sizes, so accesses fall alike. This is
+checked: the three sizes' counts must lie on a line, block for block, in every figure. Where they do
+not, or some sectors of an array are left alone, the launch is counted at its own size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.compiler import BuildKind
+from core.errors import ParameterError
+from core.launch import Workload
+from core.models.counts import SECTOR, Counts, measure
+from core.models.work import SUMS, Work
+
+if TYPE_CHECKING:
+    from core.rung import Rung
+
+Progress = Callable[[float], None]
+
+_STEPS = (64, 128)  # floats in a row: whole lines
+_LEAST = 512  # smaller launches are counted as they are
+_SIZES = ("m", "n", "k")
+
+
+def measure_rung(
+    rung: Rung,
+    parameters: Mapping[str, int],
+    *,
+    source: str | None = None,
+    build: BuildKind = "as_compiled",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Counts:
+    """Counts a launch of a rung, or of an edited `source` of it, over arrays of zeros.
+
+    Raises as `core.counting.count` does, and ParameterError.
+    """
+    sizes = [p.name for p in rung.parameters if p.name in _SIZES]
+    given = {rung.check(**parameters)[name] for name in sizes}
+
+    def make(n: int | None) -> Workload:
+        changed = {} if n is None else dict.fromkeys(sizes, n)
+        workload = rung.blank_workload(**{**parameters, **changed})
+        return workload if source is None else replace(workload, source=source)
+
+    if len(given) != 1:
+        return measure(make(None), build=build, progress=progress, cancelled=cancelled)
+    return measure_at(make, given.pop(), build=build, progress=progress, cancelled=cancelled)
+
+
+def along(n: int, figure: Callable[[int], int]) -> int:
+    """A whole figure of a launch of size `n` that grows by the same amount with every step of N."""
+    step = _STEPS[-1]
+    if n < _LEAST or n % step:
+        return figure(n)
+    first, second = figure(step), figure(2 * step)
+    return first + (second - first) * (n // step - 1)
+
+
+def measure_at(
+    make: Callable[[int], Workload],
+    n: int,
+    *,
+    build: BuildKind = "as_compiled",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Counts:
+    """Counts the launch that `make` gives for N = `n`, where all its sizes are N.
+
+    Raises as `core.counting.count` does.
+    """
+    for step in _STEPS:
+        if n < _LEAST or n % step:
+            continue
+        try:
+            small = [make(step * times) for times in (1, 2, 3)]
+        except ParameterError:  # a tile that is wider
+            continue
+        counts = []
+        for place, workload in enumerate(small):
+            told = None if progress is None else _part(progress, place)
+            counts.append(measure(workload, build=build, progress=told, cancelled=cancelled))
+        found = _extrapolated(make(n), counts, n, step)
+        if found is not None:
+            return found
+    return measure(make(n), build=build, progress=progress, cancelled=cancelled)
+
+
+def _part(tell: Progress, place: int) -> Progress:
+    return lambda fraction: tell((place + fraction) / 3)
+
+
+def _extrapolated(target: Workload, small: list[Counts], n: int, step: int) -> Counts | None:
+    if not all(_touches_everything(counts) for counts in small):
+        return None
+    times = n // step
+    written = _at([c.written for c in small], small, target, times)
+    work = _at([c.work for c in small], small, target, times)
+    if written is None or work is None:
+        return None
+    first = small[0]
+    return replace(
+        first,
+        workload=target,
+        written=written,
+        work=work,
+        read_sectors=_whole(target, first.read_sectors),
+        written_sectors=_whole(target, first.written_sectors),
+        uniform=all(counts.uniform for counts in small),
+        note=f"Counted at N = {step}, {2 * step} and {3 * step}, where every figure of a block "
+        f"lies on a line that is followed to N = {n:,}.",
+    )
+
+
+def _touches_everything(counts: Counts) -> bool:
+    return all(
+        found == _whole(counts.workload, found)
+        for found in (counts.read_sectors, counts.written_sectors)
+    )
+
+
+def _whole(workload: Workload, names: Mapping[str, int]) -> Mapping[str, int]:
+    sizes = {a.name: -(-a.data.nbytes // SECTOR) for a in workload.launch.arrays}
+    return {name: sizes.get(name, -1) for name in names}
+
+
+def _at(works: list[Work], small: list[Counts], target: Workload, times: int) -> Work | None:
+    """The work at `times` steps, if a block's lies on a line; None if not."""
+    grids = [counts.workload.launch.grid.count for counts in small]
+    blocks = target.launch.grid.count
+
+    def line(values: list[int]) -> int | None:
+        if any(value % grid for value, grid in zip(values, grids, strict=True)):
+            return None
+        a, b, c = (value // grid for value, grid in zip(values, grids, strict=True))
+        return (a + (b - a) * (times - 1)) * blocks if c - b == b - a else None
+
+    sums = {name: line([getattr(work, name) for work in works]) for name in SUMS}
+    tables = {}
+    for name in ("tensor", "load_sectors", "store_sectors"):
+        parts = [getattr(work, name) for work in works]
+        if any(part.keys() != parts[0].keys() for part in parts):
+            return None
+        tables[name] = {key: line([part[key] for part in parts]) for key in parts[0]}
+    every = [*sums.values(), *(value for table in tables.values() for value in table.values())]
+    if any(value is None for value in every):
+        return None
+    return Work(**sums, **tables)  # type: ignore[arg-type]
