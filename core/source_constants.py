@@ -171,7 +171,7 @@ class SourceText:
 
 def read_source(source: str, defines: Mapping[str, str]) -> SourceText:
     """The tokens and macros of a source text compiled with `defines` (macro name to value)."""
-    text = _BLANKED.sub(_blank, source)
+    text = blanked(source)
     macros: dict[str, str | None] = {}
     for directive in _DIRECTIVE.findall(text):
         match = _DEFINE.match(directive.strip())
@@ -186,6 +186,11 @@ def read_source(source: str, defines: Mapping[str, str]) -> SourceText:
         for match in _TOKEN.finditer(text)
     )
     return SourceText(tokens, {name: v for name, v in macros.items() if v is not None})
+
+
+def blanked(source: str) -> str:
+    """The source with spaces in place of comments and strings; every other character stays put."""
+    return _BLANKED.sub(_blank, source)
 
 
 def _blank(match: re.Match[str]) -> str:

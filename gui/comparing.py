@@ -8,10 +8,12 @@ from PySide6.QtCore import QObject
 
 from core.errors import ParameterError, TilescopeError
 from core.file_launch import FieldErrors, FileLaunch
+from gui.coalescing import Coalescer
 from gui.opening import Opened, open_job
 from gui.recording import Recorder
 from gui.scenes.compare import Comparison, launch_text
 from gui.scenes.counterpart import counterpart, with_parameters
+from gui.scenes.knobs import Kind, knob_rows, turned
 from gui.scenes.link import parse_link
 from gui.scenes.presets import Preset
 from gui.scenes.selection import Configuration
@@ -39,6 +41,7 @@ class Comparing(QObject):
         self.comparison = Comparison(self.a, self.b)
         self.column = SideColumn(self.ladder)
         self.opener = Worker(self, "opener of B")
+        self.turning = Coalescer(self)
         self._connect()
         self._compare_with(self.a.versus)
 
@@ -56,6 +59,9 @@ class Comparing(QObject):
         form.changed.connect(self._choose_parameters)
         form.file.changed.connect(self._choose_launch)
         form.file.kernel_chosen.connect(self._choose_kernel)
+        form.knobs.turned.connect(lambda *what: self.turning.offer(what))
+        self.turning.watch(self.recorder)
+        self.turning.released.connect(lambda what: self._turn(*what))
         self.column.ladder_panel.chosen.connect(self._choose_rung)
 
     @property
@@ -131,6 +137,14 @@ class Comparing(QObject):
         if now is not None and now.own is not None:
             self.opener.submit(open_job(now.own.path, None, name, now.source))
 
+    def _turn(self, kind: Kind, name: str, value: int) -> None:
+        now = self.b.configuration
+        if now is not None and now.own is not None and self.b.trace is not None:
+            try:
+                self.a.versus = turned(now, self.b.trace.workload.source, kind, name, value)
+            except (KeyError, TilescopeError):
+                self.main.message.show_message(f"B: {name} is no longer a number in the source.")
+
     # ---- what happens
 
     def _on_first(self, configuration: Configuration | None) -> None:
@@ -141,11 +155,16 @@ class Comparing(QObject):
     def _compare_with(self, versus: Configuration | None) -> None:
         if versus is None or not self.active or versus == self.b.configuration:
             return
-        if versus.own is not None:
+        if versus.own is not None and not self._shows(versus.own):
             own, source = versus.own, versus.source
             self.opener.submit(open_job(own.path, own, None, source, source is not None))
         else:
             self.recorder.ask(versus, self.a.block)
+
+    def _shows(self, own: FileLaunch) -> bool:
+        """Whether B's form is already that of the kernel."""
+        shown = self.column.form.file.launch
+        return shown is not None and (shown.path, shown.kernel) == (own.path, own.kernel)
 
     def _opened(self, opened: Any) -> None:
         assert isinstance(opened, Opened)
@@ -162,6 +181,9 @@ class Comparing(QObject):
     def _on_trace(self, trace: object) -> None:
         self.column.form.show_progress(None)
         self.column.form.show_facts(launch_text(self.b))
+        own = self.b.configuration.own if self.b.configuration is not None else None
+        if own is not None and self.b.trace is not None:
+            self.column.form.show_knobs(knob_rows(self.b.trace.workload, own))
 
     def _on_recorded(self) -> None:
         self.column.form.show_error("")

@@ -23,9 +23,10 @@ from gui.style import stylesheet
 from gui.theme import apply_theme, theme_names
 from gui.touring import Touring
 from gui.views.base import Panel, SessionView
-from gui.views.configuration_form import ConfigurationForm, SelectionForm
+from gui.views.configuration_form import ConfigurationForm
 from gui.views.ladder_panel import LadderPanel
 from gui.views.message_bar import MessageBar
+from gui.views.selection_form import SelectionForm
 from gui.views.transport_bar import TransportBar
 from gui.workbench import Workbench
 

@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
 from core.file_launch import FileLaunch, split_defines
+from gui.coalescing import Coalescer
 from gui.opening import Opened, open_job
+from gui.scenes.knobs import Kind, knob_rows, turned
 from gui.scenes.session import Configuration
 from gui.work import Worker
 
@@ -43,6 +45,11 @@ class Workbench(QObject):
         self.source.original_wanted.connect(self.run_original)
         self.form.changed.connect(self._launch)
         self.form.kernel_chosen.connect(self._choose_kernel)
+        self.turning = Coalescer(self)
+        self.turning.watch(self.recorder)
+        self.turning.released.connect(lambda what: self._turn(*what))
+        window.form.knobs.turned.connect(lambda *what: self.turning.offer(what))
+        self.session.trace_changed.connect(lambda _: self._show_knobs())
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
@@ -107,6 +114,23 @@ class Workbench(QObject):
         assert configuration.own is not None
         self.launches[configuration.own.path] = configuration.own
         self.main.form.show_file()
+        self.form.follow(configuration.own)
+
+    def _show_knobs(self) -> None:
+        origin, trace = self.session.origin, self.session.trace
+        own = origin.configuration.own if origin is not None else None
+        if own is not None and trace is not None:
+            self.main.form.show_knobs(knob_rows(trace.workload, own))
+
+    def _turn(self, kind: Kind, name: str, value: int) -> None:
+        """Set a number of the shown file: an argument, a macro, or a constant in its text."""
+        now = self.session.configuration
+        if now is None or now.own is None:
+            return
+        try:
+            self.recorder.ask(turned(now, self.source.draft.text, kind, name, value))
+        except (KeyError, TilescopeError):  # the text was edited meanwhile
+            self._say(f"{name} is no longer a number in the source: run the edited text first.")
 
     def _choose_kernel(self, name: str) -> None:
         now = self.session.configuration

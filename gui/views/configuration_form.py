@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
     QComboBox,
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
-    QScrollArea,
-    QSizePolicy,
     QSpinBox,
     QToolButton,
     QVBoxLayout,
@@ -26,55 +20,17 @@ from gui.coalescing import Coalescer
 from gui.scenes.stops import stops
 from gui.style import set_icon
 from gui.theme import current_theme
+from gui.views.fields import Fields
 from gui.views.file_form import FileForm
+from gui.views.knob_rows import KnobRows
 from gui.views.stop_slider import StopSlider, StopSpin
 
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
     from gui.recording import Recorder
-    from gui.scenes.session import Session
+    from gui.scenes.knobs import KnobRow
 
 DEBOUNCE_MS = 120
-
-
-class Fields(QScrollArea):
-    """The rows of fields: as high as they are, and scrolled where there is no room for that."""
-
-    LEAST = 2  # rows that are always in sight
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        body = QWidget()
-        self.grid = QGridLayout(body)
-        self.grid.setColumnStretch(0, 1)
-        self.grid.setContentsMargins(0, 0, 0, 0)
-        self.grid.setVerticalSpacing(2)
-        self.setWidget(body)
-        body.installEventFilter(self)
-
-    def sizeHint(self) -> QSize:
-        """Room for every row."""
-        return QSize(120, self._height())
-
-    def minimumSizeHint(self) -> QSize:
-        """Room for a few."""
-        least = self.LEAST * round(1.6 * current_theme().spacing.control)
-        return QSize(80, min(least, self._height()))
-
-    def _height(self) -> int:
-        room = max(self.viewport().width(), 80)
-        return max(self.grid.totalHeightForWidth(room), self.grid.totalSizeHint().height())
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ask for another height when the rows change theirs."""
-        if event.type() == QEvent.Type.LayoutRequest:
-            self.updateGeometry()
-        return super().eventFilter(watched, event)
 
 
 class ConfigurationForm(QWidget):
@@ -94,6 +50,7 @@ class ConfigurationForm(QWidget):
         self.live.released.connect(self.changed.emit)
         self.file = FileForm()  # in place of the fields while a user's file is shown
         self.file.hide()
+        self.knobs = KnobRows()  # numbers of that file
         self.fields = Fields()
         self._grid = self.fields.grid
         self.error = QLabel()
@@ -118,6 +75,7 @@ class ConfigurationForm(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(self.fields)
+        layout.addWidget(self.knobs)
         layout.addWidget(self.file, 1)
         layout.addWidget(self.error)
         layout.addWidget(self.facts)
@@ -137,6 +95,7 @@ class ConfigurationForm(QWidget):
     def show_rung(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
         """Show the fields of a rung with values (its defaults where left out), without a signal."""
         self.file.hide()
+        self.knobs.hide()
         self.fields.show()
         if rung is not self.rung:
             self._clear()
@@ -150,6 +109,11 @@ class ConfigurationForm(QWidget):
         self.show_error("")
         self.fields.hide()
         self.file.show()
+
+    def show_knobs(self, rows: tuple[KnobRow, ...]) -> None:
+        """Show the numbers of the file that is shown."""
+        self.knobs.show_rows(rows)
+        self.knobs.setVisible(bool(rows) and self.rung is None)
 
     def values(self) -> dict[str, int]:
         """What the fields hold."""
@@ -290,47 +254,3 @@ class ConfigurationForm(QWidget):
         spin.setFixedWidth(width)
         spin.valueChanged.connect(lambda _: self._typed())
         return spin
-
-
-class SelectionForm(QWidget):
-    """Which block, warp and lane the views look at. Writes to the session only."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.session = session
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        self._boxes: dict[str, QSpinBox] = {}
-        for name in ("block", "warp", "lane"):
-            label = QLabel(name)
-            label.setProperty("role", "dim")
-            box = QSpinBox()
-            box.setAccessibleName(name)
-            box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.UpDownArrows)
-            box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            box.setAlignment(Qt.AlignmentFlag.AlignRight)
-            column = QVBoxLayout()
-            column.setSpacing(1)
-            column.addWidget(label)
-            column.addWidget(box)
-            layout.addLayout(column)
-            self._boxes[name] = box
-            box.valueChanged.connect(lambda value, key=name: setattr(self.session, key, value))
-        session.changed.connect(self._follow)
-        self._follow(frozenset({"trace", "block", "thread"}))
-
-    def _follow(self, names: frozenset[str]) -> None:
-        if not names & {"trace", "block", "thread"}:
-            return
-        trace, session = self.session.block_trace, self.session
-        limits = {
-            "block": session.trace.workload.launch.grid.count - 1 if session.trace else 0,
-            "warp": trace.n_warps - 1 if trace else 0,
-            "lane": min(31, trace.n_threads - 1) if trace else 0,
-        }
-        for name, box in self._boxes.items():
-            box.blockSignals(True)
-            box.setRange(0, limits[name])
-            box.setValue(getattr(session, name))
-            box.blockSignals(False)

@@ -147,6 +147,24 @@ class FileForm(QScrollArea):
             arguments=tuple((name, texts[f"arg:{name}"]) for name in names),
         )
 
+    def follow(self, launch: FileLaunch) -> None:
+        """Show a launch that differs in its texts alone, in the fields that there are."""
+        now = self.current()
+        if now is None or now == launch:
+            return
+        if [name for name, _ in now.arguments] != [name for name, _ in launch.arguments]:
+            return
+        self._timer.stop()
+        self.launch = launch
+        texts = {name: str(getattr(launch, name)) for name in LAUNCH_FIELDS}
+        texts |= {f"arg:{name}": text for name, text in launch.arguments}
+        for name, text in texts.items():
+            field = self.fields[name]
+            if isinstance(field, ArrayField):
+                field.set_text(text)
+            elif isinstance(field, QLineEdit) and field.text() != text:
+                field.setText(text)
+
     def show_errors(self, sentences: dict[str, str]) -> None:
         """Show each mistake below its field; a field left out has none."""
         for name, label in self.errors.items():

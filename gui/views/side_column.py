@@ -34,6 +34,7 @@ class SideColumn(QWidget):
         self.ladder_panel.select(configuration.rung)
         if configuration.own is not None:
             self.form.show_file()
+            self.form.file.follow(configuration.own)
             return
         rung = self.ladder[configuration.rung]
         if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):

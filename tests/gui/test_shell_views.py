@@ -6,10 +6,11 @@ from PySide6.QtWidgets import QApplication
 
 from gui.scenes.selection import Breakpoint
 from gui.theme import apply_theme
-from gui.views.configuration_form import ConfigurationForm, SelectionForm
+from gui.views.configuration_form import ConfigurationForm
 from gui.views.counters_view import RatioBar
 from gui.views.ladder_panel import LadderPanel
 from gui.views.message_bar import MessageBar
+from gui.views.selection_form import SelectionForm
 from gui.views.source_view import SourceView
 from gui.views.transport_bar import TransportBar
 from gui.views.variables_view import VariablesView

@@ -1,0 +1,67 @@
+"""Integer constants of a source text that can be set to another value in the text itself.
+
+`#define TILE 16` and `constexpr int PAD = 1;`: what a compiler's -D cannot override is changed
+where it stands, so that the text which runs is the text which is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.source_constants import blanked
+
+_NUMBER = r"\(?\s*(\d+)[uUlL]*\s*\)?"
+_MACRO = re.compile(
+    rf"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+{_NUMBER}[ \t]*$", re.MULTILINE
+)
+_CONSTANT = re.compile(
+    r"\b(?:const|constexpr)\b[\w\s]*?\b(?:int|unsigned|long|short|size_t|u?int\d+_t)\s+"
+    rf"([A-Za-z_]\w*)\s*=\s*{_NUMBER}\s*;"
+)
+_ANY_MACRO = re.compile(r"#\s*(?:define|undef)\s+([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A constant with its value and the place of the number: characters `start` to `end`."""
+
+    name: str
+    value: int
+    line: int
+    start: int
+    end: int
+
+
+def knobs(source: str) -> tuple[Knob, ...]:
+    """The constants of a source that are defined once, as a plain decimal number, in its order.
+
+    A name that is defined again, or is undefined anywhere, is left out: which definition counts
+    depends on conditions that are not followed here.
+    """
+    text = blanked(source)
+    defined = _ANY_MACRO.findall(text)
+    found = sorted(_matches(text), key=lambda knob: knob.start)
+    names = [knob.name for knob in found]
+    return tuple(
+        knob for knob in found if names.count(knob.name) == 1 and defined.count(knob.name) < 2
+    )
+
+
+def with_value(source: str, name: str, value: int) -> str:
+    """The source with one of its `knobs` set. Raises KeyError for another name."""
+    for knob in knobs(source):
+        if knob.name == name:
+            return f"{source[: knob.start]}{value}{source[knob.end :]}"
+    raise KeyError(name)
+
+
+def _matches(text: str) -> Iterator[Knob]:
+    for pattern in (_MACRO, _CONSTANT):
+        for match in pattern.finditer(text):
+            digits = match[2]
+            if len(digits) > 1 and digits[0] == "0":  # octal
+                continue
+            start, end = match.span(2)
+            yield Knob(match[1], int(digits), text.count("\n", 0, start) + 1, start, end)

@@ -1,0 +1,104 @@
+"""What can be dragged of a launch of a user's own kernel: constants, macros, whole numbers.
+
+No Qt here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from core.errors import TilescopeError
+from core.file_launch import FileLaunch, split_defines
+from core.launch import ScalarArgument
+from core.launch_guess import guess_launch
+from core.source_knobs import knobs, with_value
+from gui.scenes.selection import Configuration
+from gui.scenes.stops import spread
+
+if TYPE_CHECKING:
+    from core.launch import Workload
+
+Kind = Literal["constant", "define", "argument"]
+MOST = 8  # rows; a source with more constants than this has few that matter
+
+
+@dataclass(frozen=True)
+class KnobRow:
+    """One number: where it comes from, its value, and the values that it is dragged along."""
+
+    kind: Kind
+    name: str
+    value: int
+    stops: tuple[int, ...]
+    tip: str
+
+
+def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
+    """The rows of a launch: macros given to the compiler, constants of the source, arguments."""
+    found = []
+    defines = split_defines(launch.defines)
+    for name, text in defines.items():
+        if text.isdecimal():
+            found.append(_row("define", name, int(text), f"-D{name}"))
+    for knob in knobs(workload.source):
+        if knob.name not in defines:
+            tip = f"Line {knob.line} of the source: dragging edits it"
+            found.append(_row("constant", knob.name, knob.value, tip))
+    found += [
+        _row("argument", argument.name, int(argument.value), "An argument of the kernel")
+        for argument in workload.launch.arguments
+        if isinstance(argument, ScalarArgument) and argument.value.dtype.kind in "iu"
+    ]
+    return tuple(found[:MOST])
+
+
+def _row(kind: Kind, name: str, value: int, tip: str) -> KnobRow:
+    return KnobRow(kind, name, value, knob_stops(value, sizes=kind != "argument"), tip)
+
+
+def knob_stops(value: int, *, sizes: bool = True) -> tuple[int, ...]:
+    """Numbers up to four times the value; of `sizes` that are powers of two only such."""
+    if sizes and value >= 4 and value & (value - 1) == 0:
+        top = max(64, 4 * value)
+        return tuple(1 << power for power in range(top.bit_length()))
+    low = min(0, 4 * value)
+    return tuple(sorted({*spread(low, max(16, 4 * value)), value}))
+
+
+def turned(shown: Configuration, text: str, kind: Kind, name: str, value: int) -> Configuration:
+    """The configuration with one number changed; `text` is the source as it is shown now.
+
+    Grid, block and sizes follow as long as they are those that would be guessed.
+    """
+    assert shown.own is not None
+    launch = shown.own
+    if kind == "argument":
+        arguments = tuple((n, str(value) if n == name else t) for n, t in launch.arguments)
+        return replace(shown, own=replace(launch, arguments=arguments))
+    if kind == "define":
+        words = {**split_defines(launch.defines), name: str(value)}
+        defines = " ".join(f"{n}={v}" for n, v in words.items())
+        return replace(shown, own=replace(launch, defines=defines))
+    changed = with_value(text, name, value)
+    return replace(shown, source=changed, own=follow(launch, text, changed))
+
+
+def follow(launch: FileLaunch, before: str, after: str) -> FileLaunch:
+    """A launch for a changed source: what was guessed from the one before is guessed anew."""
+    try:
+        old = guess_launch(before, launch.path, launch.kernel)
+        new = guess_launch(after, launch.path, launch.kernel)
+    except TilescopeError:
+        return launch
+    fields = {
+        name: getattr(new, name)
+        for name in ("grid", "block", "shared")
+        if getattr(launch, name) == getattr(old, name)
+    }
+    guessed, was = dict(new.arguments), dict(old.arguments)
+    arguments = tuple(
+        (name, guessed.get(name, text) if text == was.get(name) else text)
+        for name, text in launch.arguments
+    )
+    return replace(launch, arguments=arguments, **fields)

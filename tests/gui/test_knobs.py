@@ -1,0 +1,139 @@
+"""Numbers of a user's own kernel that can be dragged."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from core.launch_guess import guess_launch
+from gui.main_window import MainWindow
+from gui.recording import make_workload
+from gui.scenes.knobs import follow, knob_rows, knob_stops, turned
+from gui.scenes.selection import Configuration
+from gui.theme import apply_theme
+
+MS = 20_000
+SOURCE = """#define TILE 8
+constexpr int PAD = 1;
+extern "C" __global__ void turn(const float *A, float *C, int n)
+{
+    __shared__ float tile[TILE][TILE + PAD];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+    if (x < n && y < n)
+        tile[threadIdx.x][threadIdx.y] = A[y * n + x];
+    __syncthreads();
+    int row = blockIdx.x * TILE + threadIdx.y, column = blockIdx.y * TILE + threadIdx.x;
+    if (row < n && column < n)
+        C[row * n + column] = tile[threadIdx.y][threadIdx.x];
+}
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "turn.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def shown(file):
+    return Configuration("", {}, None, guess_launch(SOURCE, str(file)))
+
+
+def test_rows_of_constants_macros_and_arguments(shown, ladder):
+    workload, _ = make_workload(ladder, shown)
+    rows = {row.name: row for row in knob_rows(workload, shown.own)}
+    assert {name: row.kind for name, row in rows.items()} == {
+        "TILE": "constant",
+        "PAD": "constant",
+        "n": "argument",
+    }
+    assert (rows["TILE"].value, rows["n"].value) == (8, 32)
+    assert "Line 1 " in rows["TILE"].tip
+
+
+@pytest.mark.parametrize(
+    ("value", "some", "none"),
+    [(16, {1, 2, 8, 16, 64}, {3, 12}), (1, {0, 1, 2, 16}, {17}), (0, {0, 1, 16}, {-1})],
+)
+def test_stops_of_a_number(value, some, none):
+    found = knob_stops(value)
+    assert value in found
+    assert some <= set(found)
+    assert not none & set(found)
+    assert list(found) == sorted(set(found))
+
+
+def test_the_launch_follows_a_constant_as_long_as_it_was_guessed(shown):
+    changed = turned(shown, SOURCE, "constant", "TILE", 4)
+    assert changed.source.startswith("#define TILE 4\n")
+    assert (shown.own.block, changed.own.block) == ("8,8", "4,4")
+    own = Configuration("", {}, None, turned(shown, SOURCE, "argument", "n", 20).own)
+    assert dict(own.own.arguments)["n"] == "20"
+    kept = turned(own, SOURCE, "constant", "TILE", 4)
+    assert dict(kept.own.arguments)["n"] == "20", "what was typed stays"
+    assert follow(shown.own, SOURCE, "no kernel at all") == shown.own
+
+
+def test_a_macro_given_to_the_compiler_is_turned_there(shown, file):
+    text = SOURCE.replace("#define TILE 8\n", "")
+    launch = guess_launch(text, str(file))
+    assert "TILE=" in launch.defines
+    given = Configuration("", {}, None, launch)
+    changed = turned(given, text, "define", "TILE", 2)
+    assert changed.source is None
+    assert changed.own.defines == "TILE=2"
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder, file):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1280, 800)
+    window.show()
+    qtbot.waitExposed(window)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.workbench.open_file(str(file))
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+def test_dragging_a_constant_edits_the_source_and_records(window, qtbot):
+    knobs = window.form.knobs
+    assert knobs.isVisible()
+    slider = knobs.sliders["TILE"]
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        slider.setValue(slider.stops.index(4))
+    assert window.source.edit.toPlainText().startswith("#define TILE 4\n")
+    assert window.session.trace.workload.launch.block.count == 16
+    assert window.form.file.current().block == "4,4"
+    assert window.source.draft.edited
+    assert not window.source.draft.stale
+    assert window.form.knobs.sliders["TILE"] is slider, "the handle is still held"
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        slider = knobs.sliders["PAD"]
+        slider.setValue(slider.stops.index(0))
+    assert window.session.trace.shared_arrays[0].shape == (4, 4)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        slider = knobs.sliders["n"]
+        slider.setValue(slider.stops.index(20))
+    assert window.form.file.current().arguments[-1] == ("n", "20")
+    assert "#define TILE 4" in window.source.edit.toPlainText()
+
+
+def test_a_rung_has_no_such_rows(window, qtbot):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.recorder.configure("tiled", {"n": 8, "tile": 4})
+    assert not window.form.knobs.isVisible()
+    assert window.form.fields.isVisible()
+
+
+def test_typing_a_number_is_recorded_after_a_rest(window, qtbot):
+    field = window.form.knobs.fields["PAD"]
+    field.setFocus()
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        field.selectAll()
+        qtbot.keyClicks(field, "3")
+    assert window.session.trace.shared_arrays[0].shape == (8, 11)
+    qtbot.keyClick(field, Qt.Key.Key_Up)
+    assert field.value() == 4
