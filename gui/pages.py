@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 if TYPE_CHECKING:
+    from core.gpu.result import BenchmarkResult
     from gui.main_window import MainWindow
 
 
@@ -38,15 +39,33 @@ def _compare(window: MainWindow) -> QWidget:
 
 
 def _benchmark(window: MainWindow) -> QWidget:
+    from gui.scenes.bench_model import results_folder
     from gui.views.benchmark_view import BenchmarkView
 
-    return BenchmarkView(window.session, window.recorder.ladder)
+    return BenchmarkView(window.session, window.recorder.ladder, folder=results_folder())
+
+
+def _ceilings(window: MainWindow) -> QWidget:
+    from gui.views.ceilings_view import CeilingsView
+
+    def measured() -> tuple[BenchmarkResult, ...]:
+        return tuple(getattr(window.pages.made("benchmark"), "measured", ()))
+
+    return CeilingsView(window.session, window.recorder.ladder, measured)
+
+
+def _occupancy(window: MainWindow) -> QWidget:
+    from gui.views.occupancy_view import OccupancyView
+
+    return OccupancyView(window.session, window.recorder.ladder)
 
 
 PAGES: tuple[Page, ...] = (
     Page("step", "Step through", _step, clock=True),
     Page("compare", "Compare", _compare, clock=True),
     Page("benchmark", "Benchmark", _benchmark),
+    Page("ceilings", "Ceilings", _ceilings),
+    Page("occupancy", "Occupancy", _occupancy),
 )
 
 
