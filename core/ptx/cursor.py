@@ -22,7 +22,10 @@ class Cursor:
 
     def peek(self, ahead: int = 0) -> Token:
         """The token `ahead` of the next one, without taking it."""
-        return self._tokens[min(self._next + ahead, len(self._tokens) - 1)]
+        try:
+            return self._tokens[self._next + ahead]
+        except IndexError:
+            return self._tokens[-1]
 
     def previous(self) -> Token:
         """The token taken last."""
@@ -40,7 +43,8 @@ class Cursor:
 
     def accept(self, text: str) -> bool:
         """Takes the next token if it is `text`."""
-        if self.peek().text != text or self.peek().kind == "string":
+        token = self._tokens[self._next]
+        if token.text != text or token.kind == "string":
             return False
         self._next += 1
         return True

@@ -42,14 +42,19 @@ def tokens(text: str) -> Iterator[Token]:
 
     Raises `PtxSyntaxError` at a character that no token can start with.
     """
-    line, position, size = 1, 0, len(text)
-    while position < size:
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise PtxSyntaxError(line, f"unexpected character {text[position]!r}.")
-        kind = match.lastgroup or "space"
-        if kind != "space":
-            yield Token(kind, match.group(), line, position)
-        line += text.count("\n", position, match.end())
+    line, position = 1, 0
+    for match in _TOKEN.finditer(text):
+        start = match.start()
+        if start != position:
+            break
         position = match.end()
-    yield Token("end", "", line, size)
+        kind = match.lastgroup
+        if kind == "space":
+            line += text.count("\n", start, position)
+        else:
+            yield Token(kind or "", match.group(), line, start)
+            if kind == "string":  # a backslash may stand before the end of a line
+                line += text.count("\n", start, position)
+    if position != len(text):
+        raise PtxSyntaxError(line, f"unexpected character {text[position]!r}.")
+    yield Token("end", "", line, position)

@@ -272,7 +272,10 @@ class _Parser:
         operands = []
         while not cursor.accept(";"):
             operands.append(parse_operand(cursor, scope))
-            if cursor.peek().text != ";" and not cursor.accept(",") and opcode != "call":
+            if cursor.accept(","):
+                if cursor.peek().text == ";":
+                    raise PtxSyntaxError(cursor.peek().line, "an operand is missing before the ;.")
+            elif cursor.peek().text != ";" and opcode != "call":
                 cursor.expect(",")
         end = cursor.previous().start + 1
         return Instruction(

@@ -44,6 +44,8 @@ def _operation(instruction: Instruction, function: Callable[..., tuple[Array, Ar
     flag = Register(CARRY)
     none = np.array([instruction.opcode == "sub"])
     values = tuple((operand, unsigned) for operand in instruction.operands[1:])
+    if len(values) != (3 if instruction.opcode.startswith("mad") else 2):
+        raise unsupported(instruction, "has the wrong number of operands")
     sources = (*values, (flag, PRED)) if reads else values
 
     def compute(*args: Array) -> Array | tuple[Array, Array]:

@@ -143,7 +143,10 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     high, high_error = two_sum(upper, product)
     tail, tail_error = two_sum(high_error, upper_error)
     exact = high + to_odd(tail, tail_error)
-    result = np.where(np.isfinite(exact) & (exact != 0), exact, product + c)
+    plain = product + c
+    if np.isinf(c).any():  # finite factors whose rounded product overflows do not matter then
+        plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, plain)
+    result = np.where(np.isfinite(exact) & (exact != 0), exact, plain)
     largest = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.maximum(np.abs(product), np.abs(c)))
     unsafe = (largest > 2.0**990) | ((np.abs(product) < 2.0**-960) & (a != 0) & (b != 0))
     if unsafe.any():

@@ -52,6 +52,7 @@ _OPERANDS: dict[str, tuple[int, ...]] = {
 _INTEGER = frozenset({"and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "popc", "clz",
                       "brev", "bfind", "bfe", "bfi", "prmt", "rem", "mul24", "mad24", "sad", "dp4a",
                       "dp2a"})  # fmt: skip
+_SATURATED = frozenset({"add", "sub", "mad", "mad24", "mul", "mul24"})
 _FLOAT = frozenset({"fma", "sqrt", "rcp", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh", "copysign",
                     "testp"})  # fmt: skip
 
@@ -87,6 +88,9 @@ def operation(instruction: Instruction) -> Operation:
     floats = any(kind.kind in "fx" for kind in types_of(instruction))
     if instruction.opcode in (_INTEGER if floats else _FLOAT):
         raise unsupported(instruction, "has a type that this instruction cannot have")
+    saturates = "sat" in instruction.modifiers and instruction.opcode in _SATURATED
+    if saturates and not floats and last != "s32":
+        raise unsupported(instruction, "saturates a type other than s32")
     try:
         return builder(instruction)
     except (IndexError, KeyError, ValueError) as error:

@@ -18,10 +18,10 @@ WORDS = [
     ".s8", ".u8", ".s16", ".u16", ".f16", ".f16x2", ".bf16", ".b16", ".s32", ".u32", ".b32", ".f32",
     ".s64", ".u64", ".b64", ".f64", ".b128", ".pred", ".v2", ".v4", ".v8", ".sat", ".ftz", ".rn",
     ".rz", ".rni", ".approx", ".lo", ".hi", ".wide", ".cc", ".global", ".shared", ".local",
-    ".const", ".param", ".sync", ".uni", ".align", ".reg", ".func", ".entry", ".extern", "%tid", "%tid.x",
-    "%laneid", "%clock64", "_", "!", "@", "@!", "|", "{", "}", "[", "]", "(", ")", "<", ">", ";",
-    ",", "+", "-", ":", "ret", "exit", "trap", "bra", "call", "bar", "mov", "ld", "st", "cvt",
-    "atom", "setp", "shfl", "vote", "mul", "div", "fma", "/*", "*/", "//", '"',
+    ".const", ".param", ".sync", ".uni", ".align", ".reg", ".func", ".entry", ".extern", "%tid",
+    "%tid.x", "%laneid", "%clock64", "_", "!", "@", "@!", "|", "{", "}", "[", "]", "(", ")",
+    "<", ">", ";", ",", "+", "-", ":", "ret", "exit", "trap", "bra", "call", "bar", "mov", "ld",
+    "st", "cvt", "atom", "setp", "shfl", "vote", "mul", "div", "fma", "/*", "*/", "//", '"',
 ]  # fmt: skip
 
 

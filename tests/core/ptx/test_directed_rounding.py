@@ -97,3 +97,13 @@ def test_products_of_128_bits() -> None:
     operands = {"a": pieces(a, 0), "b": pieces(a, 1), "p": pieces(b, 0), "q": pieces(b, 1)}
     got = joined(evaluate(code, ["u32"] * 4, **operands))
     assert got == [x * y for x, y in zip(a, b, strict=True)]
+
+
+@pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
+def test_an_infinite_addend_wins_over_a_finite_product_that_overflows(mode) -> None:
+    """Found by the random programs: the product alone would be infinite, of the other sign."""
+    a, b = [3.4e38, 1e200, -1e200, 2.0], [1.7e308, -1e200, 1e200, 1e308]
+    c = [-np.inf, np.inf, np.inf, -np.inf]
+    got = evaluate(f"fma.{mode}.f64 {{d}}, {{a}}, {{b}}, {{c}};", "f64", a=("f64", a),
+                   b=("f64", b), c=("f64", c))  # fmt: skip
+    assert got.tolist() == c
