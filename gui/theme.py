@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -88,6 +88,18 @@ class Spacing:
     control: int
 
 
+@lru_cache(4096)
+def _color(text: str, alpha: float) -> QColor:
+    color = QColor(text)
+    color.setAlphaF(alpha)
+    return color
+
+
+@lru_cache(4096)
+def _tint(panel: str, text: str, strength: float) -> QColor:
+    return QColor.fromRgb(*(int(c) for c in mix(panel, text, strength)))
+
+
 @dataclass(frozen=True)
 class Theme:
     """One look of the window."""
@@ -107,14 +119,12 @@ class Theme:
     def color(self, name: str, alpha: float = 1.0) -> QColor:
         """A surface or meaning by name, with `alpha` 0..1. Raises AttributeError if unknown."""
         text = getattr(self.meanings, name, None) or getattr(self.surfaces, name)
-        color = QColor(text)
-        color.setAlphaF(alpha)
-        return color
+        return QColor(_color(text, alpha))
 
     def tint(self, name: str, strength: float) -> QColor:
         """The named colour mixed into the panel: 0 is the panel, 1 the colour. Opaque."""
         text = getattr(self.meanings, name, None) or getattr(self.surfaces, name)
-        return QColor.fromRgb(*(int(c) for c in mix(self.surfaces.panel, text, strength)))
+        return QColor(_tint(self.surfaces.panel, text, strength))
 
     def font(self, size: str = "body", *, bold: bool = False) -> QFont:
         """The sans-serif face at one of the theme's sizes, with figures of equal width."""

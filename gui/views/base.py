@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
@@ -152,11 +153,12 @@ class Caption(QLabel):
         if metrics.horizontalAdvance(text) <= width:
             return text, ""
         words = text.split(" ")
-        for count in range(len(words) - 1, 0, -1):
-            start = " ".join(words[:count])
-            if metrics.horizontalAdvance(start) <= width:
-                return start, " ".join(words[count:])
-        return text, ""
+        count = bisect.bisect_right(
+            range(len(words)), width, key=lambda n: metrics.horizontalAdvance(" ".join(words[:n]))
+        )
+        if count <= 1:  # not even the first word fits
+            return text, ""
+        return " ".join(words[: count - 1]), " ".join(words[count - 1 :])
 
 
 class Panel(QFrame):

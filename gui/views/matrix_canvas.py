@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QPointF, QRectF, QSize, QTimer
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
@@ -43,6 +43,7 @@ class MatrixCanvas(PanZoomView):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.caption = Caption()
         self.mode = Segmented(
             {"step": "This step", "loads": "Times loaded"},

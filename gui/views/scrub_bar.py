@@ -13,6 +13,7 @@ from gui.scenes.session import Session
 from gui.scenes.timeline import MARKS, Timeline
 from gui.theme import Theme, current_theme
 from gui.views.base import SessionView
+from gui.views.painting import fill
 
 EDGE = 8  # room for half of the handle at each end
 MOST_LINES = 120  # marks of the selected line that go up through the whole bar
@@ -25,6 +26,7 @@ class ScrubBar(SessionView):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.timeline: Timeline | None = None
         self._picture: QPixmap | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -146,8 +148,8 @@ class ScrubBar(SessionView):
             y, height = rows[mark]
             columns = self.timeline.columns(self.timeline.steps(mark), int(self._span()))
             thin = 2.0 if mark == "barrier" else width
-            for column in columns:
-                painter.fillRect(QRectF(EDGE + column + 0.5 - thin / 2, y, thin, height), color)
+            left = (EDGE + columns + (0.5 - thin / 2)).tolist()
+            fill(painter, [QRectF(x, y, thin, height) for x in left], color)
 
     def _paint_line(self, painter: QPainter, theme: Theme) -> None:
         """Marks at every step of the selected source line."""
@@ -156,11 +158,10 @@ class ScrubBar(SessionView):
             self.timeline.line_steps(self.session.line), int(self._span())
         )
         faint, strong = theme.color("accent", 0.35), theme.color("accent")
-        for column in columns:
-            x = EDGE + float(column)
-            if len(columns) <= MOST_LINES:
-                painter.fillRect(QRectF(x, 0, 1, self.height() - 4), faint)
-            painter.fillRect(QRectF(x - 1, self.height() - 4, 3, 4), strong)
+        left, high = (EDGE + columns).tolist(), self.height() - 4
+        if len(left) <= MOST_LINES:
+            fill(painter, [QRectF(x, 0, 1, high) for x in left], faint)
+        fill(painter, [QRectF(x - 1, high, 3, 4) for x in left], strong)
 
     def _paint_faults(self, painter: QPainter, theme: Theme) -> None:
         """A triangle under every step at which the kernel does wrong."""

@@ -44,6 +44,7 @@ class SharedView(SessionView):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.caption = Caption()
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
