@@ -5,8 +5,8 @@
 //                 copy may take longer than a phase; and one barrier a phase is enough.
 //              2. The elements for the next k are read while those for this k are multiplied: two sets of
 //                 registers, and at the last k of a phase the first of the next phase.
-//              3. Pairs of rows are multiplied to and fro. The order changes no result. It lets the register
-//                 file hand the same operand to several multiply-adds in a row.
+//              3. Rows are multiplied to and fro. The order changes no result, but at each turn an operand
+//                 is used twice in a row, and need not be fetched from the register file again.
 //              4. Blocks take tiles of C in groups of GROUP rows, so that those running at a time need few
 //                 different rows of A and columns of B, and find them in the L2 cache.
 // Against 35   The above. Rows and columns beyond the edge are no longer filled with zeros: the copies take
@@ -107,14 +107,11 @@ tuned(const float* A, const float* B, float* C, int M, int K, int N)
 
     auto multiply = [&](int from) {
         #pragma unroll
-        for (int i = 0; i < THREAD_M; i += 2)
+        for (int i = 0; i < THREAD_M; i++)
             #pragma unroll
             for (int step = 0; step < THREAD_N; step++) {
-                int j = i / 2 % 2 ? THREAD_N - 1 - step : step;
-                int upper = i + step % 2;
-                int lower = i + 1 - step % 2;
-                values[upper][j] += a[from][upper] * b[from][j];
-                values[lower][j] += a[from][lower] * b[from][j];
+                int j = i % 2 ? THREAD_N - 1 - step : step;
+                values[i][j] += a[from][i] * b[from][j];
             }
     };
 

@@ -7,16 +7,18 @@ called through ctypes: three functions do not need a binding. Only the worker pr
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any
 
 from core.errors import TilescopeError
 from core.gpu.failures import WorkerFailure
 from core.gpu.loaded import Launchable
 from core.gpu.session import Session
-from core.launch import Launch
+from core.launch import Arithmetic, Launch
 
 _TRANSPOSE_NO = 0
-_PEDANTIC = 2  # CUBLAS_PEDANTIC_MATH: FP32 throughout, never TF32 on tensor cores
+# CUBLAS_PEDANTIC_MATH: FP32 throughout, never tensor cores; CUBLAS_TF32_TENSOR_OP_MATH.
+_MATH_MODES: Mapping[Arithmetic, int] = {"float32": 2, "tf32": 3}
 _ABSENT = (
     "cuBLAS is not installed here: `pip install nvidia-cublas`, or a CUDA toolkit, brings it; all "
     "other kernels are timed without it."
@@ -34,14 +36,19 @@ def load_library() -> Any:
 
 
 class CublasProduct(Launchable):
-    """C = A B in FP32, row-major: arrays A (m x k), B (k x n) and C (m x n) of the launch."""
+    """C = A B, row-major: arrays A (m x k), B (k x n) and C (m x n) of the launch, in FP32.
 
-    def __init__(self, session: Session, launch: Launch) -> None:
+    With the arithmetic "tf32" tensor cores multiply, and factors keep 10 bits after the point.
+    """
+
+    def __init__(
+        self, session: Session, launch: Launch, arithmetic: Arithmetic = "float32"
+    ) -> None:
         self._library = load_library()
         self._handle = ctypes.c_void_p()
         self._call("cublasCreate_v2", ctypes.byref(self._handle))
         try:
-            self._call("cublasSetMathMode", self._handle, _PEDANTIC)
+            self._call("cublasSetMathMode", self._handle, _MATH_MODES[arithmetic])
             self.version = self._version()
             super().__init__(session, launch)
         except BaseException:

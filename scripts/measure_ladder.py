@@ -1,0 +1,268 @@
+"""Measures the ladder on a GPU: speed beside cuBLAS, hardware counters, compute-sanitizer.
+
+    python scripts/record_rungs.py cubins FOLDER    compile every small launch (NVRTC, no GPU)
+    python scripts/measure_ladder.py run FOLDER     measure (PyCUDA, cuBLAS, ncu, compute-sanitizer)
+    python scripts/measure_ladder.py write FOLDER   resources/ladder_GPU.json, the tests' counters
+
+The speeds are of each rung with its `tuned` parameters, at the sizes below. Everything of one size
+is timed in rounds, one after the other, cuBLAS among them, so that clocks and temperature are the
+same for all; each launch is timed by itself, after the L2 cache has been flushed. The small
+launches are those of tests/core/test_rungs.py. docs/ladder.md is made of this by
+scripts/ladder_page.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this script runs from the checkout
+
+import gpu_tools as tools  # noqa: E402
+
+from core.analysis.counters import COUNTERS  # noqa: E402
+from core.ladder import load_ladder  # noqa: E402
+from core.launch import Arithmetic, ArrayArgument, Workload  # noqa: E402
+from tests.rung_set import BUILDS, rung_launches  # noqa: E402
+
+if TYPE_CHECKING:
+    from core.gpu.loaded import Launchable
+    from core.gpu.session import Session
+
+SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
+# Where N is no multiple of 4, and blocks of 128 x 256 leave the last wave of blocks nearly empty.
+ODD = {"tile_n": 128, "thread_m": 8, "blocks": 2}
+FAST = ("warp_tiled", "tuned", "tensor_core", "tensor_tuned")
+ROUNDS, LAUNCHES = 4, 6
+SLOW_MS = 20.0  # from here on one launch a round is enough
+# Beyond COUNTERS: whatever of these the chip has.
+FURTHER = (
+    r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared(_op_\w+)?",
+    r"l1tex__t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
+    r"smsp__(sass_)?inst_executed_op_(ldgsts|ldsm)\w*",
+)
+
+
+def points() -> Iterator[tuple[int, str, dict[str, int]]]:
+    """Size, rung, and parameters other than `tuned`; the products of A and B, and A with itself."""
+    ladder = load_ladder()
+    for rung in ladder.values():
+        if rung.group == "ladder":
+            yield 4096, rung.name, {}
+    for name in FAST:
+        yield 8192, name, {}
+    for size in (4095, 4097):
+        yield size, "tiled_bounds", {}
+        yield size, "tile_2d", {}
+        yield size, "tuned", {}
+        yield size, "tuned", ODD
+
+
+def time_all(folder: Path) -> None:
+    """Writes speeds.json: every point of `points`, and cuBLAS beside it."""
+    from core.gpu.session import Session
+
+    session = Session(0)
+    found: dict[str, Any] = {**tools.machine(), "nvrtc": tools.nvrtc_version(), "rows": []}
+    wanted = list(points())
+    for size in dict.fromkeys(size for size, _, _ in wanted):
+        rungs = [(name, extra) for at, name, extra in wanted if at == size]
+        found["rows"] += _time_size(session, size, rungs)
+        (folder / "speeds.json").write_text(json.dumps(found), encoding="utf-8")
+    found["sm_mhz"] = session.sensors.read().sm_mhz
+    (folder / "speeds.json").write_text(json.dumps(found), encoding="utf-8")
+    session.close()
+
+
+def _time_size(
+    session: Session, size: int, rungs: list[tuple[str, dict[str, int]]]
+) -> list[dict[str, Any]]:
+    """One size: all are checked against float64, then take turns."""
+    from core.gpu.build import build_for
+    from core.gpu.check import check
+    from core.gpu.cublas import CublasProduct
+    from core.gpu.loaded import LoadedKernel
+
+    ladder = load_ladder()
+    rows: list[dict[str, Any]] = []
+    ready: list[Launchable] = []
+    works: list[Workload] = []
+    for name, extra in rungs:
+        rung = ladder[name]
+        sizes = {p: size for p in ("m", "k", "n") if p in rung.defaults}
+        work = rung.workload(**{**sizes, **rung.tuned, **extra})
+        built = build_for(work, session.report.compute_capability)
+        loaded = LoadedKernel(session, built.cubin, built.entry, work.launch)
+        rows.append({"rung": name, "size": size, "parameters": dict(work.parameters)})
+        rows[-1] |= {"registers": loaded.registers, "local_bytes": loaded.local_bytes}
+        works.append(work)
+        ready.append(loaded)
+    plain = next(w for w in works if w.layout and w.layout.left != w.layout.top)
+    arithmetics: tuple[Arithmetic, ...] = ("float32", "tf32")
+    for arithmetic in arithmetics:
+        rows.append({"rung": f"cublas {arithmetic}", "size": size, "parameters": {}})
+        works.append(plain)
+        ready.append(CublasProduct(session, plain.launch, arithmetic))
+    for row, work, kernel in zip(rows, works, ready, strict=True):
+        kernel.reset()
+        kernel.run()
+        if not row["rung"].startswith("cublas"):
+            outcome = check(work, kernel.outputs())
+            row["right"] = bool(outcome) and all(one.ok for one in outcome)
+            row["error"] = max(one.max_error or 0.0 for one in outcome)
+        row["ms"] = []
+        kernel.time(flush=True)
+    for _ in range(ROUNDS):
+        for row, kernel in zip(rows, ready, strict=True):
+            first = kernel.time(flush=True)
+            more = 0 if first > SLOW_MS else LAUNCHES - 1
+            row["ms"] += [first, *(kernel.time(flush=True) for _ in range(more))]
+    for row, work, kernel in zip(rows, works, ready, strict=True):
+        assert work.flops is not None
+        row["gflops"] = work.flops / median(row["ms"]) / 1e6
+        print(f"{size} {row['rung']}: {row['gflops']:,.0f} GFLOPS", row.get("right"), flush=True)
+        kernel.release()
+    return rows
+
+
+def launch_all(folder: Path, build: str) -> None:
+    """Launches every small launch in one build, in order.
+
+    Buffers have the exact size, and outputs stay as they were allocated, so that a sanitizer sees
+    what lies beyond and what was never written.
+    """
+    import numpy as np
+
+    images = pickle.loads((folder / "rungs.pickle").read_bytes())["images"]
+    with tools.device() as cuda:
+        for name, work in rung_launches().items():
+            image, entry = images[name, build]
+            function = cuda.module_from_buffer(image).get_function(entry)
+            if work.launch.shared_bytes > tools.LARGE_SHARED:
+                attribute = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+                function.set_attribute(attribute, work.launch.shared_bytes)
+            values: list[Any] = []
+            kept = []
+            for argument in work.launch.arguments:
+                if isinstance(argument, ArrayArgument):
+                    kept.append(cuda.mem_alloc(argument.data.nbytes))
+                    if argument.role != "output":
+                        cuda.memcpy_htod(kept[-1], argument.data)
+                    values.append(np.uintp(int(kept[-1])))
+                else:
+                    values.append(argument.value)
+            grid, block = work.launch.grid, work.launch.block
+            function(
+                *values,
+                grid=(grid.x, grid.y, grid.z),
+                block=(block.x, block.y, block.z),
+                shared=work.launch.shared_bytes,
+            )
+            cuda.Context.synchronize()
+    print(f"launched {len(rung_launches())}", flush=True)
+
+
+def sanitize(folder: Path) -> None:
+    """Writes sanitizer.json: for each tool what it says of all launches, as compiled."""
+
+    def one(tool: str) -> tuple[str, dict[str, Any]]:
+        extra = ["--racecheck-report", "all"] if tool == "racecheck" else []
+        command = [
+            "compute-sanitizer",
+            "--tool",
+            tool,
+            *extra,
+            *_me("launch", folder, "as_compiled"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        text = done.stdout + done.stderr
+        (folder / f"sanitizer-{tool}.txt").write_text(text, encoding="utf-8")
+        launched = re.search(r"launched (\d+)", text)
+        summary = re.findall(r"========= (?:ERROR SUMMARY|RACECHECK SUMMARY): (.*)", text)
+        return tool, {"launches": int(launched[1]) if launched else 0, "summary": summary}
+
+    with ThreadPoolExecutor(len(SANITIZERS)) as pool:
+        found = dict(pool.map(one, SANITIZERS))
+    (folder / "sanitizer.json").write_text(json.dumps(found), encoding="utf-8")
+    print(found, flush=True)
+
+
+def count(folder: Path) -> None:
+    """Writes counters.json: Nsight Compute's counters of every launch, in both builds."""
+    listed = tools.run(["ncu", "--query-metrics"])
+    names = re.findall(r"^(\w+__\w+)", listed, re.MULTILINE)
+    further = [f"{n}.sum" for n in names if any(re.fullmatch(p, n) for p in FURTHER)]
+    metrics = list(dict.fromkeys([*COUNTERS.values(), *further]))
+    found: dict[str, Any] = {**tools.machine(), "rows": []}
+    for build in BUILDS:
+        rows = tools.counted(metrics, str(folder / build), _me("launch", folder, build))
+        for name, row in zip(rung_launches(), rows, strict=True):
+            values = {m: int(float(row[m].replace(",", ""))) for m in metrics if row.get(m)}
+            found["rows"].append({"launch": name, "build": build, "counters": values})
+    (folder / "counters.json").write_text(json.dumps(found), encoding="utf-8")
+    print(f"counted {len(found['rows'])} launches", flush=True)
+
+
+def _me(step: str, folder: Path, build: str) -> list[str]:
+    return [sys.executable, __file__, step, str(folder), "--build", build]
+
+
+def run(folder: Path) -> None:
+    """Everything that needs the GPU; the speeds first, while nothing else runs."""
+    for step in (time_all, sanitize, count):
+        try:
+            step(folder)
+        except (Exception, SystemExit) as error:  # noqa: BLE001, the other steps are worth having
+            print(f"{step.__name__}: {error!r}", flush=True)
+
+
+def write(folder: Path) -> None:
+    """Makes what `run` found part of the project."""
+    speeds = json.loads((folder / "speeds.json").read_text(encoding="utf-8"))
+    speeds["sanitizer"] = json.loads((folder / "sanitizer.json").read_text(encoding="utf-8"))
+    speeds["rows"] = [_rounded(row) for row in speeds["rows"]]
+    chip = re.sub(r"\W+", "_", speeds["gpu"].lower().removeprefix("nvidia ")).strip("_")
+    data = ROOT / "tests" / "data" / "rungs" / f"counters_{chip}.json"
+    counters = (folder / "counters.json").read_text(encoding="utf-8")
+    for path, content in (
+        (ROOT / "resources" / f"ladder_{chip}.json", speeds),
+        (data, json.loads(counters)),
+    ):
+        rows = ",\n".join(json.dumps(row) for row in content.pop("rows"))
+        head = json.dumps(content, indent=1).removesuffix("\n}")
+        path.write_text(f'{head},\n "rows": [\n{rows}\n]\n}}\n', encoding="utf-8")
+        print(f"Wrote {path.relative_to(ROOT)}.")
+
+
+def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**row, "ms": [round(ms, 4) for ms in row["ms"]], "gflops": round(row["gflops"], 1)}
+
+
+def main() -> None:
+    """Reads the command line and does one of the steps."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    steps = {"run": run, "write": write, "time": time_all, "sanitize": sanitize, "count": count}
+    parser.add_argument("step", choices=(*steps, "launch"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--build", choices=BUILDS, default="as_compiled")
+    options = parser.parse_args()
+    if options.step == "launch":
+        launch_all(options.folder, options.build)
+    else:
+        steps[options.step](options.folder)
+
+
+if __name__ == "__main__":
+    main()
