@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QWidget
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -56,7 +57,13 @@ def versus(window: MainWindow) -> dict[str, Any] | None:
 def geometry(window: MainWindow) -> dict[str, Any]:
     """Where some widgets lie in the window: (x, y, width, height), for a mouse from outside."""
     rows = window.ladder_panel.list
-    places = {"scrub": window.transport.scrub, "ladder": rows.viewport(), **window.form.editors}
+    places: dict[str, QWidget] = {"scrub": window.transport.scrub, "ladder": rows.viewport()}
+    places |= window.form.editors
+    places |= {f"{name} slider": slider for name, slider in window.form.sliders.items()}
+    other = getattr(window.pages.made("compare"), "comparing", None)
+    if other is not None:
+        sliders = other.column.form.sliders
+        places |= {f"B {name} slider": slider for name, slider in sliders.items()}
     found: dict[str, Any] = {}
     for name, widget in places.items():
         corner = widget.mapTo(window, widget.rect().topLeft())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QSlider, QSpinBox, QStyle
+from PySide6.QtWidgets import QAbstractSpinBox, QSlider, QSpinBox
 
 from gui.scenes.stops import moved, place_of, reach_text
 from gui.theme import current_theme
+
+HANDLE = 16  # pixels, as in the style sheet: 12 and the border on both sides
 
 
 class StopSlider(QSlider):
@@ -45,13 +47,24 @@ class StopSlider(QSlider):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Jump to where the pointer is, and drag from there."""
         if event.button() == Qt.MouseButton.LeftButton:
-            room = max(self.width() - self._handle(), 1)
-            x = round(event.position().x() - self._handle() / 2)
-            self.setValue(QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), x, room))
-        super().mousePressEvent(event)
+            self.setSliderDown(True)
+            self.setValue(self._place_at(event.position().x()))
 
-    def _handle(self) -> int:
-        return self.style().pixelMetric(QStyle.PixelMetric.PM_SliderLength, None, self)
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Follow the pointer while it is held."""
+        if self.isSliderDown():
+            self.setValue(self._place_at(event.position().x()))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let go."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.setSliderDown(False)
+
+    def _place_at(self, x: float) -> int:
+        """The stop nearest to a position; the first and last lie half a handle from the ends."""
+        room = max(self.width() - HANDLE, 1)
+        share = min(max((x - HANDLE / 2) / room, 0.0), 1.0)
+        return round(share * self.maximum())
 
 
 class StopSpin(QSpinBox):
