@@ -28,11 +28,11 @@ from core.modules import module_of
 from core.ptx.dwarf import DebugInfo, debug_info
 from core.trace import Trace
 from core.trace.arrays import owner_of
+from core.trace.finding_step import with_step
 from core.trace.program_info import ProgramInfo, program_info
 
 LANES = 8192  # threads that run side by side: as many as keep the registers in the L2 cache
 RECORD_BYTES = 512 << 20
-_LOOK_BACK = 64  # steps of its line among which one is sought in which the thread takes part
 TOGETHER = 1 << 16  # threads that may run side by side where blocks wait for each other
 
 
@@ -179,7 +179,7 @@ class _Recording:
             self.image,
             tuple(self.records),
         )
-        findings = tuple(_with_step(f, trace) for f in trace.findings)
+        findings = tuple(with_step(f, trace) for f in trace.findings)
         return replace(
             trace, findings=findings, checked=self.options.checks, prints=tuple(self.prints)
         )
@@ -291,15 +291,3 @@ class _Recording:
     def _shared_name(self, offset: int) -> str:
         array = owner_of(self.program.shared_arrays, offset)
         return array.name if array is not None else "shared memory"
-
-
-def _with_step(finding: Finding, trace: Trace) -> Finding:
-    """With the step of its block's trace at which to look, if the block was recorded."""
-    if finding.block not in trace.recorded_blocks:
-        return finding
-    block = trace.block(finding.block)
-    step = block.step_at(finding.tick)
-    near = np.flatnonzero(block.line[: step + 1] == finding.line)[-_LOOK_BACK:]
-    taking_part = [s for s in near[::-1] if block.active(int(s))[finding.thread]]
-    found = taking_part[0] if taking_part else near[-1] if len(near) else step
-    return replace(finding, step=int(found))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.arguments import read_source
-from core.cli.trace import is_file
+from core.cli.workloads import is_file
 from core.errors import ArgumentError
 from core.file_launch import FileLaunch
 from core.gpu.plan import (

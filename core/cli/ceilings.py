@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.cli.trace import Size, chosen_workload, compile_errors, progress_bar
+from core.cli.console import compile_errors, progress_bar
+from core.cli.trace import Size
+from core.cli.workloads import chosen_workload
 
 if TYPE_CHECKING:
     from rich.table import Table

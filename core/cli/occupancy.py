@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli.trace import Size, chosen_workload, compile_errors
+from core.cli.console import compile_errors
+from core.cli.trace import Size
+from core.cli.workloads import chosen_workload
 from core.errors import ParameterError
 
 if TYPE_CHECKING:

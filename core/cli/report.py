@@ -85,9 +85,12 @@ def outputs(trace: Trace) -> Mapping[str, np.ndarray[Any, Any]]:
 
 
 def errors(trace: Trace) -> Mapping[str, float]:
-    """Largest difference of each output from its true value, NaN where an element is NaN."""
+    """Largest difference of each output from its true value, NaN where an element is NaN.
+
+    Empty where blocks were left out: their elements were never computed.
+    """
     expected = trace.workload.expected
-    if expected is None:
+    if expected is None or not trace.complete:
         return {}
     return {
         name: float(np.max(np.abs(trace.outputs[name].astype(np.float64) - truth)))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from core.errors import ArgumentError, CompileError, ParameterError
+from core.cli.console import compile_errors, progress_bar
+from core.cli.workloads import file_workload, is_file, parse_settings, ptx_launch, rung_workload
+from core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from core.analysis.l1 import L1Probe
     from core.compiler import Build
     from core.launch import Workload
@@ -89,6 +86,10 @@ def trace(
             show_default="as many as fit in memory",
         ),
     ] = None,
+    only: Annotated[
+        bool,
+        typer.Option("--only", help="With --blocks: run no other blocks; the counts are theirs."),
+    ] = False,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -133,9 +134,15 @@ def trace(
     """Run a kernel in the emulator and show the memory transactions that it makes."""
     if l1 and counters_only:
         raise ArgumentError("--l1 follows the loads of every block: leave out --counters-only.")
+    if only and blocks is None:
+        raise ArgumentError(
+            "--only runs no blocks but those of --blocks: name them, as in --blocks 0."
+        )
+    if only and (l1 or counters_only):
+        raise ArgumentError("--only leaves blocks out that --l1 and --counters-only look at.")
     sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
     given = {name: value for name, value in sizes.items() if value is not None}
-    given |= _settings(settings or ())
+    given |= parse_settings(settings or ())
     launch = {
         "kernel": kernel_name,
         "grid": grid,
@@ -146,17 +153,19 @@ def trace(
     }
     ptx: Build | None = None
     if kernel.endswith(".ptx"):
-        workload, ptx = _ptx_workload(Path(kernel), given, launch, seed)
+        workload, ptx = ptx_launch(Path(kernel), given, launch, seed)
     elif is_file(kernel):
-        workload = _file_workload(Path(kernel), given, launch, seed)
+        workload = file_workload(Path(kernel), given, launch, seed)
     else:
-        workload = _rung_workload(kernel, given, launch, seed, blank=counters_only)
+        workload = rung_workload(kernel, given, launch, seed, blank=counters_only)
     if counters_only:
         _show_counts(workload, build, budget, seed, ptx, as_json=as_json)
         return
     chosen = _chosen_blocks(blocks, workload)
     probe = _l1_probe() if l1 else None
-    result = _record(workload, build, chosen, budget, order, seed, ptx, probe, checks=checks)
+    result = _record(
+        workload, build, chosen, budget, order, seed, ptx, probe, checks=checks, only=only
+    )
     from core.cli import l1_report, report
 
     if save is not None:
@@ -175,30 +184,6 @@ def trace(
         report.show(result, console)
         if probe is not None:
             l1_report.show(probe.estimate(), workload.source, console)
-
-
-def chosen_workload(
-    kernel: str,
-    sizes: Mapping[str, int | None],
-    launch: Mapping[str, Any],
-    *,
-    seed: int = 7,
-) -> Workload:
-    """What another command names: a rung with its sizes, its arrays empty, or a CUDA source file.
-
-    Raises ParameterError and ArgumentError, saying which option is wrong.
-    """
-    given = {name: value for name, value in sizes.items() if value is not None}
-    if kernel.endswith(".ptx"):
-        raise ArgumentError("A PTX file can be traced only; give a rung or a CUDA source (.cu).")
-    if is_file(kernel):
-        return _file_workload(Path(kernel), given, launch, seed)
-    return _rung_workload(kernel, given, launch, seed, blank=True)
-
-
-def is_file(name: str) -> bool:
-    """Whether the command's argument means a source file rather than a rung."""
-    return name.endswith((".cu", ".cuh")) or "/" in name or "\\" in name
 
 
 def _show_counts(
@@ -221,80 +206,6 @@ def _show_counts(
         typer.echo(json.dumps(report.counted_json(counted, seed), indent=1, allow_nan=False))
     else:
         report.show_counted(counted)
-
-
-def _rung_workload(
-    name: str, given: Mapping[str, int], launch: Mapping[str, Any], seed: int, *, blank: bool
-) -> Workload:
-    from core.ladder import load_ladder
-
-    rung = load_ladder()[name]
-    if wrong := [option for option, value in launch.items() if value is not None]:
-        raise ArgumentError(
-            f"--{wrong[0]} is for a source file; the rung {name} is set with "
-            f"{', '.join('--' + p.name.replace('_', '-') for p in rung.parameters)}."
-        )
-    return rung.blank_workload(**given) if blank else rung.workload(seed, **given)
-
-
-def _ptx_workload(
-    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> tuple[Workload, Build]:
-    from core.arguments import parse_dim3
-    from core.ptx_files import ptx_workload
-
-    _check_launch_options(path, given, launch)
-    if launch["define"] is not None:
-        raise ArgumentError("-D is for a compiler; PTX is compiled already.")
-    return ptx_workload(
-        path,
-        launch["kernel"],
-        parse_dim3(launch["grid"], "grid"),
-        parse_dim3(launch["block"], "block"),
-        launch["shared"] or 0,
-        launch["arg"] or (),
-        seed,
-    )
-
-
-def _check_launch_options(path: Path, given: Mapping[str, int], launch: Mapping[str, Any]) -> None:
-    if given:
-        name = next(iter(given))
-        raise ParameterError(
-            f"--{name.replace('_', '-')} is for a rung; give a file's sizes with --grid, --block, "
-            "-D and --arg."
-        )
-    for option in ("grid", "block"):
-        if launch[option] is None:
-            raise ArgumentError(f"{path} needs --{option}, such as --{option} 8,8.")
-
-
-def _file_workload(
-    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> Workload:
-    from core.arguments import parse_defines, parse_dim3, user_workload
-
-    _check_launch_options(path, given, launch)
-    return user_workload(
-        path,
-        launch["kernel"],
-        parse_dim3(launch["grid"], "grid"),
-        parse_dim3(launch["block"], "block"),
-        launch["shared"] or 0,
-        parse_defines(launch["define"] or ()),
-        launch["arg"] or (),
-        seed,
-    )
-
-
-def _settings(texts: Sequence[str]) -> dict[str, int]:
-    found = {}
-    for text in texts:
-        match = re.fullmatch(r"(\w+)=(-?\d+)", text)
-        if not match:
-            raise ParameterError(f"`--set {text}` is not NAME=NUMBER, such as n=64.")
-        found[match[1]] = int(match[2])
-    return found
 
 
 def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tuple[int, ...] | None:
@@ -320,6 +231,7 @@ def _record(
     l1: L1Probe | None,
     *,
     checks: bool,
+    only: bool,
 ) -> Trace:
     from core.emulator.machine import Limits
     from core.recording import record
@@ -328,7 +240,7 @@ def _record(
     with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
         return record(
             workload, kind=build, blocks=blocks, limits=limits, order=order, seed=seed,
-            checks=checks, progress=progress, build=ptx, l1=l1,
+            checks=checks, only_recorded=only, progress=progress, build=ptx, l1=l1,
         )  # fmt: skip
 
 
@@ -336,30 +248,3 @@ def _l1_probe() -> L1Probe:
     from core.analysis.l1 import L1Probe
 
     return L1Probe()
-
-
-@contextmanager
-def compile_errors(workload: Workload) -> Iterator[None]:
-    """Shows a compile error at its line and ends the command."""
-    try:
-        yield
-    except CompileError as error:
-        from core.cli.errors import MISTAKE, show_error
-
-        show_error(error, workload.source)
-        raise typer.Exit(MISTAKE) from None
-
-
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A bar on standard error where that is a terminal; nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(what, total=1.0)
-        yield lambda done: bar.update(task, completed=done)

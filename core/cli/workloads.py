@@ -105,7 +105,7 @@ def _check_launch_options(path: Path, given: Mapping[str, int], launch: Mapping[
             raise ArgumentError(f"{path} needs --{option}, such as --{option} 8,8.")
 
 
-def settings(texts: Sequence[str]) -> dict[str, int]:
+def parse_settings(texts: Sequence[str]) -> dict[str, int]:
     """What `--set NAME=NUMBER` sets. Raises ParameterError."""
     found = {}
     for text in texts:

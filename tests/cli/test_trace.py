@@ -104,6 +104,14 @@ def test_tile_and_set_and_blocks(traced):
     assert by_option["block"] == [4, 4, 1]
 
 
+def test_only_the_blocks_named_are_run(traced):
+    part = traced("coalesced", "--n", "1024", "--tile", "32", "--blocks", "5", "--only")
+    # 32 warps, 1024 rounds: a broadcast of A and a row of B, and one store at the end.
+    assert part["counters"]["global_ld_sectors"] == 32 * 1024 * (1 + 4)
+    assert part["counters"]["global_st_requests"] == 32
+    assert part["error"] == {}  # most of C was never computed
+
+
 def test_own_kernel(traced, scale, tmp_path):
     data = np.linspace(-3, 3, 64, dtype=np.float32)
     np.save(tmp_path / "a.npy", data)
@@ -193,6 +201,8 @@ def test_unsupported_instruction_is_named(refused, tmp_path):
         (["tiled", "--set", "n"], "`--set n` is not NAME=NUMBER"),
         (["tiled", "--grid", "8"], "--grid is for a source file; the rung tiled is set with --n"),
         (["tiled", "--blocks", "9"], "block numbers from 0 to 3"),
+        (["tiled", "--only"], "name them, as in --blocks 0"),
+        (["tiled", "--blocks", "0", "--only", "--l1"], "--only leaves blocks out"),
         (["tiled", "--n", "x"], "Invalid value for '--n'"),
         (["tiled", "--colour"], "No such option"),
         (["gone.cu", "--grid", "1", "--block", "1"], "There is no file gone.cu"),
