@@ -121,6 +121,11 @@ def _directed_one(name: str, mode: str, operands: list[float], nearest: float) -
         error = Fraction(operands[0]) - Fraction(nearest) ** 2
     else:
         error = _EXACT[name](*operands) - Fraction(nearest)
+    if error == 0 and nearest == 0 and name in ("add", "sub", "fma"):
+        first = operands[0] * operands[1] if name == "fma" else operands[0]
+        last = -operands[-1] if name == "sub" else operands[-1]
+        parts = [np.array([x]) for x in (nearest, first, last)]
+        return float(zero_sign(parts[0], mode, parts[1], parts[2])[0])
     sign = np.array([(error > 0) - (error < 0)], np.float64)
     return float(_moved(np.array([nearest]), sign, mode)[0])
 

@@ -107,3 +107,15 @@ def test_an_infinite_addend_wins_over_a_finite_product_that_overflows(mode) -> N
     got = evaluate(f"fma.{mode}.f64 {{d}}, {{a}}, {{b}}, {{c}};", "f64", a=("f64", a),
                    b=("f64", b), c=("f64", c))  # fmt: skip
     assert got.tolist() == c
+
+
+@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
+def test_a_sum_that_is_exactly_zero_has_the_sign_of_its_mode(mode) -> None:
+    """Also among numbers so large that they are done in exact fractions."""
+    a, b = [1e300, 1e300, 2.0**950, 3.0, 0.0], [-0.0, 0.0, 1.0, 0.0, -0.0]
+    c = [0.0, 0.0, -(2.0**950), -0.0, -0.0]
+    got = evaluate(f"fma.{mode}.f64 {{d}}, {{a}}, {{b}}, {{c}};", "f64", a=("f64", a),
+                   b=("f64", b), c=("f64", c))  # fmt: skip
+    mixed = -1.0 if mode == "rm" else 1.0
+    assert np.copysign(1.0, got).tolist() == [mixed, 1.0, mixed, mixed, -1.0]
+    assert not got.any()
