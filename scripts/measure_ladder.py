@@ -207,7 +207,8 @@ def count(folder: Path) -> None:
     for build in BUILDS:
         rows = tools.counted(metrics, str(folder / build), _me("launch", folder, build))
         for name, row in zip(rung_launches(), rows, strict=True):
-            values = {m: int(float(row[m].replace(",", ""))) for m in metrics if row.get(m)}
+            texts = {m: row[m].replace(",", "") for m in metrics if m in row}
+            values = {m: int(float(text)) for m, text in texts.items() if text[:1].isdigit()}
             found["rows"].append({"launch": name, "build": build, "counters": values})
     (folder / "counters.json").write_text(json.dumps(found), encoding="utf-8")
     print(f"counted {len(found['rows'])} launches", flush=True)
