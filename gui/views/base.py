@@ -55,14 +55,12 @@ class SessionView(QWidget):
             stale, self._stale = self._stale, frozenset()
             self.refresh(stale)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Notice a new theme."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self.restyle()
-
     def restyle(self) -> None:
-        """Take up the colours of a new theme; the default repaints."""
+        """Take up the colours of a new theme; the default repaints.
+
+        Whoever sets the theme calls this, once for each view. Doing it at Qt's own PaletteChange
+        would be too early: Qt is going through all widgets then, and crashes if one goes away.
+        """
         self.update()
 
 
