@@ -46,6 +46,7 @@ _OPTIONAL = (
     "faults",
     "tuned",
     "arithmetic",
+    "bytes",
 )
 _ROLES = ("input", "output", "inout")
 _T = TypeVar("_T")
@@ -142,6 +143,7 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
             faults=tuple(row.get("faults", ())),
             tuned=MappingProxyType(dict(row.get("tuned", {}))),
             arithmetic=row.get("arithmetic", "float32"),
+            nbytes=_expression(row["bytes"]) if "bytes" in row else None,
         )
     except FileNotFoundError as error:
         raise TilescopeError(f"{label}: there is no file {error.filename}.") from None

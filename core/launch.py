@@ -92,7 +92,8 @@ class Workload:
     """A kernel's source and one launch of it: what is traced, benchmarked and shown.
 
     `expected` computes each output's true value in float64, keyed by array name; `flops` counts a
-    multiply-add as two. Both are None where nobody knows them (a user's own kernel).
+    multiply-add as two. Both are None where nobody knows them (a user's own kernel). `nbytes` is
+    what must be read and written at least, None where that is every array whole.
     """
 
     title: str
@@ -107,3 +108,4 @@ class Workload:
     expected: Callable[[], Mapping[str, NDArray[np.float64]]] | None = None
     rung: str | None = None
     arithmetic: Arithmetic = "float32"
+    nbytes: int | None = None

@@ -160,6 +160,7 @@ class Rung:
     faults: tuple[str, ...] = ()  # kinds of findings with the default parameters
     tuned: Mapping[str, int] = field(default_factory=dict)  # parameters that are fast on a GPU
     arithmetic: Arithmetic = "float32"
+    nbytes: IntExpression | None = None  # read and written at least, if not every array whole
 
     @property
     def manual(self) -> str:
@@ -247,6 +248,7 @@ class Rung:
             else None,
             rung=self.name,
             arithmetic=self.arithmetic,
+            nbytes=self.nbytes.evaluate(values) if self.nbytes else None,
         )
 
     def _complete(self, given: Mapping[str, Any]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The work behind the benchmark page's shares: the ceiling that binds each result, off the UI."""
+"""The ceilings that bind the benchmark page's results, counted off the UI thread."""
 
 from __future__ import annotations
 
@@ -6,14 +6,54 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QObject, Signal
+
 from core.errors import Cancelled, TilescopeError
-from gui.work import Job
+from gui.work import Job, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from gui.scenes.bench_plot import Measured
+    from gui.scenes.bench_plot import CeilingKey, Measured
 
 log = logging.getLogger(__name__)
+
+
+class CeilingCounter(QObject):
+    """The binding ceilings known so far. `changed()` for each that is counted, and at the end."""
+
+    changed = Signal()
+    _counted = Signal(object, object)
+
+    def __init__(self, ladder: Ladder, parent: QObject) -> None:
+        super().__init__(parent)
+        self._ladder = ladder
+        self.known: dict[CeilingKey, tuple[str, float] | None] = {}
+        self._tried: set[CeilingKey | None] = set()  # each once: what fails would fail again
+        self._worker = Worker(self, "ceilings of results")
+        self._counted.connect(self._on_counted)
+        self._worker.idle.connect(self.changed)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being counted."""
+        return self._worker.busy
+
+    def want(self, measured: Sequence[Measured]) -> None:
+        """Count those that are missing, small launches first, unless it is at work already."""
+        each = {m.ceiling_key: m for m in measured}
+        missing = [m for key, m in each.items() if key is not None and key not in self._tried]
+        if missing and not self.busy:
+            self._tried.update(m.ceiling_key for m in missing)
+            missing.sort(key=lambda m: m.n or 0)
+            self._worker.submit(ceilings_job(self._ladder, missing, self._counted.emit))
+
+    def close(self) -> None:
+        """Give up, and wait for the end."""
+        self._worker.close()
+
+    def _on_counted(self, key: CeilingKey, ceiling: tuple[str, float] | None) -> None:
+        self.known[key] = ceiling
+        self.changed.emit()
 
 
 def ceilings_job(

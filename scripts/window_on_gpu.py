@@ -65,6 +65,12 @@ def faulty(name: str) -> FileKernel:
     return FileKernel(source, launch, "n")
 
 
+def _done(page: Any) -> int:
+    """Points measured so far."""
+    progress = page.model.progress
+    return 10**6 if progress is None else int(progress.done)
+
+
 def sweep(
     app: QApplication, window: MainWindow, page: Any, out: Path, *, ceilings: bool
 ) -> dict[str, str]:
@@ -74,7 +80,7 @@ def sweep(
     page.refresh(frozenset())
     page.run()
     said = {"plan": page.strip.plan.text()}
-    wait(app, lambda: len(page.results.measured) >= 16, 120, "results")
+    wait(app, lambda: _done(page) >= 30, 200, "results")
     wait(app, lambda: len(page.samples) > 5 and "running" in page.shown.text(), 60, "samples")
     said["while_running"] = page.caption.text()
     save(window, out / "sweep_running.png")
@@ -87,7 +93,7 @@ def sweep(
     page.curves.over.button("size").click()
     if ceilings:
         page.curves.quantity.button("share").click()
-        wait(app, lambda: not page._counter.busy, 200, "the ceilings")
+        wait(app, lambda: not page.ceilings.busy, 200, "the ceilings")
         save(window, out / "share_over_size.png")
     page.curves.quantity.button("gflops").click()
     return {**said, "after": page.shown.text(), "machine": page.results.caption.text()}
@@ -144,7 +150,7 @@ def main() -> int:
     wait(app, lambda: page.model.devices, 60, "looking for a GPU")
     said: dict[str, Any] = {"ready": page.caption.text()}
     said["sweep"] = sweep(app, window, page, options.out, ceilings=options.ceilings)
-    page.files.save(options.out / "report.md", page.results.measured, (), page.ceilings)
+    page.files.save(options.out / "report.md", page.results.measured, (), page.ceilings.known)
     said["faults"] = faults(app, window, page, options.out)
     window.close()
     app.processEvents()

@@ -141,7 +141,7 @@ def _result(
         notes=built.notes,
         source_name=workload.source_name,
         source_digest=hashlib.sha256(workload.source.encode()).hexdigest()[:12],
-        bytes_once=bytes_once(workload.launch),
+        bytes_once=workload.nbytes or bytes_once(workload.launch),
         software=software(),
     )
 

@@ -69,9 +69,9 @@ class BenchmarkResult:
 
     `samples_ms` is empty, and what is computed from it None, when the check failed. `gflops` is
     10^9 operations a second at the median time, None where the kernel's work is unknown;
-    `gflops_p5` is its slow end, from the 95th percentile of time. `bytes_once` counts the arrays'
-    bytes, each read once if the kernel reads it and written once if it writes it. The last four are
-    empty in results of older versions.
+    `gflops_p5` is its slow end, from the 95th percentile of time. `bytes_once` counts what the
+    algorithm must read and write: every array whole, once each way, unless the rung says less.
+    The last four are empty in results of older versions.
     """
 
     device: DeviceReport

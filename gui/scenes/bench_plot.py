@@ -222,8 +222,29 @@ def _work_ratio(m: Measured, base: Measured) -> float | None:
 
 
 def _text(m: Measured, values: tuple[float, float, float], quantity: str) -> str:
-    sizes = ", ".join(f"{name} = {value}" for name, value in m.result.parameters.items())
+    sizes = parameters_text(m.result.parameters)
     return f"{m.result.title}, {sizes}: {amount(values[0], quantity)}"
+
+
+def parameters_text(parameters: Mapping[str, int]) -> str:
+    """Parameters in short: equal sizes as one, and what has x, y or m, n, k as a product."""
+    left = dict(parameters)
+    parts: list[str] = []
+    sizes = [left.pop(name) for name in ("m", "n", "k") if name in left]
+    if sizes:
+        same = len(set(sizes)) == 1
+        names = " × ".join(name for name in ("m", "n", "k") if name in parameters)
+        shown = [sizes[0]] if same else sizes
+        parts.append(f"{'n' if same else names} = {' × '.join(grouped(s) for s in shown)}")
+    groups: dict[str, list[int]] = {}
+    for name, value in left.items():
+        stem, _, axis = name.rpartition("_")
+        groups.setdefault(stem if axis in ("x", "y", "m", "n", "k") else name, []).append(value)
+    parts += [
+        f"{stem} {' × '.join(map(str, values))}" if len(values) > 1 else f"{stem} = {values[0]}"
+        for stem, values in groups.items()
+    ]
+    return ", ".join(parts)
 
 
 def amount(value: float, quantity: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.gpu.result import Readings
 from core.gpu.statistics import summarise
+from gui.scenes.bench_plot import parameters_text
 from gui.scenes.text import capital, grouped, plural
 
 if TYPE_CHECKING:
@@ -108,11 +109,11 @@ def live_sentence(live: Live) -> str:
 def measured_sentence(measured: Measured) -> str:
     """What the plot of a result's launches shows."""
     result = measured.result
-    sizes = ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
+    sizes = parameters_text(result.parameters)
     title = f"{result.title} ({sizes})" if sizes else result.title
     if result.ok is False:
         return f"{title}: a wrong result, so it was not timed."
-    where = f"{measured.when} on an {result.device.name}"
+    where = f"{measured.when} on {result.device.name}"
     parts = [plural(len(result.samples_ms), "launch", "launches")]
     if result.median_ms is not None:
         parts.append(f"median {result.median_ms:.4g} ms")

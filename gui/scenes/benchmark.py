@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gui.scenes.bench_plot import HERE, Measured
+from gui.scenes.bench_plot import HERE, Measured, parameters_text
 from gui.scenes.text import grouped
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def result_row(measured: Measured) -> ResultRow:
         trouble = measured.failure.title
     return ResultRow(
         title=result.title,
-        details=sizes_text(measured) or f"block {block}",
+        details=parameters_text(result.parameters) or f"block {block}",
         gflops=None if result.ok is False else result.gflops,
         low=result.gflops_p5,
         high=result.gflops_p95,
@@ -82,7 +82,7 @@ def _notes(measured: Measured) -> str:
 def failure_row(outcome: Outcome) -> ResultRow:
     """A point that gave nothing, as a row."""
     assert outcome.failure is not None
-    details = ", ".join(f"{k} = {grouped(v)}" for k, v in outcome.point.parameters.items())
+    details = parameters_text(outcome.point.parameters)
     return ResultRow(
         title=outcome.point.title,
         details=details,
@@ -93,11 +93,6 @@ def failure_row(outcome: Outcome) -> ResultRow:
         notes=f"{outcome.failure.message} ({outcome.lane})",
         trouble=outcome.failure.title,
     )
-
-
-def sizes_text(measured: Measured) -> str:
-    """The parameters in a row's short form."""
-    return ", ".join(f"{k} = {grouped(v)}" for k, v in measured.result.parameters.items())
 
 
 def rows_of(measured: Sequence[Measured], failed: Iterable[Outcome]) -> tuple[ResultRow, ...]:

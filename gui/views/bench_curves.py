@@ -63,6 +63,7 @@ class CurvesPanel(QWidget):
         """Draw these results, of one machine."""
         self._offer(measured)
         drawn = curves(measured, self.request, ceilings)
+        self.plot.set_order(tuple(series_of(measured)))
         self.plot.show_curves(drawn, self.request)
         self.caption.setText(plot_sentence(measured, self.request, drawn))
 

@@ -39,7 +39,7 @@ class LaunchPlot(pg.PlotWidget):
 
     def __init__(self) -> None:
         pg.setConfigOptions(antialias=True)
-        super().__init__()
+        super().__init__(axisItems={"left": _ValueAxis()})
         self.setMenuEnabled(False)
         self.hideButtons()
         self.setAccessibleName("Rate of each launch")
@@ -92,6 +92,20 @@ class LaunchPlot(pg.PlotWidget):
         self.band.setBrush(theme.color("store", 0.14))
         self.text.setColor(theme.color("text"))
         self.text.setFont(theme.font("caption", bold=True))
+
+
+class _ValueAxis(pg.AxisItem):
+    """Large numbers with their digits in groups."""
+
+    def __init__(self) -> None:
+        super().__init__("left")
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        shown = super().tickStrings(values, scale, spacing)
+        return [
+            grouped(round(value)) if abs(value) >= 10_000 else text
+            for value, text in zip(values, shown, strict=True)
+        ]
 
 
 class _SizeAxis(pg.AxisItem):
@@ -156,15 +170,15 @@ class Key(QWidget):
 class _Line:
     """A curve's items in the plot, made once and filled anew."""
 
-    def __init__(self, plot: Any, symbol: str, clicked: Callable[..., None]) -> None:
+    def __init__(self, plot: Any, clicked: Callable[..., None]) -> None:
         self.spread = pg.ErrorBarItem(x=np.zeros(0), y=np.zeros(0), beam=0.06)
-        self.line = pg.PlotDataItem(symbol=symbol, symbolSize=7, symbolPen=None)
+        self.line = pg.PlotDataItem(symbol="o", symbolSize=7, symbolPen=None)
         self.line.scatter.setData(hoverable=True, tip=_tip, hoverSize=11)
         self.line.sigPointsClicked.connect(clicked)
         for item in (self.spread, self.line):
             plot.addItem(item)
 
-    def show_points(self, points: Sequence[PlotPoint], pen: QPen) -> None:
+    def show_points(self, points: Sequence[PlotPoint], pen: QPen, symbol: str) -> None:
         """Draw these points; none hide the line."""
         x = np.array([place(p.x) for p in points], dtype=float)
         y, low, high = (
@@ -174,7 +188,7 @@ class _Line:
         self.spread.setData(
             x=x, y=y, top=high - y, bottom=y - low, pen=pg.mkPen(pen.color(), width=1)
         )
-        self.line.setData(x, y, pen=pen, symbolBrush=pen.color(), data=list(points))
+        self.line.setData(x, y, pen=pen, symbol=symbol, symbolBrush=pen.color(), data=list(points))
         for item in (self.spread, self.line):
             item.setVisible(bool(points))
 
@@ -188,7 +202,7 @@ class SweepPlot(QWidget):
         super().__init__()
         pg.setConfigOptions(antialias=True)
         self._axis = _SizeAxis()
-        self.plot = pg.PlotWidget(axisItems={"bottom": self._axis})
+        self.plot = pg.PlotWidget(axisItems={"bottom": self._axis, "left": _ValueAxis()})
         self.plot.setAccessibleName("Curves of the sweep")
         self.plot.setMenuEnabled(False)
         self.plot.hideButtons()
@@ -207,13 +221,12 @@ class SweepPlot(QWidget):
         self._order: dict[str, int] = {}
         self.restyle()
 
-    def reserve(self, keys: Sequence[str]) -> None:
-        """Give these kernels the first colours, so that they never depend on what is measured."""
-        for key in keys:
-            self._order.setdefault(key, len(self._order))
+    def set_order(self, keys: Sequence[str]) -> None:
+        """Give these kernels their colours in this order, whether or not they are drawn now."""
+        self._order = {key: place for place, key in enumerate(keys)}
 
     def show_curves(self, curves: tuple[Curve, ...], request: Request) -> None:
-        """Show these curves; a kernel keeps its colour as long as the page lives."""
+        """Show these curves, in the colours that `set_order` gave them."""
         self.curves, self._request = curves, request
         self._draw()
 
@@ -224,15 +237,19 @@ class SweepPlot(QWidget):
 
     def _line(self, key: str) -> _Line:
         if key not in self._lines:
-            number = self._order.setdefault(key, len(self._order))
-            symbol = _SYMBOLS[number % len(_SYMBOLS)]
-            self._lines[key] = _Line(self.plot, symbol, self._on_click)
+            self._lines[key] = _Line(self.plot, self._on_click)
         return self._lines[key]
+
+    def _number(self, key: str) -> int:
+        return self._order.setdefault(key, len(self._order))
+
+    def _symbol(self, key: str) -> str:
+        return _SYMBOLS[self._number(key) % len(_SYMBOLS)]
 
     def _pen(self, key: str) -> QPen:
         """A kernel's colour and kind of line: categories first, then dashes."""
         theme = current_theme()
-        lap, hue = divmod(self._order[key], len(theme.categories))
+        lap, hue = divmod(self._number(key), len(theme.categories))
         color = QColor(theme.categories[hue])
         # Okabe and Ito's yellow and light blue are too pale for thin lines on white.
         if not theme.dark and color.lightnessF() > 0.58:
@@ -245,12 +262,12 @@ class SweepPlot(QWidget):
         drawn = {curve.key: curve for curve in self.curves}
         rows = []
         for key, curve in drawn.items():
-            line = self._line(key)
-            line.show_points(curve.points, self._pen(key))
-            rows.append((curve.title, self._pen(key), line.line.opts["symbol"]))
+            pen, symbol = self._pen(key), self._symbol(key)
+            self._line(key).show_points(curve.points, pen, symbol)
+            rows.append((curve.title, pen, symbol))
         for key, line in self._lines.items():
             if key not in drawn:
-                line.show_points((), self._pen(key))
+                line.show_points((), pg.mkPen(None), "o")
         self.key.show_rows(rows)
         self._one.setVisible(request.quantity == "speedup" and bool(drawn))
         self._one.setPen(pg.mkPen(theme.color("text_faint"), width=1))

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
 
 from core.errors import TilescopeError
 from core.gpu.jobs import Timing
-from gui.bench_work import ceilings_job
+from gui.bench_work import CeilingCounter
 from gui.scenes.bench_model import BenchModel
 from gui.scenes.bench_plan import Setup, choices, plan_of, plan_sentence
-from gui.scenes.bench_plot import HERE, RECORDED, CeilingKey, Measured
+from gui.scenes.bench_plot import HERE, RECORDED, Measured
 from gui.scenes.bench_words import (
     failure_sentence,
     live_sentence,
@@ -30,7 +30,6 @@ from gui.views.bench_files import BenchFiles, FileDialog
 from gui.views.bench_plots import LaunchPlot
 from gui.views.bench_results import ResultsPanel
 from gui.views.bench_setup import SetupStrip
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
@@ -53,7 +52,6 @@ class BenchmarkView(SessionView):
     """The benchmark page. The first GPU's process starts when the page is first shown."""
 
     WATCHES = frozenset({"configuration"})
-    counted = Signal(object, object)
 
     def __init__(
         self,
@@ -66,7 +64,7 @@ class BenchmarkView(SessionView):
         super().__init__(session)
         self._ladder = ladder
         self.model = BenchModel(make_worker, folder)
-        self.ceilings: dict[CeilingKey, tuple[str, float] | None] = {}
+        self.ceilings = CeilingCounter(ladder, self)
         self.setup = Setup()
         self.picked: Measured | None = None
         self._make_widgets()
@@ -116,7 +114,7 @@ class BenchmarkView(SessionView):
     def shut_down(self) -> None:
         """End the sweep, the GPUs' processes and all other work, and wait for them."""
         self._timer.stop()
-        self._counter.close()
+        self.ceilings.close()
         self.files.close()
         self.model.shut_down()
 
@@ -226,21 +224,9 @@ class BenchmarkView(SessionView):
 
     def _show_curves(self) -> None:
         measured = self.results.measured
-        self.curves.show_results(measured, self.ceilings)
+        self.curves.show_results(measured, self.ceilings.known)
         if self.curves.request.quantity == "share":
-            self._count(measured)
-
-    def _count(self, measured: list[Measured]) -> None:
-        """Have the ceilings of what the plot shows counted, small launches first."""
-        drawn = {m.ceiling_key: m for m in self.curves.drawn_results(measured)}
-        missing = [m for key, m in drawn.items() if key is not None and key not in self.ceilings]
-        if missing and not self._counter.busy:
-            missing.sort(key=lambda m: m.n or 0)
-            self._counter.submit(ceilings_job(self._ladder, missing, self.counted.emit))
-
-    def _on_counted(self, key: CeilingKey, ceiling: tuple[str, float] | None) -> None:
-        self.ceilings[key] = ceiling
-        self.curves.show_results(self.results.measured, self.ceilings)
+            self.ceilings.want(self.curves.drawn_results(measured))
 
     def _on_row(self, row: ResultRow, by_user: bool) -> None:
         if row.measured is None:
@@ -278,7 +264,7 @@ class BenchmarkView(SessionView):
         failures = [
             (o.point.text, o.failure.message) for o in self.model.failed if o.failure is not None
         ]
-        self.files.ask_and_save(self.results.measured, failures, self.ceilings)
+        self.files.ask_and_save(self.results.measured, failures, self.ceilings.known)
 
     def pictures(self) -> dict[str, QWidget]:
         """The plots, by what they are called in a file."""
@@ -308,10 +294,8 @@ class BenchmarkView(SessionView):
         self.launches = LaunchPlot()
         self.shown = Caption()
         self.curves = CurvesPanel()
-        self.curves.plot.reserve([r.name for r in self._ladder.values() if r.group == "ladder"])
         self.results = ResultsPanel()
         self.files = BenchFiles(self, self.pictures)
-        self._counter = Worker(self, "ceilings of results")
         self._timer = QTimer(self)
         self._timer.setInterval(REDRAW_MS)
 
@@ -331,8 +315,7 @@ class BenchmarkView(SessionView):
         self.results.import_button.clicked.connect(lambda: self.import_results(ask()))
         self.results.save_button.clicked.connect(self._save)
         self.files.said.connect(self._say)
-        self.counted.connect(self._on_counted)
-        self._counter.idle.connect(self._show_curves)
+        self.ceilings.changed.connect(self._show_curves)
 
     def _lay_out(self) -> None:
         setup = QWidget()

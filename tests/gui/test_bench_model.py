@@ -138,10 +138,10 @@ def test_no_gpu(ladder):
 def test_import_of_results_from_elsewhere(model, ladder, tmp_path):
     model.run(plan(ladder, 16, 32), Timing(), (0,))
     drain(model, lambda: not model.running)
-    path = tmp_path / "lab.parquet"
+    path = tmp_path / "lab.csv"
     write_results(path, [m.result for m in model.measured])
     assert model.import_file(path) == 2
-    assert model.measured[-1].machine == "Fake GPU, 2026-11-21, from lab.parquet"
+    assert model.measured[-1].machine == "Fake GPU, 2026-11-21, from lab.csv"
     (tmp_path / "empty.json").write_text('{"results": []}')
     with pytest.raises(TilescopeError, match="holds no results"):
         model.import_file(tmp_path / "empty.json")

@@ -18,6 +18,7 @@ from gui.scenes.bench_plot import (
     curves,
     machine_sentence,
     machines,
+    parameters_text,
     plot_sentence,
     values_of,
 )
@@ -209,5 +210,19 @@ def test_words():
     assert rates_of([1.0, 2.0], 2_000_000) == [2.0, 1.0]
     assert rates_of([1.0, 2.0], None) == [1.0, 2.0]
     said = measured_sentence(SWEEP[0])
-    assert "Slow (n = 512, tile = 8), measured here on an Test GPU: 21 launches" in said
+    assert "Slow (n = 512, tile = 8), measured here on Test GPU: 21 launches" in said
     assert "SM 1\u202f980 MHz" in said
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"n": 4096, "tile": 16}, "n = 4\u202f096, tile = 16"),
+        ({"m": 64, "k": 64, "n": 64, "tile_m": 8, "tile_n": 4}, "n = 64, tile 8 × 4"),
+        ({"m": 3, "k": 5, "n": 7}, "m × n × k = 3 × 7 × 5"),
+        ({"n": 9, "block_x": 32, "block_y": 4, "pad": 1}, "n = 9, block 32 × 4, pad = 1"),
+        ({"n": 9, "block_x": 32}, "n = 9, block = 32"),
+    ],
+)
+def test_parameters_in_short(parameters, text):
+    assert parameters_text(parameters) == text

@@ -182,7 +182,7 @@ def test_a_clicked_point_shows_its_launches(qtbot, page):
     assert page.results.rows[place].measured is point.measured
 
 
-@pytest.mark.parametrize("ending", [".csv", ".json", ".parquet", ".md", ".png", ".svg"])
+@pytest.mark.parametrize("ending", [".csv", ".json", ".md", ".png", ".svg"])
 def test_results_and_plots_are_saved(qtbot, page, tmp_path, ending):
     page.run_button.click()
     finish(qtbot, page)
