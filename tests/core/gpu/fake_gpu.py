@@ -15,9 +15,13 @@ FAKE_DEVICE = DeviceReport(
 )  # fmt: skip
 
 
+_PARSING = threading.Lock()  # ast.parse in two threads at once fails in Python 3.11.0 to 3.11.7
+
+
 def begun_for(job, device=FAKE_DEVICE):
     """The result before timing, from the job's own workload."""
-    workload = job.subject.workload()
+    with _PARSING:
+        workload = job.subject.workload()
     launch = workload.launch
     return BenchmarkResult(
         device, "2026-11-21T10:00:00+00:00", workload.title, workload.rung, workload.kernel,
