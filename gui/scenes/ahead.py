@@ -8,6 +8,7 @@ from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.guards import Guards
 from gui.scenes.history import history_of
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.source import highlight
 from gui.scenes.warp import warp_scene
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def look_ahead(trace: Trace, block: int) -> None:
 
     Everything found is kept with the record. Belongs into the thread that made the trace.
     """
+    highlight(trace.workload.source)
     record = trace.block(block)
     len(record.phases)
     if not record.n_steps:

@@ -159,14 +159,24 @@ class VariablesView(SessionView):
         if self.model.across:
             header.setSectionResizeMode(mode.Interactive)
             header.setStretchLastSection(False)
-            for column in (0, 1):
-                self.table.resizeColumnToContents(column)
+            self._fit_names()
             self._fit_lanes()
             return
         for column, how in enumerate((mode.Interactive, mode.Interactive, mode.Stretch)):
             header.setSectionResizeMode(column, how)
-        for column in (0, 1):
-            self.table.resizeColumnToContents(column)
+        self._fit_names()
+
+    def _fit_names(self) -> None:
+        """Names and types as wide as they need; QTableView would ask every cell for everything."""
+        theme = current_theme()
+        head = QFontMetrics(theme.font("small", bold=True))
+        fonts = (theme.mono(), theme.font())
+        for column, (font, title) in enumerate(zip(fonts, ("Name", "Type"), strict=True)):
+            metrics = QFontMetrics(font)
+            texts = {(row.name, row.type)[column] for row in self.model.rows}
+            widths = [metrics.horizontalAdvance(text) for text in texts]
+            width = max(*widths, head.horizontalAdvance(title), 0)
+            self.table.setColumnWidth(column, width + 3 * theme.spacing.gap)
 
     def _fit_lanes(self) -> None:
         """Every lane as wide as the longest value needs: asking each cell would take too long."""
@@ -174,7 +184,7 @@ class VariablesView(SessionView):
         longest = max((text for row in self.model.rows for text in row.lanes), key=len, default="")
         value = QFontMetrics(theme.mono(bold=True)).horizontalAdvance(longest)
         head = QFontMetrics(theme.font("small", bold=True)).horizontalAdvance("lane 00")
-        width = max(value, head) + 2 * theme.spacing.gap
+        width = max(value, head) + 3 * theme.spacing.gap
         if width != self.table.columnWidth(2):
             self.table.horizontalHeader().setDefaultSectionSize(width)
             for column in range(2, self.model.columnCount()):
