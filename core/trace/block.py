@@ -268,7 +268,8 @@ class BlockTrace:
     def seek(self, step: int, unit: Unit, *, forward: bool) -> int:
         """The next (or previous) step at which a unit begins; the last (or first) if there is none.
 
-        Backwards by phase goes to the start of this phase, and from there to the one before.
+        The unit "access" is one of `access_steps`. Backwards by phase goes to the start of this phase,
+        and from there to the one before.
         """
         stops = self._stops[unit]
         if forward:
@@ -278,10 +279,23 @@ class BlockTrace:
         return int(stops[place]) if place >= 0 else 0
 
     @cached_property
+    def access_steps(self) -> NDArray[np.int64]:
+        """The steps that access memory, ascending.
+
+        Local memory, a thread's own arrays that no other thread sees, is passed over, unless the
+        block accesses nothing else.
+        """
+        steps = np.flatnonzero(np.isin(self.kind, _ACCESSES))
+        events = self._record.accesses
+        spaces = [events[int(event)].region.space for event in self._steps.event[steps]]
+        visible = steps[np.array([space != "local" for space in spaces], bool)]
+        return visible if len(visible) else steps
+
+    @cached_property
     def _stops(self) -> dict[str, NDArray[np.int64]]:
         starts = [phase.first for phase in self.phases]
         return {
-            "access": np.flatnonzero(np.isin(self.kind, _ACCESSES)),
+            "access": self.access_steps,
             "line": np.flatnonzero(self.kind == EventKind.LINE),
             "barrier": np.flatnonzero(self.kind == EventKind.BARRIER),
             "phase": np.array(starts, np.int64),

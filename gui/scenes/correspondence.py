@@ -53,7 +53,7 @@ def course_of(trace: BlockTrace) -> Course:
     from core.trace import EventKind
 
     kind = np.asarray(trace.kind)
-    accesses = np.flatnonzero(np.isin(kind, (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)))
+    accesses = np.asarray(trace.access_steps)
     phases = trace.phases
     return Course(
         n_steps=trace.n_steps,

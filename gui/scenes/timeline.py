@@ -39,7 +39,11 @@ class Timeline:
         kinds = np.asarray(trace.kind)
         codes = {name: [code] for name, code in event_codes().items()}
         codes["store"] += codes.pop("atomic")
-        self._steps = {name: np.flatnonzero(np.isin(kinds, codes[name])) for name in MARKS}
+        accesses = np.asarray(trace.access_steps)
+        self._steps = {
+            name: accesses[np.isin(kinds[accesses], codes[name])] for name in ("load", "store")
+        }
+        self._steps["barrier"] = np.flatnonzero(np.isin(kinds, codes["barrier"]))
 
     def steps(self, mark: str) -> NDArray[np.intp]:
         """Steps that carry a mark ("load", "store" or "barrier"), ascending."""

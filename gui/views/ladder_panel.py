@@ -104,6 +104,14 @@ class LadderPanel(QWidget):
         row = current_theme().spacing.control
         self.summary.setVisible(self.height() > LEAST_ROWS * row)
 
+    def hasHeightForWidth(self) -> bool:
+        """The wrapped summary does not ask for more than the hints say."""
+        return False
+
+    def sizeHint(self) -> QSize:
+        """Some rows; the panel takes what the others leave, and they come first."""
+        return QSize(200, 5 * current_theme().spacing.control)
+
     def minimumSizeHint(self) -> QSize:
         """A few rows."""
         return QSize(80, 3 * current_theme().spacing.control)

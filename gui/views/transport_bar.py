@@ -18,7 +18,7 @@ from gui.views.scrub_bar import ScrubBar
 from gui.views.segmented import Segmented
 
 UNIT_TIPS = {
-    "access": "One load or store (1)",
+    "access": "One load or store of memory that threads share (1)",
     "line": "One source line (2)",
     "barrier": "To the next barrier (3)",
     "phase": "To the next phase (4)",

@@ -236,10 +236,15 @@ class BlockTrace:
             found.append(Phase(index, int(steps[0]), int(steps[-1])))
         return tuple(found)
 
+    @property
+    def access_steps(self) -> np.ndarray:
+        kind = np.asarray(self.kind)
+        return np.flatnonzero((kind == EventKind.LOAD) | (kind == EventKind.STORE))
+
     def seek(self, step: int, unit: str, forward: bool) -> int:
         kind, phase = np.asarray(self.kind), np.asarray(self.phase)
         stops = {
-            "access": np.flatnonzero((kind == EventKind.LOAD) | (kind == EventKind.STORE)),
+            "access": self.access_steps,
             "line": np.flatnonzero(kind == EventKind.LINE),
             "barrier": np.flatnonzero(kind == EventKind.BARRIER),
             "phase": np.flatnonzero(np.diff(phase, prepend=-2)),
