@@ -152,6 +152,8 @@ def _open_every_view(app: QApplication, window: MainWindow) -> None:
             page.splitDockWidget(left, right, Qt.Orientation.Horizontal)
     for dock in docks:
         dock.show()
+    for row in rows:
+        page.resizeDocks(row, [page.width() // len(row)] * len(row), Qt.Orientation.Horizontal)
     _settle(app, 0.5)
     hidden = [name for name in page.docks if not page.in_front(name)]
     if hidden:
