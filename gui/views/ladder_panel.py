@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
@@ -103,6 +111,13 @@ class LadderPanel(QWidget):
         super().resizeEvent(event)
         row = current_theme().spacing.control
         self.summary.setVisible(self.height() > LEAST_ROWS * row)
+        QTimer.singleShot(0, self, self._reveal)
+
+    def _reveal(self) -> None:
+        """Scroll to the chosen rung, wherever the list's edges lie now."""
+        item = self.list.currentItem()
+        if item is not None:
+            self.list.scrollToItem(item)
 
     def hasHeightForWidth(self) -> bool:
         """The wrapped summary does not ask for more than the hints say."""

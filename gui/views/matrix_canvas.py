@@ -21,7 +21,7 @@ from gui.theme import Theme, current_theme
 from gui.views.base import Caption
 from gui.views.element_menu import element_menu
 from gui.views.matrix_ground import MatrixGround
-from gui.views.matrix_layout import Margins, MatrixLayout
+from gui.views.matrix_layout import Margins, MatrixLayout, arranged
 from gui.views.matrix_marks import MatrixMarks
 from gui.views.painting import nothing
 from gui.views.pan_zoom import PanZoomView
@@ -168,13 +168,28 @@ class MatrixCanvas(PanZoomView):
 
     def _relayout(self) -> None:
         """Make the layout anew for the grids and the theme's type, and show everything."""
+        self._layout = MatrixLayout(self._grids, self._margins()) if self._grids else None
+        self.fit()
+
+    def fit(self) -> None:
+        """Show the whole of every matrix, those of no product where there is more room for them."""
+        if self._layout is not None and self._grids is self._whole:
+            margins = self._margins()
+            found = arranged(self._whole, margins, self.width(), self.height())
+            if found != self._whole:
+                self._whole = self._grids = found
+                self._layout = MatrixLayout(found, margins)
+                self._others = {}
+                self._open_block()
+                self.refresh(frozenset({"step"}))
+        super().fit()
+
+    def _margins(self) -> Margins:
         line = self.fontMetrics().height()
         wide = self.fontMetrics().horizontalAdvance("00000")
         product = len(self._grids) == 3 and self._grids[2].place == (1, 1)
         above, between = (1.3, 1.7) if product else (2.5, 2.6)
-        margins = Margins(wide, above * line, wide / 2, 1.8 * line, between * line)
-        self._layout = MatrixLayout(self._grids, margins) if self._grids else None
-        self.fit()
+        return Margins(wide, above * line, wide / 2, 1.8 * line, between * line)
 
     def _open_block(self) -> None:
         trace = self.session.trace

@@ -13,6 +13,7 @@ from gui.scenes.grids import Grid, Rect
 
 MAX_CELL = 72.0
 MIN_CELL = 0.02
+Grids = tuple[Grid, ...]
 WHOLE_FROM = 12  # pixels: from here on a cell has a whole number of them
 VALUE_WIDTH = 24.0  # pixels that a value needs across
 AMPLE_WIDTH = 44.0  # pixels beyond which a cell need not be wider than it is high
@@ -143,6 +144,22 @@ class MatrixLayout:
         origin = self.origin(grid, view)
         row, column = (point.y() - origin.y()) / view.scale, (point.x() - origin.x()) / view.across
         return grid, row, column
+
+
+def arranged(grids: tuple[Grid, ...], margins: Margins, width: float, height: float) -> Grids:
+    """Arrays that form no product below each other, or beside each other where they are larger."""
+    if len(grids) < 2 or {(1, 0), (0, 1), (1, 1)} <= {grid.place for grid in grids}:
+        return grids
+    below = tuple(replace(grid, place=(place, 0)) for place, grid in enumerate(grids))
+    beside = tuple(replace(grid, place=(0, place)) for place, grid in enumerate(grids))
+
+    def scale(found: Grids) -> float:
+        layout = MatrixLayout(found, margins)
+        fixed_x, fixed_y = layout.extent(0.0)
+        used_x, used_y = layout.extent(1.0)
+        return min((width - fixed_x) / (used_x - fixed_x), (height - fixed_y) / (used_y - fixed_y))
+
+    return beside if scale(beside) > 1.05 * scale(below) else below
 
 
 def _stretch(scale: float, room: float) -> float:
