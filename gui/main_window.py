@@ -13,7 +13,7 @@ from gui.explaining import Explaining
 from gui.export import Exporter
 from gui.header import Header, window_title
 from gui.moments import Moments
-from gui.pages import Pages
+from gui.pages import PAGES, Pages
 from gui.recording import Recorder
 from gui.reporting import Reporter
 from gui.scenes.session import Configuration, Session
@@ -45,6 +45,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.session = Session()
         self.session.theme = theme
+        self.session.offered.update(theme=theme_names(), page=tuple(page.key for page in PAGES))
         self.recorder = Recorder(self.session, ladder, self)
         self.theme_actions: QActionGroup | None = None
         self._make_parts(ladder)

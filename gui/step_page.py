@@ -55,6 +55,7 @@ class StepPage(QMainWindow):
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, _NORTH)
         self._make_views()
         self.docks = {dock.name: dock for dock in self._make_docks()}
+        session.offered["view"] = ("", *self.docks)
         for dock in self.docks.values():
             dock.setParent(self)
             dock.visibilityChanged.connect(lambda on, dock=dock: self._on_visible(dock, on))

@@ -268,6 +268,10 @@ class Session(State):
 
     # ---- inside
 
+    def fit_element(self, element: Element | None) -> Element | None:
+        """The element if the shown launch has it; any before there is a launch."""
+        return element if self._trace is None or self._element_exists(element) else None
+
     def clamp_step(self, step: int) -> int:
         """The nearest step that there is."""
         return max(0, min(int(step), self.n_steps - 1))

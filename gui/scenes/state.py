@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from psygnal import Signal
 
 from gui.scenes.selection import (
@@ -20,6 +22,18 @@ from gui.scenes.settings import Setting, Settings, one_of
 
 def _speed(_: object, speed: float) -> float:
     return min(max(float(speed), MIN_SPEED), MAX_SPEED)
+
+
+def _offered(name: str) -> Callable[[State, str], str]:
+    """A `fit` for a setting whose choices the window knows."""
+
+    def fit(state: State, value: str) -> str:
+        choices = state.offered.get(name, ())
+        if choices and value not in choices:
+            raise ValueError(f"expected one of {', '.join(filter(None, choices))}, not {value!r}")
+        return value
+
+    return fit
 
 
 def _direction(_: object, value: int) -> int:
@@ -66,8 +80,8 @@ class State(Settings):
     """Linear index of the selected thread in its block."""
     line: Setting[int | None] = Setting(None)
     """The source line that the user selected (not the one being executed)."""
-    element: Setting[Element | None] = Setting(None)
-    """The selected array element."""
+    element: Setting[Element | None] = Setting(None, lambda self, e: self.fit_element(e))
+    """The selected array element; None for one that the launch has not."""
     hover: Setting[Hover | None] = Setting(None)
     """What the pointer rests on."""
     configuration: Setting[Configuration | None] = Setting(None)
@@ -80,11 +94,11 @@ class State(Settings):
     """+1 while playing forwards, -1 backwards, 0 paused; the transport moves the clock."""
     breakpoints: Setting[frozenset[Breakpoint]] = Setting(frozenset(), lambda _, b: frozenset(b))
     """Where playing stops; kept for each source while others are looked at."""
-    page: Setting[str] = Setting("step")
+    page: Setting[str] = Setting("step", _offered("page"))
     """The window's page, by its key in `gui.pages`."""
-    view: Setting[str] = Setting("")
+    view: Setting[str] = Setting("", _offered("view"))
     """The view brought to the front last, by its name in `gui.step_page`; empty for none."""
-    theme: Setting[str] = Setting("light")
+    theme: Setting[str] = Setting("light", _offered("theme"))
     """The window's theme, by name."""
     question: Setting[object | None] = Setting(None)
     """What "Why this number?" explains: a topic of `gui.scenes.why`, or None while closed."""
@@ -102,6 +116,15 @@ class State(Settings):
     """The launch that `configuration` is compared with on the page "compare"."""
     compared_view: Setting[str] = Setting("Memory", one_of(*COMPARED_VIEWS))
     """What both sides of a comparison show first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offered: dict[str, tuple[str, ...]] = {}
+        """The pages, views and themes of the window that shows this; none while no window does."""
+
+    def fit_element(self, element: Element | None) -> Element | None:
+        """The element if there is such a one."""
+        raise NotImplementedError
 
     def clamp_step(self, step: int) -> int:
         """The nearest step that there is."""

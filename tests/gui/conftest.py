@@ -1,8 +1,10 @@
 """Fixtures for the window's tests. Without a display they run on Qt's offscreen platform."""
 
+import contextlib
 import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -32,12 +34,31 @@ def session(trace):
     return session
 
 
+POOLS = {"python", "python3", "pytest", "Thread (pooled)", "QDBusConnection"}
+"""Names of threads that are not one test's: the main one, those of BLAS and of Qt's own pools."""
+
+
+def running():
+    """Threads of Python's by name, and all of the system's that have a name of their own."""
+    theirs = {t for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
+    return theirs | {task for task in named_tasks() if task[1] not in POOLS}
+
+
+def named_tasks():
+    """(id, name) of the process's threads where the system tells; a QThread has its object's."""
+    found = set()
+    for task in Path("/proc/self/task").glob("*"):
+        with contextlib.suppress(OSError):  # it has just ended
+            found.add((task.name, (task / "comm").read_text().strip()))
+    return found
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_running():
-    """No test may leave a thread behind."""
-    before = set(threading.enumerate())
+    """No test may leave a thread behind, of Python's or of Qt's."""
+    before = running()
     yield
     end = time.monotonic() + 5
-    while (left := set(threading.enumerate()) - before) and time.monotonic() < end:
+    while (left := running() - before) and time.monotonic() < end:
         time.sleep(0.01)
     assert not left

@@ -117,6 +117,13 @@ def test_the_same_rung_keeps_block_thread_and_step(session):
     assert session.parameters == {"n": 8, "tile": 4}
 
 
+def test_an_element_that_does_not_exist_is_none(session):
+    session.element = ("A", (1, 2))
+    for wrong in (("A", (99, 0)), ("A", (3,)), ("A", (-1, 0)), ("Z", (0, 0)), ("A", ())):
+        session.element = wrong
+        assert session.element is None
+
+
 def test_an_element_that_no_longer_exists_is_let_go(session):
     session.element = ("A", (15, 15))
     session.trace = fake_trace(8, 4)

@@ -1,0 +1,171 @@
+"""Every widget that can be used says what it is, and every command has a key that works."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QComboBox,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QScrollBar,
+    QSlider,
+    QTabBar,
+    QTextBrowser,
+    QToolButton,
+    QWidget,
+)
+
+from gui.main_window import MainWindow
+from gui.pages import PAGES
+from gui.theme import apply_theme
+from gui.views.base import SessionView
+from gui.views.cheat_sheet import CheatSheet, columns
+
+USED = (
+    QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QAbstractItemView, QLineEdit,
+    QPlainTextEdit, QTextBrowser, QTabBar, SessionView,
+)  # fmt: skip
+QTS_OWN = (QScrollBar, QHeaderView)
+RECORDING_MS = 20_000
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1440, 900)
+    window.show()
+    qtbot.waitExposed(window)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.recorder.configure("tiled", {"n": 8, "tile": 4})
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+def ours(widget):
+    """Not a part that Qt makes inside its own widgets."""
+    if isinstance(widget, QTS_OWN) or widget.objectName().startswith("qt_"):
+        return False
+    parents = []
+    while widget is not None:
+        widget = widget.parentWidget()
+        parents.append(widget)
+    inside = (QComboBox, QAbstractSpinBox, QTabBar)
+    return not any(isinstance(parent, inside) for parent in parents)
+
+
+def used(window):
+    return [w for w in window.findChildren(QWidget) if isinstance(w, USED) and ours(w)]
+
+
+def described(widget):
+    return f"{type(widget).__name__} in {type(widget.parentWidget()).__name__}"
+
+
+def test_every_widget_that_can_be_used_has_a_name(window):
+    for page in PAGES:
+        window.show_page(page.key)
+    widgets = used(window)
+    assert len(widgets) > 60
+    plain = [w for w in widgets if type(w) not in (SessionView, QListView)]
+    nameless = [
+        described(w)
+        for w in plain
+        if not w.accessibleName() and not _label(w) and not _layout_only(w)
+    ]
+    assert nameless == []
+
+
+def _label(widget):
+    return isinstance(widget, QAbstractButton) and widget.text()
+
+
+def _layout_only(widget):
+    """A view that is only a frame around named widgets."""
+    return isinstance(widget, SessionView) and bool(widget.findChildren(QWidget))
+
+
+def test_buttons_and_sliders_have_tips(window):
+    parts = (window.header, window.step_page, window.transport, window.message, window.left)
+    tipless = [
+        f"{described(w)} {w.text() if isinstance(w, QToolButton) else ''}"
+        for part in parts
+        for w in part.findChildren(QWidget)
+        if isinstance(w, QToolButton | QSlider)
+        and ours(w)
+        and not w.toolTip()
+        and w is not window.message._icon
+    ]
+    assert tipless == []
+
+
+def test_painted_views_describe_what_they_show(window):
+    for view in (window.matrices, window.warp, window.shared):
+        view.show()
+        assert view.accessibleName()
+        assert view.accessibleDescription().endswith(".")
+    for dock in window.step_page.docks.values():
+        assert dock.accessibleName()
+        assert dock.caption is not None
+        dock.view.show()
+        assert dock.caption.text().endswith((".", "…"))
+
+
+def test_every_command_has_a_key_and_no_key_two_commands(window):
+    keys = []
+    for title, commands in window.menus.items():
+        for command in commands:
+            if title != "&Compare":  # its list of pairs goes by the menu
+                assert command.keys, command.text
+            keys += [QKeySequence(key).toString() for key in command.keys]
+    assert all(keys)
+    assert len(keys) == len(set(keys))
+
+
+def test_the_menus_show_the_keys(window):
+    native = QKeySequence.SequenceFormat.NativeText
+    shown = {a.text(): a.shortcut().toString(native) for a in window.findChildren(QAction)}
+    for commands in window.menus.values():
+        for command in commands:
+            first = command.keys[0] if command.keys else ""
+            assert shown[command.text] == QKeySequence(first).toString(native)
+
+
+def test_the_cheat_sheet_has_everything(window, qtbot):
+    qtbot.keyClick(window, Qt.Key.Key_F1)
+    sheet = window.findChild(CheatSheet)
+    texts = {label.text() for label in sheet.findChildren(QLabel)}
+    for commands in window.menus.values():
+        assert {c.text.rstrip("…") for c in commands if c.keys} <= texts
+    assert "Double click a line" in texts
+    sheet.close()
+
+
+def test_columns_are_about_equal():
+    parts = [(str(n), [("k", "t")] * n) for n in (1, 9, 4, 4, 5, 0)]
+    dealt = columns(parts, 2)
+    assert sorted(title for column in dealt for title, _ in column) == ["1", "4", "4", "5", "9"]
+    heights = [sum(len(lines) + 2 for _, lines in column) for column in dealt]
+    assert abs(heights[0] - heights[1]) <= 3
+
+
+def test_focus_can_be_seen_and_tab_moves_it(window, qtbot):
+    play = window.transport.buttons["play"]
+    for theme in ("light", "dark", "projector"):
+        window.set_theme(theme)
+        window.activateWindow()
+        window.matrices.setFocus()
+        without = play.grab().toImage()
+        play.setFocus()
+        assert play.hasFocus()
+        assert play.grab().toImage() != without
+        qtbot.keyClick(play, Qt.Key.Key_Tab)
+        assert not play.hasFocus()

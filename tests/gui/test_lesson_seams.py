@@ -1,0 +1,168 @@
+"""A lesson drives the window through the session alone, and the tour leads through it."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from core.ladder import load_ladder
+from gui.main_window import MainWindow
+from gui.scenes.selection import Breakpoint, Configuration, Hover
+from gui.scenes.tour import STOPS
+from gui.scenes.why import Step
+from gui.theme import apply_theme
+
+RECORDING_MS = 20_000
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1280, 800)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+def asked(window, qtbot, configuration):
+    """Set the configuration as a lesson would, and wait for what follows from it."""
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.session.configuration = configuration
+
+
+def test_a_lesson_needs_the_session_alone(window, qtbot):
+    session = window.session
+    asked(window, qtbot, Configuration("uncoalesced", {"n": 32, "block_x": 8, "block_y": 4}))
+    assert window.ladder_panel.list.currentItem().text() == "Uncoalesced"
+    assert window.form.values() == {"n": 32, "block_x": 8, "block_y": 4}
+    session.update(step=session.n_steps // 2, thread=17, unit="phase", speed=10.0)
+    assert window.transport.units.value == "phase"
+    assert window.selection._boxes["warp"].value() == 0
+
+    session.update(view="Counters", counts_by="line")
+    assert window.counters.isVisible()
+    assert window.counters.grouping.value == "line"
+    session.update(view="Variables", warp_table=True)
+    assert window.variables.model.across
+    session.heat = True
+    assert window.matrices.mode.value == "loads"
+    session.close_up = True
+    assert window.matrices.extent.value == "block"
+
+    source = load_ladder()["tiled"].source
+    edited = source.replace("__syncthreads();", "", 1)
+    asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}, edited))
+    assert window.source.edit.toPlainText() == edited
+    session.view = "Findings"
+    assert window.findings.isVisible()
+    assert window.findings.list.count() > 0
+
+    asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}))
+    assert window.source.edit.toPlainText() == source
+    session.update(breakpoints={Breakpoint(element=("A", (0, 2)))}, step=0)
+    assert session.run_to_break()
+    session.view = "Breakpoints"
+    assert window.breakpoints.list.count() == 1
+    session.hover = Hover(thread=3)
+    session.element = ("B", (1, 1))
+    session.question = Step("global")
+    assert window.explaining.panel.isVisible()
+    assert "warp 0 loads A" in window.explaining.panel.explanation.text
+    session.question = None
+    assert not window.explaining.panel.isVisible()
+    session.follow_memory = False
+    session.view = "Warp"
+    session.last()
+    while session.seek("access", forward=False):
+        assert window.warp.isVisible()
+
+    session.theme = "projector"
+    assert window.theme_name == "projector"
+    session.page = "occupancy"
+    assert window.tabs.value == "occupancy"
+    assert not window.transport.isVisible()
+    session.page = "step"
+    session.playing = 1
+    qtbot.waitUntil(lambda: session.step > 0)
+    session.playing = 0
+
+
+def test_what_a_lesson_cannot_set_is_refused_whole(window, qtbot):
+    session = window.session
+    asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}))
+    before = dict(session.values)
+    for wrong in (
+        {"unit": "mile"},
+        {"counts_by": "thread"},
+        {"page": "x"},
+        {"view": "Banks"},
+        {"theme": "sepia"},
+    ):
+        with pytest.raises(ValueError, match="expected one of"):
+            session.update(step=3, block=2, **wrong)
+        assert session.values == before
+        assert session.block_trace.block == session.block
+    with pytest.raises(AttributeError, match="no colour to set"):
+        session.update(step=3, colour="red")
+
+
+def test_the_explanation_closes_from_either_side(window, qtbot):
+    session = window.session
+    asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}))
+    qtbot.keyClick(window, Qt.Key.Key_W)
+    assert session.question == Step("global")
+    window.explaining.panel.close_button.click()
+    assert session.question is None
+    qtbot.keyClick(window, Qt.Key.Key_W)
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert session.question is None
+
+
+# ---- the tour
+
+
+def test_the_tour_leads_to_every_place_and_is_remembered(window, qtbot):
+    asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}))
+    session, touring = window.session, window.touring
+    step = session.step
+    touring.start()
+    seen = []
+    while touring.overlay is not None:
+        overlay = touring.overlay
+        seen.append(overlay.title.text())
+        assert overlay.rect() == window.rect()
+        assert window.rect().contains(overlay.card.geometry())
+        assert overlay._place.width() > 40
+        overlap = overlay.card.geometry().intersected(overlay._place)
+        assert overlap.width() * overlap.height() < 0.25 * overlay._place.width() * (
+            overlay._place.height()
+        )
+        qtbot.keyClick(overlay, Qt.Key.Key_Right)
+    assert seen == [stop.title for stop in STOPS]
+    assert session.step == step  # its keys are not the window's
+    assert touring.toured
+    words = sum(len(f"{stop.title} {stop.text}".split()) for stop in STOPS)
+    assert words < 270  # a minute, at reading speed
+
+
+def test_the_tour_goes_back_is_skipped_and_leaves_out_what_is_not_there(window, qtbot):
+    asked(window, qtbot, Configuration("coalesced", {}))
+    touring = window.touring
+    touring.start()
+    titles = []
+    while touring.overlay is not None:
+        titles.append(touring.overlay.title.text())
+        qtbot.mouseClick(touring.overlay, Qt.MouseButton.LeftButton)
+    assert "Watch the banks" not in titles
+    touring.start()
+    qtbot.keyClick(touring.overlay, Qt.Key.Key_Left)
+    assert touring.overlay.title.text() == STOPS[0].title
+    for _ in titles[1:]:
+        touring.overlay.next.click()
+    while touring.overlay.back.isEnabled():
+        touring.overlay.back.click()
+    window.resize(1000, 700)
+    qtbot.waitUntil(lambda: touring.overlay.size() == window.size())
+    qtbot.keyClick(touring.overlay, Qt.Key.Key_Escape)
+    assert touring.overlay is None
