@@ -1,13 +1,15 @@
 """Speed figures: `make bench`. Medians of several runs, with the goals that the project has set.
 
-`--docs` writes them into docs/speed.md as well; `--only emulator` (or peers, window) leaves the
-other parts out. The exit status is 1 where a goal is missed.
+`--docs` writes them into docs/speed.md as well, each part with its date and how busy the machine
+was; `--only emulator` (or peers, window) leaves the other parts out. The exit status is 1 where a
+goal is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import platform
 import re
 import sys
@@ -22,9 +24,7 @@ from rich.console import Console  # noqa: E402
 
 PAGE = ROOT / "docs" / "speed.md"
 PARTS = ("emulator", "peers", "window")
-_MARKED = re.compile(
-    r"(<!-- figures: scripts/bench.py -->\n).*?(<!-- end of figures -->)", re.DOTALL
-)
+_MARKED = r"(<!-- figures: {part} -->\n).*?(<!-- end of figures -->)"
 
 
 def main() -> int:
@@ -36,26 +36,23 @@ def main() -> int:
         "--minutes", type=float, default=5.0, help="how long the window plays for its memory"
     )
     chosen = options.parse_args()
-    if chosen.docs and chosen.only:
-        options.error("--docs wants every part: leave out --only")
     console = Console(width=150)
     console.print(machine())
     missing: list[str] = []
-    pages, missed = [machine()], 0
+    pages: dict[str, list[str]] = {}
+    missed = 0
     for part, title, measure in _sections(missing, chosen.minutes):
         if chosen.only in (None, part):
             figures = list(measure())
             missed += sum(figure.missed for figure in figures)
             console.print(table(title, figures))
-            pages.append(markdown(title, figures))
+            pages.setdefault(part, [machine()]).append(markdown(title, figures))
     for text in missing:
         console.print(f"Left out: {text}")
-        pages.append(f"Left out: {text}.")
+        pages["peers"].append(f"Left out: {text}.")
     if chosen.docs:
-        body = "\n\n".join(pages)
-        PAGE.write_text(
-            _MARKED.sub(lambda m: f"{m[1]}{body}\n{m[2]}", PAGE.read_text("utf-8")), "utf-8"
-        )
+        for part, texts in pages.items():
+            write(part, "\n\n".join(texts))
     console.print(f"{missed} goals missed." if missed else "Every goal is met.")
     return 1 if missed else 0
 
@@ -82,8 +79,17 @@ def _sections(
     yield "window", "Window, on Qt's offscreen platform", window
 
 
+def write(part: str, body: str) -> None:
+    """Puts a part's figures into their place in the page."""
+    place = re.compile(_MARKED.format(part=part), re.DOTALL)
+    text, count = place.subn(lambda m: f"{m[1]}{body}\n{m[2]}", PAGE.read_text("utf-8"))
+    if count != 1:
+        raise ValueError(f"{PAGE} has {count} places for the figures of {part}; it needs one")
+    PAGE.write_text(text, "utf-8")
+
+
 def machine() -> str:
-    """Date, processor and versions, in a sentence."""
+    """Date, processor and versions, and how busy the machine is."""
     import numpy as np
 
     model = ""
@@ -95,7 +101,7 @@ def machine() -> str:
     today = datetime.datetime.now(tz=datetime.UTC).date()
     return (
         f"{today}: {model}{platform.system()}, Python {platform.python_version()}, "
-        f"NumPy {np.__version__}."
+        f"NumPy {np.__version__}. Load average {os.getloadavg()[0]:.1f}."
     )
 
 

@@ -77,7 +77,16 @@ def test_peers_that_are_missing_are_said(load, monkeypatch):
     assert "apt-get install oclgrind" in missing[1]
 
 
-def test_the_page_has_a_place_for_the_figures(load):
+def test_every_part_has_a_place_in_the_page(load, monkeypatch, tmp_path):
     bench = load("bench")
-    text = bench.PAGE.read_text("utf-8")
-    assert len(bench._MARKED.findall(text)) == 1
+    page = tmp_path / "speed.md"
+    page.write_text(bench.PAGE.read_text("utf-8"), "utf-8")
+    monkeypatch.setattr(bench, "PAGE", page)
+    for part in bench.PARTS:
+        bench.write(part, f"figures of {part}")
+        bench.write(part, f"newer figures of {part}")
+    text = page.read_text("utf-8")
+    assert [text.count(f"newer figures of {part}\n") for part in bench.PARTS] == [1, 1, 1]
+    assert text.count("\nfigures of") == 0
+    with pytest.raises(ValueError, match="0 places"):
+        bench.write("peer", "")
