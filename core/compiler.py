@@ -28,6 +28,7 @@ _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
     "as_written": ("-G",),
     "as_compiled": ("-lineinfo",),
 }
+_INT128 = "--device-int128"
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
 _MISSING_NVRTC = (
     "NVRTC, the CUDA compiler, cannot be loaded ({reason}): install it with "
@@ -186,7 +187,10 @@ class _Request:
 
     @property
     def all_options(self) -> tuple[str, ...]:
-        return (*self.options, *(f"-D{name}={value}" for name, value in self.defines))
+        """With the macros, and the types that nvcc knows without being told."""
+        wide = "__int128" in self.source and _INT128 not in self.options
+        defines = (f"-D{name}={value}" for name, value in self.defines)
+        return (*self.options, *((_INT128,) if wide else ()), *defines)
 
 
 def _define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from core.analysis.counters import CountingObserver, Tally
 from core.analysis.findings import Finding
-from core.analysis.hazards import GlobalState, Hazards
+from core.analysis.hazard_state import GlobalState
+from core.analysis.hazards import Hazards
 from core.analysis.l1 import L1Probe
 from core.analysis.reporting import FaultCollector, Reporter
 from core.compiler import Build, compile_ptx, find_entry

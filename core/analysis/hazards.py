@@ -7,18 +7,17 @@ memory (`core.analysis.hazard_shadow`) and what is ordered (`core.analysis.hazar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.hazard_order import LOW, Order, Stamps, Timeline
-from core.analysis.hazard_shadow import Bad, Class, Shadow, Touch
+from core.analysis.hazard_order import LOW, Order, Stamps
+from core.analysis.hazard_shadow import Bad, Shadow, Touch
+from core.analysis.hazard_state import GlobalState
 from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, FaultEvent, SyncEvent
 from core.emulator.groups import Geometry
-from core.emulator.memory import Region
-from core.ptx.ast import Instruction, Module
 
 _QUEUE = 256  # shared accesses kept back until a barrier tells whether they matter
 
@@ -41,56 +40,17 @@ class Hazard:
 
 
 @dataclass(frozen=True)
-class Manner:
-    """How an instruction touches memory, as far as ordering is concerned."""
+class _Carried:
+    """What a load brought that nobody had written: for every lane, and the load itself."""
 
-    how: Class
-    fenced: bool  # publishes what its thread did before, with no fence of its own
-    exchanges: bool  # an atomic whose result does not depend on the old content
+    event: AccessEvent
+    bad: Bad
+    offset: NDArray[np.int64]
+    lanes: NDArray[np.intp]
 
-
-def manner(instruction: Instruction) -> Manner:
-    """Reads it off the modifiers (PTX ISA, "ld", "st", "atom")."""
-    modifiers = instruction.modifiers
-    fenced = "release" in modifiers or "acq_rel" in modifiers
-    if instruction.opcode in ("atom", "red"):
-        return Manner("atomic", fenced, "exch" in modifiers)
-    if fenced or "acquire" in modifiers or "relaxed" in modifiers or "mmio" in modifiers:
-        return Manner("atomic", fenced, False)
-    return Manner("volatile" if "volatile" in modifiers else "plain", False, False)
-
-
-@dataclass
-class GlobalState:
-    """What is known of global memory; it outlives the machines that run one after another.
-
-    `outputs` are the buffers whose content is undefined at the start, `inputs` those that the
-    kernel only reads: they are watched from the first store on.
-    """
-
-    module: Module
-    outputs: frozenset[str]
-    inputs: frozenset[str]
-    timeline: Timeline = field(default_factory=Timeline)
-    shadows: dict[str, Shadow] = field(default_factory=dict)
-    manners: dict[int, Manner] = field(default_factory=dict)
-
-    def manner(self, pc: int) -> Manner:
-        """How the instruction touches memory."""
-        found = self.manners.get(pc)
-        if found is None:
-            found = self.manners[pc] = manner(self.module.instructions[pc])
-        return found
-
-    def shadow(self, region: Region, *, stores: bool) -> Shadow | None:
-        """The shadow of a buffer, None where it need not be watched (yet)."""
-        found = self.shadows.get(region.name)
-        if found is None and (stores or region.name not in self.inputs):
-            found = Shadow(
-                region.nbytes, initialised=region.name not in self.outputs, private=False
-            )
-            self.shadows[region.name] = found
-        return found
+    def among(self, lanes: NDArray[np.intp]) -> Bad:
+        """Which of `lanes` carry it."""
+        return np.isin(lanes, self.lanes[self.bad])
 
 
 class Hazards:
@@ -110,6 +70,7 @@ class Hazards:
         self._stores_since = False  # any store since the last barrier of all blocks
         self._local: Shadow | None = None
         self._local_stride = 0
+        self._carried: dict[tuple[int, int], _Carried] = {}  # by the load's pc and element
         self.found: dict[tuple[str, int], Hazard] = {}
 
     # -- observer ---------------------------------------------------------------------------
@@ -117,6 +78,11 @@ class Hazards:
     def on_access(self, event: AccessEvent) -> None:
         """Checks and notes an access; shared ones are kept back until a barrier."""
         region = event.region
+        if self._carried and event.kind == "store" and region.space != "local":
+            for _, carried, bad in self._brought(event, self._where(event)[1]):
+                if bad.any():
+                    self._note("uninitialised", carried.event, carried.bad, carried.offset,
+                               carried.lanes)  # fmt: skip
         if region.space == "shared":
             self._queue.append((event, self._serial(event)))
             self._stores_since |= event.kind != "load"
@@ -238,7 +204,25 @@ class Hazards:
                 continue
             first = (offset + start) // shadow.granule
             bad = shadow.unwritten(first, max(size // shadow.granule, 1))
-            self._note("uninitialised", event, bad, offset + start, lanes)
+            key = event.pc, start // size
+            if shadow is self._local and key in self._state.copies.at(event.pc).loads:
+                self._carried.pop(key, None)
+                if bad.any():
+                    self._carried[key] = _Carried(event, bad, offset + start, lanes)
+            else:
+                self._note("uninitialised", event, bad, offset + start, lanes)
+
+    def _brought(
+        self, event: AccessEvent, lanes: NDArray[np.intp]
+    ) -> Iterator[tuple[int, _Carried, Bad]]:
+        """Elements of a store that were loaded unwritten: the load, and which lanes."""
+        if not self._carried or event.kind != "store":
+            return
+        for element in range(max(len(event.values), 1)):
+            for load in self._state.copies.at(event.pc).stores.get((event.pc, element), ()):
+                carried = self._carried.get(load)
+                if carried is not None:
+                    yield element, carried, carried.among(lanes)
 
     def _touch_local(self, event: AccessEvent) -> None:
         region, count = event.region, self._geometry.lanes
@@ -253,6 +237,10 @@ class Hazards:
         if event.kind != "load":
             for start in range(0, event.width, self._local.granule):
                 self._local.written[(offset + start) // self._local.granule] = True
+            for element, _, bad in self._brought(event, lanes):
+                size = _element(event)
+                for start in range(element * size, (element + 1) * size, self._local.granule):
+                    self._local.written[(offset[bad] + start) // self._local.granule] = False
 
     def _grow_local(self, stride: int, count: int) -> None:
         old, old_stride = self._local, self._local_stride

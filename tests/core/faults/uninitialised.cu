@@ -201,8 +201,8 @@ extern "C" __global__ void local_vector(float* y)
         pairs[k].tag = 1;
         pairs[k].value = k;
     }
-    Pair copy = pairs[threadIdx.x % 3];  //! uninitialised pairs
-    y[threadIdx.x] = copy.value;
+    Pair copy = pairs[threadIdx.x % 3];
+    y[threadIdx.x] = copy.value;  //! uninitialised copy
 }
 extern "C" __global__ void local_vector_ok(float* y)
 {
