@@ -1,0 +1,202 @@
+"""What a window must survive: keys mashed, sliders torn, closing in the middle, the very large."""
+
+import random
+import time
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt, QThread, QTimer
+from PySide6.QtGui import QKeySequence, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from shiboken6 import isValid
+
+from gui.main_window import MainWindow
+from gui.theme import apply_theme
+
+RECORDING_MS = 40_000
+ASKS = {
+    "Open a kernel…", "Save the source as…", "Export the window…", "Export a view…",
+    "Open a link…", "Quit", "Go to step…", "Full screen",
+}  # fmt: skip
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1280, 800)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    if isValid(window):
+        window.close()
+    qapp.processEvents()
+
+
+def recorded(window, qtbot, rung, **parameters):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.recorder.configure(rung, parameters)
+
+
+def settle(window, qtbot):
+    qtbot.waitUntil(lambda: not window.recorder.worker.busy, timeout=RECORDING_MS)
+
+
+def test_keys_mashed(window, qtbot):
+    """Every shortcut in random order, wherever the keyboard is, while things are recorded."""
+    recorded(window, qtbot, "tiled", n=8, tile=4)
+    rng = random.Random(11)
+    keys = [
+        key for commands in window.menus.values() for c in commands if c.text not in ASKS
+        for key in c.keys
+    ]  # fmt: skip
+    letters = [Qt.Key.Key_A, Qt.Key.Key_Z, Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Delete]
+    for _ in range(80):
+        target = QApplication.focusWidget() or window
+        if rng.random() < 0.75:
+            combination = QKeySequence(rng.choice(keys))[0]
+            qtbot.keyClick(target, combination.key(), combination.keyboardModifiers())
+        else:
+            qtbot.keyClick(target, rng.choice(letters))
+        for widget in QApplication.topLevelWidgets():
+            if widget is not window and widget.isVisible():
+                widget.close()
+    window.touring.leave()
+    settle(window, qtbot)
+    session = window.session
+    session.page = "step"
+    assert 0 <= session.step < session.n_steps
+    window.grab()
+
+
+def test_mouse_everywhere(window, qtbot):
+    """Presses, drags, wheels and menus at random places of every view."""
+    recorded(window, qtbot, "tiled_rect", m=9, k=5, n=7, tile=4)
+    rng = random.Random(3)
+    views = [window.matrices, window.warp, window.shared, window.transport.scrub,
+             window.source.edit.viewport(), window.source.edit.gutter,
+             window.phases.grid.viewport(), window.variables.table.viewport()]  # fmt: skip
+    for _ in range(120):
+        view = rng.choice(views)
+        if not view.isVisible():
+            continue
+        point = QPoint(rng.randrange(max(view.width(), 1)), rng.randrange(max(view.height(), 1)))
+        kind = rng.randrange(4)
+        if kind == 0:
+            qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=point)
+        elif kind == 1:
+            qtbot.mousePress(view, Qt.MouseButton.LeftButton, pos=point)
+            drag(view, point + QPoint(rng.randrange(-90, 90), rng.randrange(-60, 60)))
+            qtbot.mouseRelease(view, Qt.MouseButton.LeftButton, pos=point)
+        elif kind == 2:
+            wheel(view, point, rng.choice((-480, -120, 120, 480)))
+        else:
+            qtbot.mouseDClick(view, Qt.MouseButton.LeftButton, pos=point)
+    for menu in window.findChildren(QMenu):
+        menu.close()
+    window.grab()
+
+
+def drag(view, point):
+    place = QPointF(point)
+    event = QMouseEvent(
+        QEvent.Type.MouseMove, place, view.mapToGlobal(place), Qt.MouseButton.NoButton,
+        Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier,
+    )  # fmt: skip
+    QApplication.sendEvent(view, event)
+
+
+def wheel(view, point, delta):
+    place = QPointF(point)
+    event = QWheelEvent(
+        place, view.mapToGlobal(place), QPoint(), QPoint(0, delta), Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(view, event)
+
+
+def test_sizes_torn_while_it_computes_and_plays(window, qtbot):
+    recorded(window, qtbot, "tiled", n=16, tile=4)
+    window.session.update(speed=60.0, playing=1)
+    for n in (64, 8, 128, 12, 256, 16, 512, 8):
+        window.form.editors["n"].setValue(n)
+        end = time.monotonic() + 0.06
+        while time.monotonic() < end:
+            QApplication.processEvents()
+        window.session.update(block=3, thread=99, step=10**6)
+        window.grab()
+    qtbot.waitUntil(
+        lambda: window.session.parameters.get("n") == 8 and not window.recorder.worker.busy,
+        timeout=RECORDING_MS,
+    )
+
+
+@pytest.mark.parametrize("moment", ["recording", "counting", "playing", "exporting", "touring"])
+def test_closed_while_it_works(window, qtbot, qapp, tmp_path, moment):
+    """Nothing of a closed window goes on: no thread, no timer, no widget."""
+    recorded(window, qtbot, "tiled", n=8, tile=4)
+    if moment == "recording":
+        window.recorder.configure("coalesced", {"n": 256})
+    elif moment == "counting":
+        recorded(window, qtbot, "tiled", n=1024, tile=16)
+        assert window.recorder.counter.busy
+    elif moment == "playing":
+        window.session.update(playing=1, speed=60.0)
+    elif moment == "exporting":
+        window.exporter.save("Whole window", tmp_path / "x.png")
+    else:
+        window.touring.start()
+    timers = window.findChildren(QTimer)
+    assert timers
+    children = window.findChildren(QWidget)
+    window.close()
+    qtbot.waitUntil(lambda: not isValid(window), timeout=5000)
+    assert not any(isValid(timer) for timer in timers)
+    assert not [c for c in children if isValid(c)]
+    assert not [t for t in qapp.findChildren(QThread) if t.isRunning()]
+    assert not [w for w in QApplication.topLevelWidgets() if w.isVisible()]
+    assert all(isinstance(o, QObject) for o in timers)
+
+
+def test_four_by_four_and_four_thousand(window, qtbot):
+    recorded(window, qtbot, "tiled", n=4, tile=2)
+    window.grab()
+    recorded(window, qtbot, "tiled", n=4096, tile=32)
+    session = window.session
+    assert session.trace.recorded_blocks == (0,)
+    window.grab()
+    for fraction in (0.1, 0.5, 0.9):
+        session.step = int(session.n_steps * fraction)
+        window.grab()
+    canvas = window.matrices
+    fitted = canvas._view.scale
+    for _ in range(40):
+        wheel(canvas, QPoint(canvas.width() // 2, canvas.height() // 2), 240)
+    assert canvas._view.scale > 20 * fitted  # down to single elements
+    times = []
+    for _ in range(12):
+        canvas.pan(7, 5)
+        began = time.perf_counter()
+        canvas.grab()
+        times.append(time.perf_counter() - began)
+    assert sorted(times)[len(times) // 2] < 0.1
+    for _ in range(40):
+        wheel(canvas, QPoint(30, 30), -240)
+    assert canvas._fitted
+    recorded(window, qtbot, "tiled", n=2, tile=1)
+    window.grab()
+
+
+def test_a_kernel_with_findings_all_the_way(window, qtbot):
+    for rung in ("broken_fill_barrier", "broken_bounds"):
+        recorded(window, qtbot, rung)
+        view = window.findings
+        window.step_page.front("Findings")
+        for row in range(min(view.list.count(), 4)):
+            finding = window.session.trace.findings[row]
+            view.list.itemClicked.emit(view.list.item(row))
+            session = window.session
+            if finding.step >= 0 and finding.block in session.trace.recorded_blocks:
+                assert session.step == finding.step
+            assert session.thread == finding.thread
+            assert session.line == finding.line
+            window.grab()
