@@ -159,7 +159,8 @@ class CountingObserver:
         """`shared_name` gives the name of the array at an offset in shared memory."""
         self.tally, self.geometry, self._shared_name = tally, geometry, shared_name
         self._issues = issues
-        self._known: dict[tuple[Pattern, int], _Repeated | None] = {}
+        # By pc: its latest pattern, and what that counts by the part of the shift that matters.
+        self._known: dict[int, tuple[Pattern, dict[int, _Repeated | None]]] = {}
 
     def on_access(self, event: AccessEvent) -> None:
         """Counts one access; a repetition counts as the first of its kind did."""
@@ -167,12 +168,16 @@ class CountingObserver:
             self._count(event)
             return
         grain = banks.WORD if event.region.space == "shared" else coalescing.SECTOR
-        key = (event.pattern, event.shift % grain)
-        if key not in self._known:
+        pattern, counted = self._known.get(event.pc, (None, {}))
+        if pattern is not event.pattern:
+            counted = {}
+            self._known[event.pc] = (event.pattern, counted)
+        part = event.shift % grain
+        if part not in counted:
             self._last: _Repeated | None = None
             self._count(event)
-            self._known[key] = self._last
-        elif (known := self._known[key]) is not None:
+            counted[part] = self._last
+        elif (known := counted[part]) is not None:
             array = known.array
             if event.region.space == "shared":
                 lane = known.lane if event.address.size > 1 else 0

@@ -50,11 +50,11 @@ class AccessEvent:
 
     def compact(self) -> AccessEvent:
         """The same without what can be computed again."""
-        if self.moved is None:
+        if self.moved is None and self.pattern is None:
             return self
         return AccessEvent(
             self.tick, self.pc, self.kind, self.region, self.width, self.base, self.mask,
-            self.values, self.site, self.shift, self.pattern,
+            self.values, self.site, self.shift,
         )  # fmt: skip
 
 

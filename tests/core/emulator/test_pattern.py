@@ -5,10 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.analysis.counters import CountingObserver
 from core.counting import count
 from core.emulator.pattern import MOST_MISSES, Pattern
+from core.emulator.record import ChunkRecord
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording import record
+
+
+@pytest.fixture(autouse=True)
+def _events_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record keeps accesses without their patterns; here it keeps them as they are."""
+    monkeypatch.setattr(ChunkRecord, "on_access", lambda self, e: self.accesses.append(e))
+
 
 SOURCE = """
 struct alignas(16) Wide { float x, y, z, w; };
@@ -101,3 +110,30 @@ def test_gathers_give_up_the_search() -> None:
             if event.pattern is not None and not event.shift:
                 by_pc[event.pc] = by_pc.get(event.pc, 0) + 1
     assert max(by_pc.values()) <= MOST_MISSES + 1
+
+
+def test_a_record_keeps_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_patterns = record(_workload(2), blocks="all").records[0].accesses
+    monkeypatch.undo()
+    kept = record(_workload(2), blocks="all").records[0].accesses
+    assert len(kept) == len(with_patterns) > 40
+    for one, other in zip(kept, with_patterns, strict=True):
+        assert one.pattern is None
+        assert one.moved is None
+        assert np.array_equal(one.address, other.address)
+
+
+def test_counting_keeps_one_pattern_an_instruction() -> None:
+    observers = []
+
+    class Watched(CountingObserver):
+        def on_barrier(self, event: object) -> None:
+            observers.append(self)
+
+    workload = _workload(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.recording.CountingObserver", Watched)
+        record(workload, blocks="all")
+    known = observers[-1]._known
+    assert len(known) > 3
+    assert all(len(counted) <= 32 for _, counted in known.values())
