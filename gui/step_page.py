@@ -138,12 +138,15 @@ class StepPage(QMainWindow):
         """Lay out anew for the theme's type."""
         for bar in self.findChildren(QTabBar):
             bar.setFont(current_theme().font("heading"))
-        if not self.arranged:
-            self._arrange(layout_for(self.size(), *_units()))
+        self._follow_size()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Follow the size while the layout is not the user's."""
         super().resizeEvent(event)
+        self._follow_size()
+
+    def _follow_size(self) -> None:
+        """Lay out for the size there is, unless the layout is the user's."""
         if self.arranged:
             return
         wanted = layout_for(self.size(), *_units())
