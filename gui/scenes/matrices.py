@@ -76,6 +76,34 @@ def matrix_scene(
     return MatrixScene(_caption(block_trace, access, step), marks, phase, own)
 
 
+HOT = 32
+"""From so many loads on, an element is as hot as can be: the lanes of a warp."""
+
+
+def heat_levels(counts: Ints) -> NDArray[np.float64]:
+    """Where counts stand on the heat scale, 0..1: the same for every launch, even in doublings."""
+    return np.minimum(np.log2(1.0 + counts) / np.log2(1.0 + HOT), 1.0)
+
+
+def heat_caption(block_trace: BlockTrace, grids: tuple[Grid, ...], step: int) -> str:
+    """One sentence: how often the block has loaded the elements of each array so far."""
+    said = []
+    for grid in {g.array.name: g for g in grids}.values():
+        counts = history_of(block_trace).times_loaded(grid.array.name, grid.size, step)
+        seen = counts[counts > 0]
+        if len(seen):
+            most, least = int(seen.max()), int(seen.min())
+            times = f"{least} times" if least == most else f"{least} to {most} times"
+            times = "once" if most == 1 else times
+            elements = plural(len(seen), "element")
+            said.append(
+                f"{elements} of {grid.array.name} {times}{'' if len(seen) < 2 else ' each'}"
+            )
+    if not said:
+        return "So far the block has loaded nothing from global memory."
+    return f"So far the block has loaded {' and '.join(said)}."
+
+
 def _marks(
     block_trace: BlockTrace,
     grid: Grid,

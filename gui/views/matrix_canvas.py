@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 from gui.scenes.grids import Grid, Owned, close_up, grids_of, owned_by
 from gui.scenes.guards import Guards
 from gui.scenes.history import history_of
-from gui.scenes.matrices import MatrixScene, matrix_scene
+from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
 from gui.scenes.session import Element, Hover, Session
 from gui.theme import Theme, current_theme
 from gui.views.base import Caption
@@ -115,13 +115,16 @@ class MatrixCanvas(PanZoomView):
         if block is None or trace is None or not block.n_steps:
             self._scene = None
             self.caption.setText("")
-        elif names - {"hover", "element", "heat"}:
+        elif names - {"hover", "element"}:
             self._follow_block()
             self._scene = matrix_scene(
                 block, self._grids, self.session.step, self.session.thread, self._guards
             )
-            self.caption.setText(self._scene.caption)
-            self.setAccessibleDescription(self._scene.caption)
+            words = self._scene.caption
+            if self.session.heat:
+                words = heat_caption(block, self._grids, self.session.step)
+            self.caption.setText(words)
+            self.setAccessibleDescription(words)
         self.update()
 
     def restyle(self) -> None:

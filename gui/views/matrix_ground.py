@@ -84,7 +84,7 @@ class MatrixGround(MatrixDrawing):
             keys.append(Key("Outside: masked off by a bounds check", (theme.color("guard"),)))
         if loads:
             steps = tuple(theme.heat(i / 7) for i in range(8))
-            keys.insert(0, Key("Times loaded so far, 0 to the most", steps))
+            keys.insert(0, Key("Times loaded: 0, 1, 2, 4 … 32 and more", steps))
         return keys
 
     def _draw_owners(self, grid: Grid, own: Owned) -> None:

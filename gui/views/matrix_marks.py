@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from gui.scenes.grids import Grid, Owned
 from gui.scenes.history import Ints, history_of
-from gui.scenes.matrices import GridMarks, MatrixScene
+from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels
 from gui.scenes.naming import element_name, elements_name, thread_name, value_text
 from gui.views.matrix_drawing import (
     GRID_FROM,
@@ -33,7 +33,10 @@ class MatrixMarks(MatrixDrawing):
             else:
                 self._draw_trail(grid, marks)
             self._draw_band(grid, marks)
-            self._draw_lit(grid, marks)
+            if loads and not grid.result:
+                self._outline(grid, marks.lit, "load", 2.4)
+            else:
+                self._draw_lit(grid, marks)
             self._draw_tiles(grid, marks)
             own = scene.own if grid.result else marks.thread
             if self.scale >= OUTLINE_FROM:
@@ -76,9 +79,14 @@ class MatrixMarks(MatrixDrawing):
         flats = np.flatnonzero(counts)
         if not len(flats):
             return
-        levels = counts[flats] * 255 // max(1, int(counts.max()))
-        self._draw_cells_colored(grid, flats, self.theme.heat_lut[levels])
+        colors = self.theme.heat_lut[np.rint(heat_levels(counts[flats]) * 255).astype(int)]
+        self._draw_cells_colored(grid, flats, colors)
         self._draw_hairlines(grid)
+        if self.values_fit:
+            for count in np.unique(counts[flats]):
+                level = float(heat_levels(np.array([count]))[0])
+                ink = text_on(self.theme.heat(level))
+                self._write_values(grid, flats[counts[flats] == count], counts, ink)
 
     def _draw_band(self, grid: Grid, marks: GridMarks) -> None:
         if marks.band is None:
@@ -185,6 +193,10 @@ class MatrixMarks(MatrixDrawing):
         data = self._initial(grid)
         if data is not None and not grid.result:
             words += f" = {value_text(data[flat].item(), 4)}"
+        if self.session.heat and not grid.result and block is not None:
+            counts = history_of(block).times_loaded(grid.array.name, grid.size, self.session.step)
+            times = int(counts[flat])
+            words += f", loaded {'once' if times == 1 else f'{times} times'} by this block so far"
         if grid.result and own is not None and block is not None:
             at = int(np.searchsorted(own.flats, flat))
             if at < len(own.flats) and own.flats[at] == flat:

@@ -23,7 +23,7 @@ from gui.style import set_icon
 from gui.theme import current_theme
 from gui.views.base import SessionView
 
-WIDTH, HEIGHT = 84, 26  # digits and lines of text
+WIDTH, HEIGHT = 104, 26  # digits and lines of text
 ANEW = {"trace", "block", "counts"}  # what changes a total
 MARGIN = 12  # pixels between the panel and the window's edge
 
