@@ -1,10 +1,11 @@
 // 05 transpose_padded: C = Aᵀ, with one unused column in the tile.
 //
-// The idea     Rows of the tile are TILE_WIDTH + PAD words long. With PAD = 1 the elements of a column lie
-//              33 words apart, and since word w is in bank w mod 32, they are in 32 different banks.
+// The idea     Rows of the tile are TILE_WIDTH + PAD words long. With PAD = 1 the elements of a column
+//              lie 33 words apart, and since word w is in bank w mod 32, they are in 32 different
+//              banks.
 // Against 04   + PAD in the declaration of the tile. The padding is never read or written.
-// Look at      The read of the tile: 1 wavefront a request. The occupancy and everything in global memory
-//              stay as they were; the price is 128 bytes of shared memory a block.
+// Look at      The read of the tile: 1 wavefront a request. The occupancy and everything in global
+//              memory stay as they were; the price is 128 bytes of shared memory a block.
 // Limits       As 04.
 
 extern "C" __global__ void transpose_padded(const float* A, float* C, int M, int N)

@@ -1,14 +1,14 @@
 // 30 tile_1d: C = A B, a thread computes a column of THREAD_M elements.
 //
-// The idea     In 14 each multiply-add needs two reads of shared memory, and shared memory is what limits
-//              it. Let a thread compute THREAD_M elements that lie below each other: it reads an element
-//              of tile_b once, keeps it in a register and uses it THREAD_M times. That is THREAD_M + 1
-//              reads for THREAD_M multiply-adds in place of 2 * THREAD_M.
-// Against 14   One value becomes an array of them, which the unrolled loop keeps in registers. The tiles
-//              are no longer square, so that threads and elements to copy no longer match one to one:
-//              all threads go over a tile together, THREADS elements at a time.
-// Look at      Shared loads for each multiply-add, as compiled: falling with THREAD_M. Threads and warps
-//              of a block: fewer, with more to do each.
+// The idea     In 14 each multiply-add needs two reads of shared memory, and shared memory is what
+//              limits it. Let a thread compute THREAD_M elements that lie below each other: it reads an
+//              element of tile_b once, keeps it in a register and uses it THREAD_M times. That is
+//              THREAD_M + 1 reads for THREAD_M multiply-adds in place of 2 * THREAD_M.
+// Against 14   One value becomes an array of them, which the unrolled loop keeps in registers. The
+//              tiles are no longer square, so that threads and elements to copy no longer match one to
+//              one: all threads go over a tile together, THREADS elements at a time.
+// Look at      Shared loads for each multiply-add, as compiled: falling with THREAD_M. Threads and
+//              warps of a block: fewer, with more to do each.
 // Limits       Any M, K and N. A block is TILE_N x TILE_M / THREAD_M threads.
 
 #define THREADS (TILE_N * (TILE_M / THREAD_M))

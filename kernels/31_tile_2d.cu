@@ -1,12 +1,13 @@
 // 31 tile_2d: C = A B, a thread computes a square of THREAD_M x THREAD_N elements.
 //
-// The idea     What worked for columns works for rows as well. A thread fetches THREAD_M elements of tile_a
-//              and THREAD_N of tile_b into registers and combines each with each: THREAD_M + THREAD_N
-//              reads for THREAD_M * THREAD_N multiply-adds. With 8 x 8 that is a quarter of a read for
-//              each, where 30 needs more than one and 14 two.
+// The idea     What worked for columns works for rows as well. A thread fetches THREAD_M elements of
+//              tile_a and THREAD_N of tile_b into registers and combines each with each: THREAD_M +
+//              THREAD_N reads for THREAD_M * THREAD_N multiply-adds. With 8 x 8 that is a quarter of a
+//              read for each, where 30 needs more than one and 14 two.
 // Against 30   The values have two indices, and the elements of tile_a for one k are kept, too.
-// Look at      Shared loads for each multiply-add. Then the wavefronts of tile_b: the lanes' columns lie
-//              THREAD_N apart, and the banks begin to collide. The store of C is scattered likewise.
+// Look at      Shared loads for each multiply-add. Then the wavefronts of tile_b: the lanes' columns
+//              lie THREAD_N apart, and the banks begin to collide. The store of C is scattered
+//              likewise.
 // Limits       Any M, K and N. A block is TILE_N / THREAD_N x TILE_M / THREAD_M threads.
 
 #define THREADS ((TILE_N / THREAD_N) * (TILE_M / THREAD_M))

@@ -5,10 +5,10 @@
 //              thread wants neighbouring rows of A for one k, so tile_a is stored transposed: tile_a[k]
 //              holds a column of A, and a thread's THREAD_M elements of it lie side by side.
 // Against 31   float4 in every copy and store, and tile_a[k][row] in place of tile_a[row][k].
-// Look at      Requests: a quarter of those of 31 in global memory, fewer in shared memory; sectors stay.
-//              The stores into tile_a stay single, since the four elements go to four rows.
-// Limits       A float4 must lie at a multiple of 16 bytes, so that rows must be a multiple of four floats
-//              long: K % 4 == 0 and N % 4 == 0. Any M. THREAD_M and THREAD_N are multiples of 4.
+// Look at      Requests: a quarter of those of 31 in global memory, fewer in shared memory; sectors
+//              stay. The stores into tile_a stay single, since the four elements go to four rows.
+// Limits       A float4 must lie at a multiple of 16 bytes, so that rows must be a multiple of four
+//              floats long: K % 4 == 0 and N % 4 == 0. Any M. THREAD_M and THREAD_N are multiples of 4.
 
 #define THREADS ((TILE_N / THREAD_N) * (TILE_M / THREAD_M))
 

@@ -1,15 +1,16 @@
 // 33 conflict_free: C = A B, with every lane's float4 in banks of its own.
 //
-// The idea     A float4 is served to eight lanes at a time, since eight of them fill the 32 banks. In 32
-//              the lanes' columns begin THREAD_N apart: with 8 that is every second float4, and eight of
-//              them meet in half of the banks. Deal the columns out in fours instead: a thread takes
-//              columns 4 * tx to 4 * tx + 3 and then the four that lie COL_STEP further on, so that
-//              neighbouring lanes read neighbouring float4s. Rows are dealt out likewise.
-//              The stores into the transposed tile collide as well, because two lanes that hold
-//              different k of one row are a whole number of tile rows apart: four unused columns (PAD)
-//              move each k by four banks.
+// The idea     A float4 is served to eight lanes at a time, since eight of them fill the 32 banks. In
+//              32 the lanes' columns begin THREAD_N apart: with 8 that is every second float4, and
+//              eight of them meet in half of the banks. Deal the columns out in fours instead: a thread
+//              takes columns 4 * tx to 4 * tx + 3 and then the four that lie COL_STEP further on, so
+//              that neighbouring lanes read neighbouring float4s. Rows are dealt out likewise. The
+//              stores into the transposed tile collide as well, because two lanes that hold different k
+//              of one row are a whole number of tile rows apart: four unused columns (PAD) move each k
+//              by four banks.
 // Against 32   Where a thread's rows and columns are (ROW_STEP, COL_STEP), and + PAD in tile_a.
-// Look at      Conflicts of both tiles: none. The store of C: neighbouring lanes store neighbouring float4s.
+// Look at      Conflicts of both tiles: none. The store of C: neighbouring lanes store neighbouring
+//              float4s.
 // Limits       As 32. With TILE_K = 8 no store collides; with 16 four k share the banks of two.
 
 #define THREADS ((TILE_N / THREAD_N) * (TILE_M / THREAD_M))

@@ -1,16 +1,17 @@
 // 34 double_buffered: C = A B, the next tiles are on their way while these are multiplied.
 //
-// The idea     Until now a block fetches or multiplies, never both. Give each tile two buffers and copy with
-//              cp.async, which writes to shared memory without passing through registers and without
-//              making anybody wait: start the copies for one phase, multiply what the phase before has
-//              brought, and only then wait for them.
-// Against 33   The loop runs one phase further: it fetches for `phase` and multiplies for `phase - 1`, in
-//              the other buffer. Copies of A are single floats, because a copy cannot turn a float4
+// The idea     Until now a block fetches or multiplies, never both. Give each tile two buffers and copy
+//              with cp.async, which writes to shared memory without passing through registers and
+//              without making anybody wait: start the copies for one phase, multiply what the phase
+//              before has brought, and only then wait for them.
+// Against 33   The loop runs one phase further: it fetches for `phase` and multiplies for `phase - 1`,
+//              in the other buffer. Copies of A are single floats, because a copy cannot turn a float4
 //              from a row of A into a column of the tile; they cost no registers and run beside the
 //              arithmetic. A copy with nothing to copy fills with zeros.
-// Look at      The lines of one phase: copies, then the arithmetic of the other buffer, then the barrier.
-//              The emulator copies at once; the GPU takes its time, and that is the gain.
-// Limits       N % 4 == 0, for the float4s of B and C. Any M and K. cp.async needs compute capability 8.0.
+// Look at      The lines of one phase: copies, then the arithmetic of the other buffer, then the
+//              barrier. The emulator copies at once; the GPU takes its time, and that is the gain.
+// Limits       N % 4 == 0, for the float4s of B and C. Any M and K. cp.async needs compute capability
+//              8.0.
 
 #define THREADS ((TILE_N / THREAD_N) * (TILE_M / THREAD_M))
 #define ROW_STEP (TILE_M / THREAD_M * 4)
@@ -21,14 +22,16 @@ __device__ __forceinline__ void copy_async_1(float* to, const float* from, bool 
 {
     unsigned address = __cvta_generic_to_shared(to);
     int bytes = exists ? 4 : 0;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(address), "l"(from), "r"(bytes));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"(address), "l"(from), "r"(bytes));
 }
 
 __device__ __forceinline__ void copy_async_4(float* to, const float* from, bool exists)
 {
     unsigned address = __cvta_generic_to_shared(to);
     int bytes = exists ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(address), "l"(from), "r"(bytes));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(address), "l"(from), "r"(bytes));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)

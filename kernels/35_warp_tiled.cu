@@ -1,15 +1,15 @@
 // 35 warp_tiled: C = A B, the warps of a block divide its tile among them.
 //
-// The idea     What a warp asks of shared memory depends on the shape of what its lanes compute together.
-//              Lanes numbered along the rows of the block make a warp long and flat: it reads few
-//              elements of tile_a and many of tile_b. Lanes in 4 rows of 8 need fewer in all. And shared
-//              memory serves a request for float4s in half the wavefronts where each lane and its
-//              neighbour (lane xor 1, or lane xor 2) ask for the same one, so that the rows and columns
-//              alternate: lane xor 1 changes the row only, lane xor 2 the column only.
+// The idea     What a warp asks of shared memory depends on the shape of what its lanes compute
+//              together. Lanes numbered along the rows of the block make a warp long and flat: it reads
+//              few elements of tile_a and many of tile_b. Lanes in 4 rows of 8 need fewer in all. And
+//              shared memory serves a request for float4s in half the wavefronts where each lane and
+//              its neighbour (lane xor 1, or lane xor 2) ask for the same one, so that the rows and
+//              columns alternate: lane xor 1 changes the row only, lane xor 2 the column only.
 // Against 34   Where a thread's rows and columns are, and blocks of one dimension. Nothing else.
 // Look at      Wavefronts of shared memory, as compiled: two for a float4 where 34 takes up to four.
-// Limits       N % 4 == 0. Any M and K. A warp computes 4 * THREAD_M x 8 * THREAD_N elements, and TILE_M
-//              and TILE_N are multiples of that.
+// Limits       N % 4 == 0. Any M and K. A warp computes 4 * THREAD_M x 8 * THREAD_N elements, and
+//              TILE_M and TILE_N are multiples of that.
 
 #define WARP_M (4 * THREAD_M)
 #define WARP_N (8 * THREAD_N)
@@ -22,14 +22,16 @@ __device__ __forceinline__ void copy_async_1(float* to, const float* from, bool 
 {
     unsigned address = __cvta_generic_to_shared(to);
     int bytes = exists ? 4 : 0;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(address), "l"(from), "r"(bytes));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"(address), "l"(from), "r"(bytes));
 }
 
 __device__ __forceinline__ void copy_async_4(float* to, const float* from, bool exists)
 {
     unsigned address = __cvta_generic_to_shared(to);
     int bytes = exists ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(address), "l"(from), "r"(bytes));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(address), "l"(from), "r"(bytes));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)

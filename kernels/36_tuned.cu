@@ -1,21 +1,23 @@
 // 36 tuned: C = A B, tuned for Ampere and Hopper.
 //
-// The idea     Four small things on top of 35, each worth a few per cent.
-//              1. STAGES buffers for each tile in place of two: STAGES - 1 phases are under way, so that a
-//                 copy may take longer than a phase; and one barrier a phase is enough.
-//              2. The elements for the next k are read while those for this k are multiplied: two sets of
-//                 registers, and at the last k of a phase the first of the next phase.
-//              3. Rows are multiplied to and fro. The order changes no result, but at each turn an operand
-//                 is used twice in a row, and need not be fetched from the register file again.
-//              4. Blocks take tiles of C in groups of GROUP rows, so that those running at a time need few
-//                 different rows of A and columns of B, and find them in the L2 cache.
-// Against 35   The above. Rows and columns beyond the edge are no longer filled with zeros: the copies take
-//              the last one instead, and nobody stores what comes of it; only beyond K zeros are needed.
-//              Where N is no multiple of 4, VECTOR is 1 and B and C are moved float by float.
-// Look at      Barriers: one a phase. As compiled, one 128-bit read of shared memory for 16 multiply-adds.
+// The idea     Four things on top of 35.
+//              1. STAGES buffers for each tile in place of two: STAGES - 1 phases are under way, so
+//                 that a copy may take longer than a phase; and one barrier a phase is enough.
+//              2. The elements for the next k are read while those for this k are multiplied: two sets
+//                 of registers, and at the last k of a phase the first of the next phase.
+//              3. Rows are multiplied to and fro. The order changes no result, but at each turn an
+//                 operand is used twice in a row, and need not be fetched from the register file again.
+//              4. Blocks take tiles of C in groups of GROUP rows, so that those running at a time need
+//                 few different rows of A and columns of B, and find them in the L2 cache.
+// Against 35   The above. Rows and columns beyond the edge are no longer filled with zeros: the copies
+//              take the last one instead, and nobody stores what comes of it; only beyond K zeros are
+//              needed. Where N is no multiple of 4, VECTOR is 1 and B and C are moved float by float.
+// Look at      Barriers: one a phase. As compiled, one 128-bit read of shared memory for 16 multiply-adds
+//              with 8 x 8 a thread, and for 21 with 16 x 8.
 // Limits       Any M, K and N. A warp computes 4 * THREAD_M x 8 * THREAD_N elements. Shared memory is
-//              dynamic, since three stages of tiles of 128 take more than the 48 KiB that static memory may
-//              have. Which parameters are fast was found by scripts/tune_ladder.py.
+//              dynamic, since three stages of tiles of 128 take more than the 48 KiB that static memory
+//              may have. scripts/tune_ladder.py finds parameters that are fast. cp.async needs compute
+//              capability 8.0.
 
 #define WARP_M (4 * THREAD_M)
 #define WARP_N (8 * THREAD_N)
@@ -30,14 +32,16 @@ __device__ __forceinline__ void copy_async_1(float* to, const float* from, bool 
 {
     unsigned address = __cvta_generic_to_shared(to);
     int bytes = exists ? 4 : 0;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(address), "l"(from), "r"(bytes));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"(address), "l"(from), "r"(bytes));
 }
 
 __device__ __forceinline__ void copy_async_4(float* to, const float* from, bool exists)
 {
     unsigned address = __cvta_generic_to_shared(to);
     int bytes = exists ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(address), "l"(from), "r"(bytes));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(address), "l"(from), "r"(bytes));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)

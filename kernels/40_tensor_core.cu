@@ -1,15 +1,17 @@
 // 40 tensor_core: C = A B on tensor cores. Another arithmetic: TF32.
 //
-// The idea     A tensor core multiplies small matrices in one instruction of a whole warp: 16 x 8 by 8 x 8
-//              here, 1024 multiply-adds where an FFMA does 32. Its factors are TF32: floats of which only
-//              the first 10 bits after the point count (the rest is cut off), while products are added up
-//              in float32. The result is good to about three digits. It is not what 36 computes.
-// Against 35   The elements of A, B and C are dealt out to lanes as the instruction wants them: a lane holds
-//              four elements of a 16 x 8 piece of A, two of an 8 x 8 piece of B and four of a 16 x 8 piece
-//              of C. Tiles are no longer read as float4, so that tile_a keeps the shape of A. The padding
-//              is chosen so that the 32 single reads fall into 32 banks.
-// Look at      Which lane holds which element: group = lane / 4 counts rows of A and C and columns of B,
-//              place = lane % 4 counts k, or pairs of columns of C. Conflicts: none.
+// The idea     A tensor core multiplies small matrices in one instruction of a whole warp: here 16 x 8
+//              by 8 x 8, 1024 multiply-adds where an FFMA does 32. Its factors are TF32: floats of
+//              which only the first 10 bits after the point count (the rest is cut off), while products
+//              are added up in float32. The result is good to about three digits. It is not what 36
+//              computes.
+// Against 35   The elements of A, B and C are dealt out to lanes as the instruction wants them: a lane
+//              holds four elements of a 16 x 8 piece of A, two of an 8 x 8 piece of B and four of a 16
+//              x 8 piece of C. Tiles are no longer read as float4, so that tile_a keeps the shape of A.
+//              The padding is chosen so that the 32 single reads fall into 32 banks.
+// Look at      Which lane holds which element: group = lane / 4 counts rows of A and C and columns of
+//              B, place = lane % 4 counts k, or pairs of columns of C. Conflicts of the reads: none. The
+//              copies into tile_a collide where TILE_K is 16, since two rows then meet in the banks.
 // Limits       K % 4 == 0 and N % 4 == 0, for the copies of four floats. Any M. Compute capability 8.0.
 
 #define THREADS (32 * (TILE_M / WARP_M) * (TILE_N / WARP_N))
@@ -20,7 +22,8 @@ __device__ __forceinline__ void copy_async_4(float* to, const float* from, bool 
 {
     unsigned address = __cvta_generic_to_shared(to);
     int bytes = exists ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(address), "l"(from), "r"(bytes));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(address), "l"(from), "r"(bytes));
 }
 
 // c += a * b, 16 x 8 by 8 x 8.
@@ -112,7 +115,8 @@ tensor_core(const float* A, const float* B, float* C, int M, int K, int N)
             for (int l = 0; l < 4; l += 2) {
                 int row = tile_row + warp_row + i * 16 + group + l / 2 * 8;
                 int col = tile_col + warp_col + j * 8 + place * 2;
+                float2 pair = make_float2(values[i][j][l], values[i][j][l + 1]);
                 if (row < M && col < N)
-                    *(float2*)&C[row * N + col] = make_float2(values[i][j][l], values[i][j][l + 1]);
+                    *(float2*)&C[row * N + col] = pair;
             }
 }

@@ -34,10 +34,14 @@ def measure_rung(
     *,
     source: str | None = None,
     build: BuildKind = "as_compiled",
+    written: bool = True,
+    steps: tuple[int, ...] = _STEPS,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
     """Counts a launch of a rung, or of an edited `source` of it, over arrays of zeros.
+
+    `written` as in `measure`; `steps` as in `measure_at`.
 
     Raises as `core.counting.count` does, and ParameterError.
     """
@@ -50,8 +54,13 @@ def measure_rung(
         return workload if source is None else replace(workload, source=source)
 
     if len(given) != 1:
-        return measure(make(None), build=build, progress=progress, cancelled=cancelled)
-    return measure_at(make, given.pop(), build=build, progress=progress, cancelled=cancelled)
+        return measure(
+            make(None), build=build, written=written, progress=progress, cancelled=cancelled
+        )
+    return measure_at(
+        make, given.pop(), build=build, written=written, steps=steps, progress=progress,
+        cancelled=cancelled,
+    )  # fmt: skip
 
 
 def along(n: int, figure: Callable[[int], int]) -> int:
@@ -68,14 +77,18 @@ def measure_at(
     n: int,
     *,
     build: BuildKind = "as_compiled",
+    written: bool = True,
+    steps: tuple[int, ...] = _STEPS,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
     """Counts the launch that `make` gives for N = `n`, where all its sizes are N.
 
+    It is counted at one, two and three times the first of `steps` that serves.
+
     Raises as `core.counting.count` does.
     """
-    for step in _STEPS:
+    for step in steps:
         if n < _LEAST or n % step:
             continue
         try:
@@ -85,11 +98,13 @@ def measure_at(
         counts = []
         for place, workload in enumerate(small):
             told = None if progress is None else _part(progress, place)
-            counts.append(measure(workload, build=build, progress=told, cancelled=cancelled))
+            counts.append(
+                measure(workload, build=build, written=written, progress=told, cancelled=cancelled)
+            )
         found = _extrapolated(make(n), counts, n, step)
         if found is not None:
             return found
-    return measure(make(n), build=build, progress=progress, cancelled=cancelled)
+    return measure(make(n), build=build, written=written, progress=progress, cancelled=cancelled)
 
 
 def _part(tell: Progress, place: int) -> Progress:

@@ -1,0 +1,213 @@
+"""Tries many parameters of rungs on a GPU and keeps what it found: docs/ladder_tuning.json.
+
+    python scripts/tune_ladder.py OUT.json [RUNG …]     all that GRIDS lists, or some of them
+
+Every combination of a grid that the rung accepts is compiled (on all cores), checked against
+cuBLAS, and timed at N = 4096: the median of a few launches. cuBLAS is timed before and after each
+rung. The best are timed once more, in turns with cuBLAS, so that clocks and temperature are the
+same for all. What is fast and plain then goes into the registry by hand, as `tuned`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this script runs from the checkout
+
+import gpu_tools as tools  # noqa: E402
+import numpy as np  # noqa: E402
+
+from core.errors import TilescopeError  # noqa: E402
+from core.ladder import load_ladder  # noqa: E402
+
+if TYPE_CHECKING:
+    from core.gpu.cublas import CublasProduct
+    from core.gpu.loaded import LoadedKernel
+    from core.gpu.session import Session
+    from core.launch import Arithmetic
+
+SIZE = 4096
+LAUNCHES, ROUNDS, BEST = 5, 4, 4
+_TILES = {"tile_m": (64, 128), "tile_n": (64, 128), "tile_k": (8, 16)}
+_SQUARES = {**_TILES, "thread_m": (8,), "thread_n": (4, 8)}
+_WIDE = {"tile_m": (128, 256), "tile_n": (128, 256), "tile_k": (16, 32)}
+GRIDS: Mapping[str, Mapping[str, Sequence[int]]] = {
+    "coalesced": {"block_x": (32, 64, 128, 256, 512), "block_y": (1, 2, 4, 8, 16, 32)},
+    "tile_1d": {**_TILES, "tile_n": (32, 64), "tile_k": (8, 16, 32), "thread_m": (8, 16)},
+    "tile_2d": _SQUARES,
+    "vectorised": _SQUARES,
+    "conflict_free": _SQUARES,
+    "double_buffered": _SQUARES,
+    "warp_tiled": _SQUARES,
+    "tuned": {
+        "tile_m": (64, 128),
+        "tile_n": (128, 256),
+        "tile_k": (16, 32),
+        "thread_m": (8, 16),
+        "thread_n": (8, 16),
+        "stages": (2, 3),
+        "group": (8,),
+        "blocks": (1, 2),
+    },
+    "tensor_core": {**_TILES, "tile_k": (16,), "warp_m": (32, 64), "warp_n": (32, 64)},
+    "tensor_tuned": {**_WIDE, "warp_m": (64,), "warp_n": (64,), "stages": (3, 4), "group": (4, 8)},
+}
+Parameters = dict[str, int]
+
+
+def accepted(name: str) -> list[Parameters]:
+    """Every combination of a rung's grid that can be launched."""
+    rung, grid = load_ladder()[name], GRIDS[name]
+    sizes = {p: SIZE for p in ("m", "k", "n") if p in rung.defaults}
+    found = []
+    for values in itertools.product(*grid.values()):
+        chosen = dict(zip(grid, values, strict=True))
+        try:
+            rung.check(**sizes, **chosen)
+        except TilescopeError:
+            continue
+        found.append(sizes | chosen)
+    return found
+
+
+def compiled(job: tuple[str, Parameters]) -> tuple[bytes, str]:
+    """The cubin of a combination and its kernel; runs in a process of its own."""
+    name, parameters = job
+    return tools.cubin_of(load_ladder()[name].blank_workload(**parameters))
+
+
+class Bench:
+    """One rung at a time against cuBLAS, on the same arrays."""
+
+    def __init__(self, session: Session, arithmetic: Arithmetic) -> None:
+        from core.gpu.cublas import CublasProduct
+
+        self._session = session
+        self._work = load_ladder()["tiled_rect"].workload(m=SIZE, k=SIZE, n=SIZE, tile=32)
+        self._cublas: CublasProduct = CublasProduct(session, self._work.launch, arithmetic)
+        self._cublas.reset()
+        self._cublas.run()
+        self._truth = self._cublas.outputs()["C"]
+        self._loose = arithmetic == "tf32"
+
+    def yardstick(self) -> float:
+        """cuBLAS's GFLOPS now."""
+        return self.rate([self._cublas.time(flush=False) for _ in range(2 * LAUNCHES)])
+
+    def rate(self, times: Sequence[float]) -> float:
+        """GFLOPS from milliseconds."""
+        return round(2 * SIZE**3 / median(times) / 1e6, 1)
+
+    def load(self, name: str, parameters: Parameters, image: bytes, entry: str) -> LoadedKernel:
+        """A combination on the device, its arrays filled with what cuBLAS has multiplied."""
+        from dataclasses import replace
+
+        from core.gpu.loaded import LoadedKernel
+
+        blank = load_ladder()[name].blank_workload(**parameters).launch
+        data = {a.name: a for a in self._work.launch.arrays}
+        arguments = tuple(data.get(argument.name, argument) for argument in blank.arguments)
+        kernel = LoadedKernel(self._session, image, entry, replace(blank, arguments=arguments))
+        kernel.reset()
+        kernel.run()
+        return kernel
+
+    def right(self, kernel: LoadedKernel) -> bool:
+        """Whether it agrees with cuBLAS: to 1e-3, or 0.5 where both are TF32."""
+        error = np.max(np.abs(kernel.outputs()["C"] - self._truth))
+        return bool(error <= (0.5 if self._loose else 1e-3))
+
+    def in_turns(self, kernels: Sequence[LoadedKernel]) -> tuple[list[float], float]:
+        """GFLOPS of each, and of cuBLAS, measured in rounds."""
+        times: list[list[float]] = [[] for _ in range(len(kernels) + 1)]
+        for _ in range(ROUNDS):
+            for mine, kernel in zip(times, (*kernels, self._cublas), strict=True):
+                mine += [kernel.time(flush=False) for _ in range(LAUNCHES)]
+        *rates, yardstick = map(self.rate, times)
+        return rates, yardstick
+
+    def release(self) -> None:
+        """Frees the device's memory."""
+        self._cublas.release()
+
+
+def tune(session: Session, name: str, images: Mapping[int, tuple[bytes, str]]) -> dict[str, Any]:
+    """Everything about one rung: each combination's rate, and the best in turns with cuBLAS."""
+    bench = Bench(session, load_ladder()[name].arithmetic)
+    before, rows = bench.yardstick(), []
+    for number, parameters in enumerate(accepted(name)):
+        row: dict[str, Any] = {k: v for k, v in parameters.items() if k in GRIDS[name]}
+        try:
+            kernel = bench.load(name, parameters, *images[number])
+        except TilescopeError as error:
+            rows.append({**row, "failed": str(error)[:120]})
+            continue
+        first = kernel.time(flush=False)
+        times = [first, *(kernel.time(flush=False) for _ in range(LAUNCHES))]
+        rows.append({**row, "gflops": bench.rate(times), "registers": kernel.registers,
+                     "right": bench.right(kernel), "number": number})  # fmt: skip
+        kernel.release()
+    able = sorted((r for r in rows if r.get("right")), key=lambda r: -r["gflops"])
+    finalists = able[:BEST]
+    chosen = accepted(name)
+    kernels = [bench.load(name, chosen[r["number"]], *images[r["number"]]) for r in finalists]
+    rates, yardstick = bench.in_turns(kernels)
+    for kernel in kernels:
+        kernel.release()
+    for row, rate in zip(finalists, rates, strict=True):
+        row["gflops_in_turns"] = rate
+    found = {"rung": name, "cublas": [before, yardstick, bench.yardstick()], "rows": rows}
+    bench.release()
+    for row in rows:
+        row.pop("number", None)
+    print(f"{name}: {len(rows)} combinations, cuBLAS {found['cublas']}", flush=True)
+    for row in finalists:
+        print("   ", row, flush=True)
+    return found
+
+
+def main() -> None:
+    """Compiles all, then tunes rung by rung; the file grows with each."""
+    from core.gpu.session import Session
+
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("rungs", nargs="*", choices=[*GRIDS, []], default=list(GRIDS))
+    options = parser.parse_args()
+    jobs = [(name, p) for name in options.rungs for p in accepted(name)]
+    with ProcessPoolExecutor() as pool:  # before the driver is loaded: processes are forked
+        images = list(pool.map(compiled, jobs, chunksize=4))
+    session = Session(0)
+    found = {**tools.machine(), "nvrtc": tools.nvrtc_version(), "size": SIZE, "rungs": []}
+    for name in options.rungs:
+        own = [image for (rung, _), image in zip(jobs, images, strict=True) if rung == name]
+        found["rungs"].append(tune(session, name, dict(enumerate(own))))  # type: ignore[attr-defined]
+        options.out.write_text(_text(found), encoding="utf-8")
+    session.close()
+
+
+def _text(found: Mapping[str, Any]) -> str:
+    """JSON with a combination a line."""
+    text = json.dumps(found, indent=1)
+    marks = {}
+    for rung in found["rungs"]:
+        for row in rung["rows"]:
+            marks[json.dumps(row, indent=1).replace("\n", "\n    ")] = json.dumps(row)
+    for long, short in marks.items():
+        text = text.replace(long, short)
+    return text + "\n"
+
+
+if __name__ == "__main__":
+    main()
