@@ -198,7 +198,8 @@ class _Residues:
         if opcode in ("add", "sub", "or"):
             return _sum(self.of(sources[0]), self.of(sources[1]), opcode)
         if opcode == "shl" and isinstance(sources[1], Immediate):
-            return _product(self.of(sources[0]), (_MOST, (1 << int(sources[1].value)) % _MOST))
+            amount = min(max(int(sources[1].value), 0), 64)  # whatever is written there
+            return _product(self.of(sources[0]), (_MOST, (1 << amount) % _MOST))
         if opcode == "mul":
             return _product(self.of(sources[0]), self.of(sources[1]))
         if opcode == "mad":
