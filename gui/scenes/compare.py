@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from core.trace import Trace
 
 MOMENT = frozenset({"trace", "block", "step"})
-SHARED = frozenset({"heat", "close_up"})
-"""Ways to look that both sides share, where sessions have them."""
+SHARED = frozenset({"heat", "close_up", "counts_by"})
+"""Ways to look that both sides share."""
 
 
 class Comparison:
@@ -97,7 +97,7 @@ class Comparison:
             wanted["line"] = leader.line
         if "hover" in names:
             wanted["hover"] = counterpart_hover(leader, follower)
-        wanted |= {name: getattr(leader, name) for name in SHARED & names if hasattr(leader, name)}
+        wanted |= {name: getattr(leader, name) for name in SHARED & names}
         if wanted:
             follower.update(**wanted)
 

@@ -225,6 +225,8 @@ class ComparePage(QWidget):
 
     def restyle(self) -> None:
         """Take up the theme's colours and sizes."""
+        for side in self.sides:
+            side.restyle()
         self.differences.restyle()
         self.comparing.column.restyle()
         self._show_views()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -28,6 +28,8 @@ from gui.views.source_view import SourceView
 from gui.views.warp_view import WarpView
 
 Side = Literal["a", "b"]
+LEAST = 240  # pixels
+ROOM_FOR_HEADINGS, ROOM_FOR_FIT = 52, 44  # digits
 SHARES = (4, 4, 2, 2)  # of a side's height, in the order of its views
 
 
@@ -89,6 +91,7 @@ class CompareSide(QWidget):
         self.source = SourceView(session)
         self.counters = CountersView(session)
         self.source.edit.setReadOnly(True)  # edits are made on the page where one steps through
+        self._framed: list[Panel] = []
         self.memory = QStackedWidget()
         self.memory.addWidget(self._panel("Warp and global memory", self.warp))
         self.memory.addWidget(self._panel("Shared memory", self.shared))
@@ -126,7 +129,22 @@ class CompareSide(QWidget):
     def _panel(self, title: str, view: SessionView, *, controls: bool = True) -> Panel:
         widgets: Sequence[QWidget] = getattr(view, "controls", ()) if controls else ()
         caption = getattr(view, "caption", None)
-        return Panel(title, view, caption=caption, controls=widgets, flush=True)
+        panel = Panel(title, view, caption=caption, controls=widgets, flush=True)
+        panel.setMinimumWidth(LEAST)  # less than its controls need: `_fit_heads` leaves some out
+        self._framed.append(panel)
+        return panel
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out of the heads what there is no room for."""
+        super().resizeEvent(event)
+        self._fit_heads()
+
+    def _fit_heads(self) -> None:
+        """Headings go first, as the switch above both sides names the views; then a button."""
+        room = self.width() / self.fontMetrics().horizontalAdvance("0")
+        for panel in self._framed:
+            panel.heading.setVisible(room > ROOM_FOR_HEADINGS)
+        self.matrices.fit_button.setVisible(room > ROOM_FOR_FIT)
 
     def show_views(self, chosen: str, room: int) -> None:
         """Show the chosen view of `COMPARED_VIEWS` and, up to `room` of them, others with it."""
@@ -135,6 +153,13 @@ class CompareSide(QWidget):
         for name, panel in self.panels.items():
             panel.setVisible(name in names)
         self._show_memory()
+        QTimer.singleShot(0, self, self._reveal_line)
+
+    def _reveal_line(self) -> None:
+        """Have the running line in sight, once the source has its size."""
+        line = self.session.current_line
+        if line is not None and self.source.isVisible():
+            self.source.edit.reveal(line)
 
     def _on_changed(self, names: frozenset[str]) -> None:
         if names & {"trace", "block", "step"} and self.isVisible():
@@ -152,6 +177,10 @@ class CompareSide(QWidget):
             space = space_of(self.session)
         if space:
             self.memory.setCurrentIndex(int(space == "shared"))
+
+    def restyle(self) -> None:
+        """Take up the theme's sizes."""
+        self._fit_heads()
 
     def pictures(self) -> dict[str, QWidget]:
         """Each view that is shown, by name."""

@@ -47,7 +47,7 @@ def drag(app, name, share):
     x, y, width, height = app.report()["geometry"][name]
     middle = y + height // 2
     app.xdotool("mousemove", x + width // 2, middle, "mousedown", 1)
-    for at in np.linspace(0.5, share, 25):
+    for at in np.linspace(0.5, share, 12):
         app.xdotool("mousemove", x + round(6 + at * (width - 12)), middle)
     app.xdotool("mouseup", 1)
 
@@ -87,13 +87,6 @@ def test_two_launches_on_one_clock(start):
     for part in np.array_split(picture, 4, axis=1):
         assert part.std() > 5
     assert app.quit() == (0, "")
-
-    again = start()
-    again.until(page="compare", parameters={"n": 64, "tile": 1})
-    focus(again)
-    wait_for(lambda: (again.report()["versus"] or {}).get("parameters"), "side B again")
-    assert again.settled()["versus"]["parameters"]["tile"] == 32
-    assert again.quit() == (0, "")
 
 
 def test_keys_mashed_while_sliders_are_dragged(start):
