@@ -95,6 +95,7 @@ class SourceView(SessionView):
         if brief != self.edit.gutter.brief:
             self.edit.gutter.brief = brief
             self._fit_gutter()
+        self._keep_in_sight()
 
     def show_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
         """Mark compile errors at their places in the text; none clears them."""
@@ -122,6 +123,13 @@ class SourceView(SessionView):
             self._highlighter.restyle(current_theme())
         self._fit_gutter()
         self._mark()
+        self._keep_in_sight()
+
+    def _keep_in_sight(self) -> None:
+        """Scroll back to the running line where other type or another size has moved it away."""
+        line = self.draft.place(self.session.current_line)
+        if line is not None and not self.edit.hasFocus():
+            self.edit.reveal(line)
 
     def _load(self) -> None:
         trace, origin = self.session.trace, self.session.origin
