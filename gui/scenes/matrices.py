@@ -95,10 +95,8 @@ def heat_caption(block_trace: BlockTrace, grids: tuple[Grid, ...], step: int) ->
             most, least = int(seen.max()), int(seen.min())
             times = f"{least} times" if least == most else f"{least} to {most} times"
             times = "once" if most == 1 else times
-            elements = plural(len(seen), "element")
-            said.append(
-                f"{elements} of {grid.array.name} {times}{'' if len(seen) < 2 else ' each'}"
-            )
+            each = " each" if len(seen) > 1 and most > 1 else ""
+            said.append(f"{plural(len(seen), 'element')} of {grid.array.name} {times}{each}")
     if not said:
         return "So far the block has loaded nothing from global memory."
     return f"So far the block has loaded {' and '.join(said)}."

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gui.scenes.grids import bounding_box, close_up, grids_of, owned_by, rectangles
-from gui.scenes.matrices import matrix_scene
+from gui.scenes.matrices import heat_caption, heat_levels, matrix_scene
 from tests.gui.fake_kernels import aat, simple, tiled, vector_add
 
 
@@ -149,3 +149,34 @@ def test_rectangles_cover_each_cell_once():
 def test_bounding_box():
     grid = grids_of(tiled(5, 7, 3, 4))[0]
     assert bounding_box(grid, np.array([8, 20, 25])) == (1, 1, 3, 6)
+
+
+def test_heat_is_the_same_scale_for_every_launch():
+    levels = heat_levels(np.array([0, 1, 3, 7, 15, 32, 1000]))
+    assert levels[0] == 0
+    assert levels[-1] == levels[-2] == 1
+    assert (np.diff(levels) >= 0).all()
+    assert np.ptp(np.diff(levels[:5])) < 1e-12  # even in doublings of one more than the count
+
+
+def test_heat_says_how_often_elements_were_loaded():
+    from core.ladder import load_ladder
+    from core.recording import record
+
+    ladder = load_ladder()
+    said = {}
+    for name, parameters in {
+        "tiled": {"n": 8, "tile": 4},
+        "coalesced": {"n": 8, "block_x": 4, "block_y": 2},
+    }.items():
+        trace = record(ladder[name].workload(**parameters), blocks="all")
+        block, grids = trace.block(0), grids_of(trace)
+        assert heat_caption(block, grids, 0).endswith("nothing from global memory.")
+        said[name] = heat_caption(block, grids, block.n_steps - 1)
+    assert said["tiled"] == (
+        "So far the block has loaded 32 elements of A once and 32 elements of B once."
+    )
+    assert said["coalesced"] == (
+        "So far the block has loaded 16 elements of A 4 times each and "
+        "32 elements of B 2 times each."
+    )
