@@ -272,10 +272,15 @@ class StepPage(QMainWindow):
 
     def _show_what_there_is(self) -> None:
         """Views that have nothing to show for this kernel are put away."""
+        shown = {
+            name: self._has_something(name) and name not in self._closed
+            for name in ("Shared", "Findings")
+        }
+        if all(wanted != self.docks[name].isHidden() for name, wanted in shown.items()):
+            return
         with self._arranging():
-            for name in ("Shared", "Findings"):
+            for name, wanted in shown.items():
                 dock = self.docks[name]
-                wanted = self._has_something(name) and name not in self._closed
                 if wanted == dock.isHidden():
                     beside = self.tabifiedDockWidgets(dock)
                     before: list[QDockWidget] = [d for d in beside if self.in_front(d.objectName())]
