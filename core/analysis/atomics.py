@@ -3,12 +3,15 @@
 In global memory each sector is visited as often as the busiest of its cells has lanes. In shared
 memory lanes that meet in a bank go one after another, even if they update the same word. What
 shared memory cannot do itself (floating-point additions, 8 bytes a lane in optimised code) is a
-loop: each round loads, and one lane of a bank gets its compare-and-swap through.
+loop: each round loads, and one lane of a bank gets its compare-and-swap through; a minimum or
+maximum tries only while its value would change the cell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,28 +40,65 @@ def sectors(address: Rows, active: NDArray[np.bool_]) -> NDArray[np.int64]:
 class Loop:
     """A shared atomic done in rounds, summed over warps."""
 
-    rounds: int  # shared atomic instructions executed, and as many loads
+    rounds: int  # compare-and-swaps executed
     wavefronts: int
+    loads: int
     load_wavefronts: int
     load_conflicts: int
 
 
-def loop(offset: Rows, active: NDArray[np.bool_], width: int) -> Loop:
-    """The rounds of a loop of `ld.shared` and compare-and-swap, if each update changes its cell."""
-    rounds = wavefronts = load_wavefronts = load_conflicts = 0
+@dataclass(frozen=True)
+class Contest:
+    """A minimum or maximum, which changes only cells that `better(operand, cell)` says.
+
+    `operand` and `before` (the cell's value when the atomic began) are of shape (rows, 32).
+    """
+
+    operand: NDArray[Any]
+    before: NDArray[Any]
+    better: Callable[[NDArray[Any], NDArray[Any]], NDArray[np.bool_]]
+
+
+def loop(
+    offset: Rows, active: NDArray[np.bool_], width: int, contest: Contest | None = None
+) -> Loop:
+    """The rounds of a loop of `ld.shared` and compare-and-swap.
+
+    Without a `contest` each update changes its cell. With one, lanes whose value is no better than
+    the cell's are done once they have loaded it.
+    """
+    rounds = wavefronts = loads = load_wavefronts = load_conflicts = 0
     left = active.copy()
+    cells = None if contest is None else _cells(offset, active, contest)
     while left.any():
         rows = left.any(axis=1)
-        offset, left = offset[rows], left[rows]
-        loaded = banks.wavefronts(offset, left, width, "merged")
-        free = banks.conflict_free_wavefronts(offset, left, width, "merged")
-        rounds += len(left)
+        loaded = banks.wavefronts(offset[rows], left[rows], width, "merged")
+        free = banks.conflict_free_wavefronts(offset[rows], left[rows], width, "merged")
+        loads += int(rows.sum())
         load_wavefronts += int(loaded.sum())
         load_conflicts += int(loaded.sum() - free.sum())
-        wavefronts += 2 * int(banks.conflict_free_wavefronts(offset, left, width).sum())
-        for row, lanes in zip(offset, left, strict=True):
-            lanes[_winners(row, np.flatnonzero(lanes), width)] = False
-    return Loop(rounds, wavefronts, load_wavefronts, load_conflicts)
+        if contest is not None:
+            assert cells is not None
+            left &= contest.better(contest.operand, cells)
+            rows = left.any(axis=1)
+        rounds += int(rows.sum())
+        wavefronts += 2 * int(banks.conflict_free_wavefronts(offset[rows], left[rows], width).sum())
+        for row in np.flatnonzero(rows):
+            won = _winners(offset[row], np.flatnonzero(left[row]), width)
+            left[row, won] = False
+            if contest is not None and cells is not None:
+                for lane in won:
+                    cells[row, offset[row] == offset[row, lane]] = contest.operand[row, lane]
+    return Loop(rounds, wavefronts, loads, load_wavefronts, load_conflicts)
+
+
+def _cells(offset: Rows, active: NDArray[np.bool_], contest: Contest) -> NDArray[Any]:
+    """What each lane's cell holds before its warp begins: what the first lane there found."""
+    cells = contest.before.copy()
+    for row in range(len(offset)):
+        for lane in np.flatnonzero(active[row])[::-1]:
+            cells[row, offset[row] == offset[row, lane]] = contest.before[row, lane]
+    return cells
 
 
 def _winners(offset: NDArray[np.int64], lanes: NDArray[np.intp], width: int) -> list[int]:

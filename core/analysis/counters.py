@@ -238,14 +238,29 @@ class CountingObserver:
         self._add(event, self._array(rows), "shared_atom", rows, taken, ideal, units - free)
 
     def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
-        found = atomics.loop(rows.address, rows.mask, event.width)
-        array, rounds = self._array(rows), found.rounds
-        tried = np.array([rounds, found.wavefronts, rounds, 0], np.int64)
+        contest = self._contest(event, issue)
+        found = atomics.loop(rows.address, rows.mask, event.width, contest)
+        array, loads = self._array(rows), found.loads
+        tried = np.array([found.rounds, found.wavefronts, found.rounds, 0], np.int64)
         self.tally.add(event.pc, array, "shared_atom", tried)
-        loaded = [rounds, found.load_wavefronts, rounds, found.load_conflicts]
+        loaded = [loads, found.load_wavefronts, loads, found.load_conflicts]
         self.tally.add(event.pc, array, "shared_ld", np.array(loaded, np.int64))
         if issue.generic:
             self._add_pass(event, array, issue, rows)
+            if contest is not None:  # it is itself an instruction, whatever follows
+                itself = np.array([np.count_nonzero(rows.lanes), 0, 0, 0], np.int64)
+                self.tally.add(event.pc, array, "shared_atom", itself)
+
+    def _contest(self, event: AccessEvent, issue: Issue) -> atomics.Contest | None:
+        """Who would change a cell, of a minimum or maximum of 8-byte integers."""
+        better = issue.better
+        if better is None or not event.operands:
+            return None
+        given = [
+            np.broadcast_to(x, self.geometry.lanes) for x in (event.operands[0], *event.values)
+        ]
+        operand, before = (warp_rows(values, self.geometry, 0) for values in given)
+        return atomics.Contest(operand.astype(before.dtype), before, better)
 
     def _add_pass(self, event: AccessEvent, array: str, issue: Issue, rows: _Rows) -> None:
         """A generic atomic passes through shared memory's data stage, wherever it goes."""

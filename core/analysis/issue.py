@@ -6,10 +6,12 @@ code names the space. What follows from that was measured on an H200 (`docs/coun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from core.analysis.banks import Sharing
 from core.analysis.wide_loads import WideLoad, wide_loads
@@ -72,6 +74,14 @@ class Issue:
             return True
         wide = bool(modifiers & {"u64", "s64", "b64"})
         return wide and not (self.generic and "add" in modifiers)
+
+    @property
+    def better(self) -> Callable[..., Any] | None:
+        """When a minimum or maximum of 8-byte integers changes its cell: (operand, cell)."""
+        modifiers = set(self.instruction.modifiers)
+        if not modifiers & {"u64", "s64"}:
+            return None
+        return np.greater if "max" in modifiers else np.less if "min" in modifiers else None
 
     @property
     def _counts_lanes(self) -> bool:

@@ -165,6 +165,7 @@ class MemoryUnit:
     ) -> Values:
         """An access that lies in one region; `first` are the places of its first elements."""
         access: MemoryAccess = op.payload
+        operands: Values = ()
         if access.kind == "load":
             values = gather(region, first, access)
         elif access.kind == "store":
@@ -178,7 +179,7 @@ class MemoryUnit:
         event = AccessEvent(
             tick, op.instruction.pc, access.kind, region, width,
             address if pattern is None else pattern.address, mask, values, self._site, shift,
-            pattern, address if shift else None,
+            pattern, address if shift else None, operands,
         )  # fmt: skip
         for observer in self.observers:
             observer.on_access(event)

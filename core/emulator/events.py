@@ -25,7 +25,8 @@ class AccessEvent:
     `address` is int64 of shape (lanes,), or (1,) where all lanes have the same. In shared and local
     memory it is the generic address. It is kept as `base`, which many accesses may share, plus
     `shift`, with a `pattern` whose address `base` is; `moved` is the sum while it is at hand.
-    `values` has one array for each element of a vector access.
+    `values` has one array for each element of a vector access. Of an atomic they are the old
+    values, and `operands` what it was given.
     """
 
     tick: int
@@ -40,6 +41,7 @@ class AccessEvent:
     shift: int = 0
     pattern: Pattern | None = None
     moved: NDArray[np.int64] | None = None
+    operands: tuple[NDArray[Any], ...] = ()
 
     @property
     def address(self) -> NDArray[np.int64]:

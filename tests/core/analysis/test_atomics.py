@@ -81,3 +81,33 @@ def test_loads_that_are_joined(stride, between, debug, want) -> None:
     module = parse(PTX.format(stride=stride, between=between, debug=debug))
     found = [(w.width, w.shift, len(w.others)) for w in wide_loads(module).values()]
     assert found == want
+
+
+@pytest.mark.parametrize("better", [np.greater, np.less])
+def test_a_maximum_tries_only_where_it_changes_something(better):
+    """One cell, 32 lanes that offer 0 to 31: played out lane by lane."""
+    generator = np.random.default_rng(4)
+    offered = generator.permutation(32)[None, :]
+    start = int(generator.integers(8, 24))
+    offset, active = np.full((1, 32), 64, np.int64), np.ones((1, 32), bool)
+    contest = atomics.Contest(offered, np.full((1, 32), start), better)
+    found = atomics.loop(offset, active, 8, contest)
+    cell, left, rounds, loads = start, list(range(32)), 0, 0
+    while left:
+        loads += 1
+        left = [lane for lane in left if better(offered[0, lane], cell)]
+        if left:
+            rounds += 1
+            cell = offered[0, left[0]]  # the first half's first lane; the other half comes too late
+            left = left[1:]
+    assert (found.rounds, found.loads) == (rounds, loads)
+    assert rounds >= 2
+    assert cell == (31 if better is np.greater else 0)
+
+
+def test_nobody_tries_what_changes_nothing():
+    offset = np.arange(32, dtype=np.int64)[None, :] * 8
+    active = np.ones((1, 32), bool)
+    contest = atomics.Contest(np.full((1, 32), 3), np.full((1, 32), 3), np.greater)
+    found = atomics.loop(offset, active, 8, contest)
+    assert (found.rounds, found.wavefronts, found.loads) == (0, 0, 1)
