@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 # Where N is no multiple of 4, and blocks of 128 x 256 leave the last wave of blocks nearly empty.
-ODD = {"tile_n": 128, "thread_m": 8, "blocks": 2}
+ODD = {"tile_n": 128, "blocks": 4}
 FAST = ("warp_tiled", "tuned", "tensor_core", "tensor_tuned")
 ROUNDS, LAUNCHES = 4, 6
 SLOW_MS = 20.0  # from here on one launch a round is enough

@@ -183,14 +183,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("rungs", nargs="*", choices=[*GRIDS, []], default=list(GRIDS))
+    parser.add_argument("rungs", nargs="*", metavar="RUNG", help=", ".join(GRIDS))
     options = parser.parse_args()
-    jobs = [(name, p) for name in options.rungs for p in accepted(name)]
+    rungs = options.rungs or list(GRIDS)
+    if unknown := [name for name in rungs if name not in GRIDS]:
+        parser.error(f"there is no grid for {', '.join(unknown)}")
+    jobs = [(name, p) for name in rungs for p in accepted(name)]
     with ProcessPoolExecutor() as pool:  # before the driver is loaded: processes are forked
         images = list(pool.map(compiled, jobs, chunksize=4))
     session = Session(0)
     found = {**tools.machine(), "nvrtc": tools.nvrtc_version(), "size": SIZE, "rungs": []}
-    for name in options.rungs:
+    for name in rungs:
         own = [image for (rung, _), image in zip(jobs, images, strict=True) if rung == name]
         found["rungs"].append(tune(session, name, dict(enumerate(own))))  # type: ignore[attr-defined]
         options.out.write_text(_text(found), encoding="utf-8")
