@@ -12,12 +12,13 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
 from core.cuda_headers import include_folders, stand_ins
 from core.errors import CompileError, TilescopeError
+from core.host_code import host_items, without_host_code
 
 BuildKind = Literal["as_written", "as_compiled"]
 Severity = Literal["error", "warning", "remark"]
@@ -209,6 +210,41 @@ def _load_nvrtc() -> ModuleType:
 
 
 def _compile(request: _Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
+    """Compile; a file for nvcc, with functions of the host in it, without those."""
+    try:
+        return _compile_text(request)
+    except CompileError:
+        text = without_host_code(request.source)
+        if text == request.source:
+            raise
+    try:
+        return _compile_text(replace(request, source=text))
+    except CompileError as error:
+        names = {item.name: item.line for item in host_items(request.source)}
+        raise _explained(error, names, request.source_name) from None
+
+
+def _explained(error: CompileError, names: Mapping[str, int], source_name: str) -> CompileError:
+    """Says of what a kernel uses and only the host has how to give it to the GPU."""
+    found = []
+    for diagnostic in error.diagnostics:
+        missing = re.search(
+            r'(?:identifier|has no member) "(\w+)"(?: is undefined|$)', diagnostic.message
+        )
+        if missing and missing[1] in names:
+            name = missing[1]
+            words = (
+                f"{name} (line {names[name]}) belongs to the host: "
+                "write __device__ before it, so that a kernel can use it"
+            )
+            diagnostic = replace(diagnostic, message=words)  # noqa: PLW2901
+        found.append(diagnostic)
+    if tuple(found) == tuple(error.diagnostics):
+        return error
+    return CompileError(_summary(found, source_name, None), tuple(found))
+
+
+def _compile_text(request: _Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
     nvrtc = _load_nvrtc()
     source = request.source.encode()
     headers = stand_ins()
