@@ -46,15 +46,24 @@ class _Loads:
 
 @dataclass
 class _Tally:
-    """How often each element was loaded by the first `done` accesses."""
+    """How often each element was loaded by the first `done` accesses.
+
+    `ever` holds those that were counted at any time, ascending: few of a large array.
+    """
 
     counts: Ints
     done: int = 0
+    ever: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     def move(self, rows: list[NDArray[np.int32]], upto: int) -> None:
         """Count accesses in or out until the first `upto` are counted."""
+        new = []
         for row in rows[self.done : upto]:
-            np.add.at(self.counts, row[row >= 0], 1)
+            flats = row[row >= 0]
+            new.append(flats[self.counts[flats] == 0])
+            np.add.at(self.counts, flats, 1)
+        if any(len(flats) for flats in new):
+            self.ever = np.union1d(self.ever, np.concatenate(new))
         for row in rows[upto : self.done]:
             np.subtract.at(self.counts, row[row >= 0], 1)
         self.done = upto
@@ -143,6 +152,13 @@ class History:
         if loads is not None:
             tally.move(loads.elements, int(np.searchsorted(loads.steps, step, side="right")))
         return tally.counts
+
+    def loaded(self, name: str, size: int, step: int) -> tuple[Ints, Ints]:
+        """The elements of global `name` loaded up to `step`, ascending, and by how many lanes."""
+        counts = self.times_loaded(name, size, step)
+        ever = self._tallies[name].ever
+        flats = ever[counts[ever] > 0]
+        return flats, counts[flats]
 
     def stored(self, name: str) -> tuple[Ints, Ints, Ints]:
         """What the block stores to global array `name`, over its whole record.

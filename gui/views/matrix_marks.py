@@ -75,18 +75,19 @@ class MatrixMarks(MatrixDrawing):
         block = self.session.block_trace
         if block is None:
             return
-        counts = history_of(block).times_loaded(grid.array.name, grid.size, self.session.step)
-        flats = np.flatnonzero(counts)
+        history, name, step = history_of(block), grid.array.name, self.session.step
+        flats, times = history.loaded(name, grid.size, step)
         if not len(flats):
             return
-        colors = self.theme.heat_lut[np.rint(heat_levels(counts[flats]) * 255).astype(int)]
+        colors = self.theme.heat_lut[np.rint(heat_levels(times) * 255).astype(int)]
         self._draw_cells_colored(grid, flats, colors)
         self._draw_hairlines(grid)
         if self.values_fit:
-            for count in np.unique(counts[flats]):
+            counts = history.times_loaded(name, grid.size, step)
+            for count in np.unique(times):
                 level = float(heat_levels(np.array([count]))[0])
                 ink = text_on(self.theme.heat(level))
-                self._write_values(grid, flats[counts[flats] == count], counts, ink)
+                self._write_values(grid, flats[times == count], counts, ink)
 
     def _draw_band(self, grid: Grid, marks: GridMarks) -> None:
         if marks.band is None:

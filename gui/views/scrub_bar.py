@@ -16,6 +16,7 @@ from gui.views.base import SessionView
 from gui.views.painting import fill
 
 EDGE = 8  # room for half of the handle at each end
+FINE = 2.0  # pixels: narrower phases run into one
 MOST_LINES = 120  # marks of the selected line that go up through the whole bar
 
 
@@ -121,7 +122,13 @@ class ScrubBar(SessionView):
         painter.setFont(theme.font("small"))
         metrics = painter.fontMetrics()
         unit = self._span() / self.timeline.n_steps
-        for band in self.timeline.bands:
+        bands = self.timeline.bands
+        if bands and (bands[-1].last - bands[0].first) * unit < FINE * len(bands):
+            width = (bands[-1].last - bands[0].first + 1) * unit
+            box = QRectF(EDGE + bands[0].first * unit, 0, width, self.height() - 4)
+            painter.fillRect(box, theme.tint("barrier", 0.17))
+            return
+        for band in bands:
             left = EDGE + band.first * unit
             box = QRectF(left, 0, (band.last - band.first + 1) * unit, self.height() - 4)
             tint = theme.tint("barrier", 0.22 if band.index % 2 == 0 else 0.12)

@@ -51,6 +51,18 @@ def test_times_loaded_counts_lanes():
     assert (once[:4] == 1).all()  # loaded once, then shared
 
 
+def test_elements_loaded_so_far_whichever_way_the_clock_moves():
+    block = tiled(5, 7, 6, 4).block(1)
+    fresh = [history_of(block).times_loaded("B", 42, s).copy() for s in range(block.n_steps)]
+    other = tiled(5, 7, 6, 4).block(1)
+    random = np.random.default_rng(4)
+    for step in [0, *random.integers(0, block.n_steps, 60), block.n_steps - 1, 0]:
+        flats, times = history_of(other).loaded("B", 42, int(step))
+        assert flats.tolist() == np.flatnonzero(fresh[step]).tolist()
+        assert times.tolist() == fresh[step][fresh[step] > 0].tolist()
+    assert history_of(other).loaded("B", 42, other.n_steps - 1)[0].size > 6
+
+
 def test_copies_in_shared_memory_are_traced_to_their_elements():
     block = tiled(5, 7, 6, 4).block(0)
     history = history_of(block)
