@@ -37,10 +37,16 @@ def wait_for(condition, what, seconds=30.0):
 
 
 @pytest.fixture
-def display(tmp_path):
+def size(request):
+    """Of the display and the window, in pixels."""
+    return getattr(request, "param", (WIDTH, HEIGHT))
+
+
+@pytest.fixture
+def display(tmp_path, size):
     """A display of our own; yields its name and the folder with its frame buffer."""
     read, write = os.pipe()
-    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{WIDTH}x{HEIGHT}x24"]
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size[0]}x{size[1]}x24"]
     server = subprocess.Popen(
         [*command, "-fbdir", str(tmp_path), "-nolisten", "tcp"],
         pass_fds=[write],
@@ -57,14 +63,24 @@ def display(tmp_path):
 class App:
     """The application's process, and hands to use it with."""
 
-    def __init__(self, display, folder, *options):
+    def __init__(self, display, folder, size, *options):
         self.folder = folder
         self.report_file = folder / "report.json"
         self.environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
         self.environment["XDG_STATE_HOME"] = str(folder)
-        size = f"{WIDTH}x{HEIGHT}"
+        size = f"{size[0]}x{size[1]}"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gui", "--no-tour", "--report", self.report_file, "--size", size, *options],
+            [
+                sys.executable,
+                "-m",
+                "gui",
+                "--no-tour",
+                "--report",
+                self.report_file,
+                "--size",
+                size,
+                *options,
+            ],
             cwd=ROOT,
             env=self.environment,
             stderr=subprocess.PIPE,
@@ -132,8 +148,8 @@ class App:
 
 
 @pytest.fixture
-def app(display, tmp_path):
-    app = App(display, tmp_path)
+def app(display, tmp_path, size):
+    app = App(display, tmp_path, size)
     yield app
     if app.process.poll() is None:
         app.process.kill()
@@ -205,4 +221,41 @@ def test_a_wrong_size_typed_into_the_form(app):
     app.until(error="", parameters={"n": 12, "tile": 4})
     app.keys("Escape", "Home")
     app.until(step=0)
+    assert app.quit() == (0, "")
+
+
+@pytest.mark.parametrize(
+    "size", [(1280, 800), (1920, 1080), (3840, 2160)], indirect=True, ids=lambda s: f"{s[0]}x{s[1]}"
+)
+def test_a_tiled_example_and_an_edit(app, size):
+    """From the first step to the last by breakpoints, an edit that is run, another theme."""
+    app.until(rung="tiled")
+    app.focus()
+    start = app.settled()
+    app.keys("Home")
+    app.until(step=0)
+    app.keys("4", "Right")
+    wait_for(lambda: app.report()["step"] > 0, "the first phase")
+    line = app.settled()["current_line"]
+    app.keys("1", "F9", "Home", "F8")
+    there = wait_for(
+        lambda: r if (r := app.report())["step"] > 0 and r["current_line"] == line else None,
+        "the breakpoint",
+    )
+    app.keys("ctrl+e", "ctrl+Home")
+    app.xdotool("type", "--delay", 5, "// by hand")
+    app.keys("Return", "ctrl+Return")
+    app.until(current_line=line + 1, step=there["step"])  # the same moment, one line lower
+    app.keys("Escape", "End", "shift+F8", "Home", "F8")
+    app.until(step=there["step"])
+    app.keys("h", "alt+6", "w", "Escape", "h", "ctrl+t")
+    app.until(theme="dark")
+    app.keys("End")
+    app.until(step=start["n_steps"] - 1)
+    time.sleep(0.5)
+    picture = app.screen()
+    assert picture.shape == (size[1], size[0], 3)
+    assert np.median(picture) < 60
+    for part in np.array_split(picture, 4, axis=1):
+        assert part.std() > 5
     assert app.quit() == (0, "")
