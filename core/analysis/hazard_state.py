@@ -8,6 +8,7 @@ from functools import cached_property
 from core.analysis.copies import CopiesOf
 from core.analysis.hazard_order import Timeline
 from core.analysis.hazard_shadow import Class, Shadow
+from core.analysis.rechecked import rechecked_loads
 from core.emulator.memory import Region
 from core.ptx.ast import Instruction, Module
 
@@ -48,6 +49,10 @@ class GlobalState:
     manners: dict[int, Manner] = field(default_factory=dict)
 
     @cached_property
+    def _rechecked(self) -> frozenset[int]:
+        return rechecked_loads(self.module)
+
+    @cached_property
     def copies(self) -> CopiesOf:
         """The loads that only move bytes."""
         return CopiesOf(self.module)
@@ -56,7 +61,10 @@ class GlobalState:
         """How the instruction touches memory."""
         found = self.manners.get(pc)
         if found is None:
-            found = self.manners[pc] = manner(self.module.instructions[pc])
+            found = manner(self.module.instructions[pc])
+            if found.how == "plain" and pc in self._rechecked:
+                found = Manner("volatile", False, False)
+            self.manners[pc] = found
         return found
 
     def shadow(self, region: Region, *, stores: bool) -> Shadow | None:

@@ -290,3 +290,19 @@ extern "C" __global__ void scatter_ok(const unsigned* x, float* y)
     int i = blockIdx.x * 32 + threadIdx.x;
     y[x[i] % 2 ? i : 64 + i] = i;
 }
+
+//@ read_beside_atomics grid=1 block=64 sum=zero:uint32[1] y=output:uint32[64]
+extern "C" __global__ void read_beside_atomics(unsigned* sum, unsigned* y)
+{
+    atomicAdd(sum, threadIdx.x);
+    y[threadIdx.x] = *sum;  //! race sum
+}
+extern "C" __global__ void read_beside_atomics_ok(unsigned* sum, unsigned* y)
+{
+    unsigned old = *sum, seen;
+    do {
+        seen = old;
+        old = atomicCAS(sum, seen, seen * 3 + threadIdx.x);
+    } while (old != seen);
+    y[threadIdx.x] = old;
+}

@@ -11,6 +11,8 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tests.core.fuzz import scalars as s
 from tests.core.fuzz.accesses import MEMORY, access, atomic
 from tests.core.fuzz.instructions import BANKS, BITS, FLOATS, FORM, INTEGERS, Run, Thread
@@ -239,7 +241,7 @@ def program(rng: random.Random) -> Program:
     """Draws a program and what its threads start with."""
     space = rng.choice(tuple(_BASES))
     body = Body(rng, space)
-    run = body.block(3)
+    run = body.block(rng.choice((1, 2, 2, 3)))
     lines = [
         ".version 8.3\n.target sm_90\n.address_size 64", HELPERS,
         ".visible .entry k(.param .u64 words, .param .u64 memory) {",
@@ -268,8 +270,8 @@ def _word(rng: random.Random, name: str) -> int:
     if name[1] in FLOATS:
         if rng.random() < 0.6:
             return rng.choice(FLOATS[name[1]])
-        size = rng.uniform(-40, 40)
-        return s.bits_of(s.narrowed(rng.choice((-1, 1)) * 10**size, "rn"), name[1])
+        value = np.float32(rng.choice((-1, 1)) * 10 ** rng.uniform(-38, 38))
+        return s.bits_of(float(value), name[1])
     return rng.choice(INTEGERS) if rng.random() < 0.6 else rng.getrandbits(64)
 
 
