@@ -47,12 +47,12 @@ STEPPED: tuple[Launch, ...] = (LARGE, ("coalesced", {"n": 1024, "block_x": 32, "
 
 def figures(minutes: float = PLAY_MINUTES) -> Iterator[Figure]:
     """Measure everything. The start is that of new processes, as a user's is."""
-    yield Figure("start to first paint", tuple(_first_paints()), "ms", 1500)
+    yield _figure("start to first paint", list(_first_paints()), 1500)
     app, window, messages = _window()
     record(window, app, "tiled", {})
     for launch in CONFIGURATIONS:
-        values = tuple(_changes(app, window, launch))
-        yield Figure(f"new trace, painted: {_named(launch)}", values, "ms", 300)
+        frames = list(_changes(app, window, launch))
+        yield _figure(f"new trace, painted: {_named(launch)}", frames, 300)
     for launch in STEPPED:
         _change(app, window, launch)
         for forward, way in ((True, "forwards"), (False, "backwards")):
@@ -89,14 +89,15 @@ def _window() -> tuple[WatchedApplication, MainWindow, list[str]]:
     return app, window, messages
 
 
-def _first_paints() -> Iterator[float]:
-    """Milliseconds from the start of a process to the window's first paint."""
+def _first_paints() -> Iterator[Frame]:
+    """From the start of a process to the window's first paint."""
     for i in range(RUNS + 1):
         started = time.time()
         command = [sys.executable, __file__, "--first-paint"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         if i:  # the first one warms up the disk
-            yield (float(done.stdout.split()[-1]) - started) * 1e3
+            painted, spent = (float(word) for word in done.stdout.split()[-2:])
+            yield (painted - started) * 1e3, spent * 1e3
 
 
 class _FirstPaint(QObject):
@@ -108,7 +109,7 @@ class _FirstPaint(QObject):
         return False
 
     def _leave(self) -> None:
-        sys.stdout.write(f"{time.time()}\n")
+        sys.stdout.write(f"{time.time()} {time.process_time()}\n")
         sys.stdout.flush()
         os._exit(0)
 
@@ -163,21 +164,21 @@ def _open_every_view(app: QApplication, window: MainWindow) -> None:
 # ---- traces, steps, frames
 
 
-def _change(app: QApplication, window: MainWindow, launch: Launch) -> float:
-    """Milliseconds from the new configuration until its trace is painted."""
+def _change(app: QApplication, window: MainWindow, launch: Launch) -> Frame:
+    """From the new configuration until its trace is painted; the time of both threads."""
     before = window.session.trace
-    started = time.perf_counter()
+    started, spent = time.perf_counter(), time.process_time()
     window.recorder.configure(*launch)
     while window.session.trace is before:
         app.processEvents()
         time.sleep(0.0005)
     app.processEvents()
-    spent = time.perf_counter() - started
+    frame = (time.perf_counter() - started) * 1e3, (time.process_time() - spent) * 1e3
     _settle(app, 0.5)
-    return spent * 1e3
+    return frame
 
 
-def _changes(app: QApplication, window: MainWindow, launch: Launch) -> Iterator[float]:
+def _changes(app: QApplication, window: MainWindow, launch: Launch) -> Iterator[Frame]:
     """The same several times, coming from another configuration each time."""
     rung, parameters = launch
     _change(app, window, launch)
