@@ -11,7 +11,12 @@ from core.gpu.result import load_recorded
 from core.ladder import load_ladder
 
 LADDER = load_ladder()
-RECORDED = [r for r in load_recorded() if r.rung and r.parameters.get("n") == 512]
+# Of the rungs from 30 on, each version of the compiler allots registers of its own.
+RECORDED = [
+    r
+    for r in load_recorded()
+    if r.rung and r.parameters.get("n") == 512 and LADDER[r.rung].number < 30
+]
 
 SOURCE = """
 extern "C" __global__ void __launch_bounds__(256) spills(float* a, int n)
