@@ -95,7 +95,7 @@ def test_uncoalesced_is_what_the_lines_allow() -> None:
 
 @pytest.mark.parametrize(
     "result",
-    [r for r in RECORDED if r.parameters["n"] == 512],
+    [r for r in RECORDED if r.parameters["n"] == 512 and LADDER[r.rung].number < 30],
     ids=lambda r: f"{r.rung}-{'x'.join(map(str, r.block[:2]))}",
 )
 def test_small_results_lie_under_their_ceiling(result) -> None:
