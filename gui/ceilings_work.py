@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.models.occupancy import Resources
     from gui.scenes.ceilings import Run
 
-COUNTING_S = 120.0
+COUNTING_S = 300.0
 """Counting is given up after so long: where addresses depend on data every block has to run."""
 
 Key = tuple[Any, ...]

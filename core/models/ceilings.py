@@ -44,7 +44,7 @@ class Ceilings:
         textbook = self.ceilings.get("textbook")
         if textbook is None:
             return ""
-        rate = f"{number(float(f'{gflops:.4g}'))} GFLOPS"
+        rate = f"{number(float(round(gflops) if gflops >= 100 else gflops))} GFLOPS"
         ceiling = f"the textbook ceiling of {number(textbook.gflops)} GFLOPS"
         if gflops <= textbook.gflops:
             return f"{rate} is {gflops / textbook.gflops:.1%} of {ceiling}."

@@ -3,7 +3,8 @@
 What a block needs grows by the same amount with every step of N, as its loops go round so many
 times more; rows lie whole lines apart at each of these sizes, so accesses fall alike. This is
 checked: the three sizes' counts must lie on a line, block for block, in every figure. Where they do
-not, or some sectors of an array are left alone, the launch is counted at its own size.
+not, or some sectors of an array are left alone, the launch is counted at its own size. The source
+as written, which takes far longer to run, is counted at the smaller two.
 """
 
 from __future__ import annotations
@@ -98,8 +99,9 @@ def measure_at(
         counts = []
         for place, workload in enumerate(small):
             told = None if progress is None else _part(progress, place)
+            both = written and place < 2
             counts.append(
-                measure(workload, build=build, written=written, progress=told, cancelled=cancelled)
+                measure(workload, build=build, written=both, progress=told, cancelled=cancelled)
             )
         found = _extrapolated(make(n), counts, n, step)
         if found is not None:
@@ -115,8 +117,8 @@ def _extrapolated(target: Workload, small: list[Counts], n: int, step: int) -> C
     if not all(_touches_everything(counts) for counts in small):
         return None
     times = n // step
-    written = _at([c.written for c in small], small, target, times)
     work = _at([c.work for c in small], small, target, times)
+    written = _at([c.written for c in small[:2]], small[:2], target, times)
     if written is None or work is None:
         return None
     first = small[0]
@@ -153,8 +155,8 @@ def _at(works: list[Work], small: list[Counts], target: Workload, times: int) ->
     def line(values: list[int]) -> int | None:
         if any(value % grid for value, grid in zip(values, grids, strict=True)):
             return None
-        a, b, c = (value // grid for value, grid in zip(values, grids, strict=True))
-        return (a + (b - a) * (times - 1)) * blocks if c - b == b - a else None
+        a, b, *rest = (value // grid for value, grid in zip(values, grids, strict=True))
+        return (a + (b - a) * (times - 1)) * blocks if rest in ([], [2 * b - a]) else None
 
     sums = {name: line([getattr(work, name) for work in works]) for name in SUMS}
     tables = {}

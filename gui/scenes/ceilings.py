@@ -287,8 +287,8 @@ def headline(found: Ceilings) -> str:
     """Which ceiling binds."""
     low = found.lowest
     return spaced(
-        f"{low.title} binds: at most {number(low.gflops)} GFLOPS on {found.device.name}, "
-        f"{low.gflops / found.device.peak_gflops:.2%} of its FP32 peak."
+        f"{low.title} binds at {number(low.gflops)} GFLOPS, "
+        f"{low.gflops / found.device.peak_gflops:.2%} of the FP32 peak."
     )
 
 

@@ -167,17 +167,19 @@ class FirstOrder:
 def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
     """Threads and blocks of a launch, and what a block loads and computes, as written.
 
-    `phases` are the iterations of a block's outermost loop, 0 where it has none.
+    `phases` are the iterations of a block's outermost loops, 0 where it has none; where they do
+    not all do the same, the figures are of the whole block.
     """
     launch = counts.workload.launch
     blocks = launch.grid.count
     loads, flops = counts.transfers / blocks, counts.written.flops / blocks
+    even = phases > 1 and loads % phases == 0 and flops % phases == 0
     found = [
         FirstOrder(grouped(launch.block.count), "threads a block"),
         FirstOrder(grouped(blocks), f"blocks ({launch.grid}) in the grid"),
     ]
     per = "a block"
-    if phases > 1:
+    if even:
         loads, flops, per = loads / phases, flops / phases, "a block in each phase"
         found.append(FirstOrder(grouped(phases), "phases of a block"))
     found.append(FirstOrder(_rounded(loads), f"elements loaded from global memory by {per}"))
@@ -188,7 +190,7 @@ def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
 
 
 def _rounded(value: float) -> str:
-    return grouped(round(value)) if abs(value - round(value)) < 0.05 else f"{value:,.1f}"
+    return grouped(round(value)) if abs(value - round(value)) < 0.05 else spaced(f"{value:,.1f}")
 
 
 def sentence(found: Occupancy, name: str) -> str:

@@ -62,6 +62,7 @@ class _Card(QFrame):
         head = QHBoxLayout()
         head.setSpacing(6)
         title = self._label(row.title, "figure" if binding else "caption")
+        title.setWordWrap(True)
         title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         head.addWidget(title, 1)
         if row.note:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 AS_CONFIGURED = "as configured"
 DEFAULT_SIZE = 4096
+SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 log = logging.getLogger(__name__)
 
 _counted: dict[work.Key, Counts] = {}  # launches counted so far, for every page and window
@@ -190,7 +191,7 @@ class CeilingsView(SessionView):
         notes = []
         if self.found is not None:
             counts = self.found.counts
-            notes = [n for n in (scene.left_out(self.found), counts.note) if n]
+            notes = [scene.spaced(n) for n in (scene.left_out(self.found), counts.note) if n]
         self.list.load(rows, run.gflops if run else None, notes)
         self._explain(run)
 
@@ -289,8 +290,8 @@ class CeilingsView(SessionView):
 
     def _make_widgets(self) -> None:
         self.caption = Caption("Choose a kernel.")
-        self.subject = QLabel()
-        self.subject.setProperty("role", "caption")
+        self.subject = Caption()
+        self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         self.back = QToolButton()
         self.back.setProperty("role", "action")
         self.back.setText("Back to the configured launch")
@@ -305,6 +306,8 @@ class CeilingsView(SessionView):
         self.size_box.setToolTip("N of the launch; block and tile are those configured")
         self.size_box.currentTextChanged.connect(lambda _: self._on_controls())
         self.device_box = QComboBox()
+        self.device_box.setSizeAdjustPolicy(SHORT)
+        self.device_box.setMinimumContentsLength(12)
         self.device_box.setAccessibleName("Device")
         self.device_box.setToolTip("Whose figures the ceilings are computed with")
         self.device_box.currentIndexChanged.connect(lambda _: self._show())
@@ -335,9 +338,8 @@ class CeilingsView(SessionView):
         controls = QHBoxLayout()
         controls.setContentsMargins(space.margin, 0, space.margin, 2)
         controls.setSpacing(space.gap)
-        controls.addWidget(self.subject)
+        controls.addWidget(self.subject, 1)
         controls.addWidget(self.back)
-        controls.addStretch(1)
         controls.addWidget(self.size_label)
         controls.addWidget(self.size_box)
         controls.addWidget(self.device_box)

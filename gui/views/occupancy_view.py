@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QComboBox,
+    QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QSpinBox,
     QSplitter,
     QStackedWidget,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 AS_CONFIGURED = "as configured"
 THIS_KERNEL = "This kernel, as compiled"
+SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 AXES: tuple[scene.Axis, ...] = ("block_threads", "registers", "shared_bytes")
 log = logging.getLogger(__name__)
 
@@ -273,9 +276,12 @@ class OccupancyView(SessionView):
 
     def _make_widgets(self) -> None:
         self.caption = Caption("Choose a kernel.")
-        self.subject = QLabel()
-        self.subject.setProperty("role", "caption")
+        self.subject = Caption()
+        self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         self.sm_box, self.example_box, self.size_box = QComboBox(), QComboBox(), QComboBox()
+        for box, width in ((self.sm_box, 12), (self.example_box, 18)):
+            box.setSizeAdjustPolicy(SHORT)
+            box.setMinimumContentsLength(width)
         self.sm_box.setAccessibleName("Device or SM")
         self.sm_box.setToolTip("Whose SM is filled; the kernel is compiled for it")
         self.sm_box.currentIndexChanged.connect(lambda _: self._on_sm())
@@ -336,8 +342,7 @@ class OccupancyView(SessionView):
         controls = QHBoxLayout()
         controls.setContentsMargins(space.margin, 0, space.margin, 0)
         controls.setSpacing(space.gap)
-        controls.addWidget(self.subject)
-        controls.addStretch(1)
+        controls.addWidget(self.subject, 1)
         controls.addWidget(self.reset)
         controls.addWidget(self.example_box)
         controls.addWidget(self.sm_box)
@@ -373,12 +378,26 @@ class OccupancyView(SessionView):
         self.first.setColumnStretch(1, 1)
         self.first.setHorizontalSpacing(10)
         self.first.setVerticalSpacing(4)
+        tall = QScrollArea()
+        tall.setWidgetResizable(True)
+        tall.setFrameShape(QFrame.Shape.NoFrame)
+        tall.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        tall.setWidget(counts)
+        tall.viewport().setAutoFillBackground(False)
+        counts.setAutoFillBackground(False)
         right = QVBoxLayout(counts)
         right.setContentsMargins(space.margin, 2, space.margin, space.gap)
         right.addLayout(self.first)
         right.addStretch(1)
         stack = QStackedWidget()
-        stack.addWidget(filled)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(filled)
+        scroll.viewport().setAutoFillBackground(False)
+        filled.setAutoFillBackground(False)
+        stack.addWidget(scroll)
         stack.addWidget(self.table)
         self.shown = Segmented({"sm": "One SM", "devices": "Devices"})
         self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
@@ -388,7 +407,7 @@ class OccupancyView(SessionView):
         row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
         row.addWidget(
             Panel(
-                "First-order counts", counts, caption=self.counted,
+                "First-order counts", tall, caption=self.counted,
                 controls=[self.size_label, self.size_box], flush=True,
             )
         )  # fmt: skip

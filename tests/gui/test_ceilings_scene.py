@@ -1,0 +1,172 @@
+"""What the ceilings and occupancy pages say and draw, without a window."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from core.gpu.result import load_recorded
+from core.models.capability import find_capability
+from core.models.ceilings import Ceilings, ceilings
+from core.models.counts import measure
+from core.models.devices import load_devices
+from core.models.occupancy import Resources, occupancy
+from core.models.scaling import measure_rung
+from gui.ceilings_work import choose_device, first_order_job, sized
+from gui.scenes import ceilings as scene
+from gui.scenes import occupancy as sm
+from gui.scenes.session import Configuration
+
+H200 = load_devices().find("H200")
+SEED, _ = find_capability("Textbook SM")
+
+
+@pytest.fixture(scope="module")
+def coalesced(ladder) -> Ceilings:
+    parameters = {"n": 4096, "block_x": 32, "block_y": 32}
+    return ceilings(measure_rung(ladder["coalesced"], parameters), H200)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return scene.runs_at(load_recorded(), 4096, H200, recorded=True)
+
+
+def test_rows_are_the_ceilings_the_lowest_first(coalesced) -> None:
+    rows = scene.rows(coalesced)
+    assert [r.gflops for r in rows] == sorted(r.gflops for r in rows)
+    assert {r.name for r in rows} == set(coalesced.ceilings)
+    states = {r.name: r.state for r in rows}
+    assert (states["l1"], states["textbook"], states["issue"]) == ("binding", "textbook", "above")
+    l1 = next(r for r in rows if r.name == "l1")
+    assert (l1.note, l1.rate) == ("binds", "8\u202f303.7 GFLOPS")
+    assert "132 SMs x 1.98 GHz x 137\u202f438\u202f953\u202f472 FLOP" in l1.formula
+    assert "Counted as compiled." in l1.remark
+    assert scene.headline(coalesced).startswith("L1: distinct lines binds at 8\u202f303.7 GFLOPS")
+
+
+def test_why_a_run_beats_the_textbook(coalesced, runs) -> None:
+    run = scene.run_of(runs, "coalesced", {"n": 4096, "block_x": 32, "block_y": 32})
+    assert run is not None
+    said = scene.measured(coalesced, run)
+    assert "recorded on NVIDIA H200" in said
+    assert "% of the binding ceiling" in said
+    assert "5.0 times the textbook ceiling of 1\u202f203.5 GFLOPS" in said
+    assert "549.8 GB" in said
+    assert "the same 134.2 MB again and again" in said
+    assert "99.98\u202f% of the bytes asked for" in said
+    slow = scene.run_of(runs, "uncoalesced", {"n": 4096, "block_x": 32, "block_y": 32})
+    assert "times the textbook" not in scene.measured(coalesced, slow)
+    assert scene.unmeasured(coalesced).startswith("Not measured on H200. The textbook ceiling")
+    assert scene.transfers(coalesced.counts).endswith(
+        "= 1; with each element loaded once 4\u202f096."
+    )
+
+
+def test_runs_are_those_of_the_device_and_the_size(runs) -> None:
+    assert len(runs) >= 17
+    assert {run.parameters["n"] for run in runs} == {4096}
+    other = load_devices().find("RTX 3090")
+    assert scene.runs_at(load_recorded(), 4096, other, recorded=True) == ()
+    assert scene.same_gpu("NVIDIA H200", H200)
+    assert not scene.same_gpu("NVIDIA H100 80GB HBM3", H200)
+
+
+def test_marks_and_chains(ladder, runs) -> None:
+    known = {run.key: 0.25 for run in runs if run.rung != "tiled"}
+    chosen = scene.run_of(runs, "coalesced", {"n": 4096, "block_x": 16, "block_y": 16})
+    marks = scene.marks(runs, known, chosen)
+    assert {m.run.rung for m in marks} == {run.rung for run in runs} - {"tiled"}
+    assert [m.run for m in marks if m.chosen] == [chosen]
+    product, transposed, *_ = scene.chains(marks, ladder)
+    assert [m.run.rung for m in product] == [
+        "uncoalesced", "coalesced", "tiled_bounds", "tiled_rect",
+    ]  # fmt: skip
+    assert product[1].run == chosen  # not the fastest of its rung
+    assert product[0].run.gflops == max(r.gflops for r in runs if r.rung == "uncoalesced")
+    assert [m.run.rung for m in transposed] == ["aat_strided", "aat_shared", "aat_padded"]
+    texts = [label.text for label in scene.labels((*product, *transposed), (0.3, 0.05))]
+    assert any(text.startswith("Uncoalesced") for text in texts)
+    assert len(texts) < 7  # neighbours share a label
+
+
+def test_spread_is_the_nearest_that_keeps_apart() -> None:
+    chance = random.Random(5)
+    for _ in range(300):
+        places = sorted(chance.uniform(0, 9) for _ in range(chance.randint(1, 9)))
+        found = scene.spread(places, 1.0)
+        assert all(b - a >= 1 - 1e-9 for a, b in zip(found, found[1:], strict=False))
+        assert sum(found) == pytest.approx(sum(places))
+    assert scene.spread([1.0, 5.0, 9.0], 1.0) == (1.0, 5.0, 9.0)
+
+
+def test_the_plot_holds_what_it_shows(coalesced, runs) -> None:
+    marks = scene.marks(runs, {run.key: 4.0 for run in runs}, None)
+    frame = scene.roofline(coalesced, H200, marks)
+    assert frame.x == 0.25
+    assert frame.left < 0.25 < 4.0 < frame.right
+    assert frame.bottom < min(run.gflops for run in runs)
+    assert frame.peak < frame.top < 8 * 2.2 * frame.peak
+    assert frame.ridge == pytest.approx(H200.ridge)
+    assert scene.roofline(None, H200, ()).x is None
+
+
+def test_a_launch_at_another_size(ladder) -> None:
+    own = Configuration("tiled_rect", {"m": 32, "k": 48, "n": 16, "tile": 16})
+    wanted = sized(ladder, own, 1024)
+    assert wanted.parameters == {"m": 1024, "k": 1024, "n": 1024, "tile": 16}
+    assert sized(ladder, own, None) == own
+    assert choose_device((), ["NVIDIA H200"]) == "H200"
+    assert choose_device((), ["Voodoo"]) == "GeForce RTX 3090"
+    assert choose_device((H200,), []) == "H200"
+
+
+# ---- occupancy
+
+
+def test_curves_are_the_models() -> None:
+    capability, resources = find_capability("8.6")[0], Resources(192, 40, 9000)
+    for axis in sm.TITLES:
+        curve = sm.curve_of(capability, resources, axis)
+        over = sm.values(capability, axis)
+        place = len(over) // 3
+        changed = sm.moved(capability, resources, axis, curve.x[place])
+        assert getattr(changed, axis) == over[place]
+        assert curve.y[place] == pytest.approx(100 * occupancy(capability, changed).occupancy)
+        assert curve.now_y == pytest.approx(100 * occupancy(capability, resources).occupancy)
+    far = sm.moved(capability, resources, "block_threads", 9e9)
+    assert far.block_threads == 1024
+
+
+def test_the_third_seeds_cliff() -> None:
+    """10 registers: 6 blocks, 1,536 threads; 12: 5 blocks, 1,280; 128 threads: 8 slots."""
+    titles = {e.resources: e.title for e in sm.EXAMPLES}
+    before = occupancy(SEED, Resources(256, 10))
+    assert "before: 10 registers" in titles[before.resources]
+    assert "6 blocks, 1\u202f536 threads, 100.0\u202f%" in sm.sentence(before, "Textbook SM")
+    assert "11 registers a thread leave 5 blocks, 1\u202f280 threads, 17\u202f%" in sm.cliff(before)
+    after = occupancy(SEED, Resources(256, 12))
+    registers = next(bar for bar in sm.bars(after) if bar.title == "Registers")
+    assert registers.text == "5 x 3\u202f072 = 15\u202f360 of 16\u202f384"
+    assert registers.limits
+    slots = occupancy(SEED, Resources(128, 10))
+    assert (slots.blocks, slots.threads, slots.limited_by) == (8, 1024, ("blocks",))
+    assert all(e.sm == "Textbook SM" for e in sm.EXAMPLES)
+    assert sm.cliff(occupancy(SEED, Resources(2048))) == ""
+
+
+def test_the_fifth_seeds_counts(ladder) -> None:
+    """Tile 16, 1024 x 1024: 256 threads, 4,096 blocks; a phase: 512 loads, 8,192 operations."""
+    wanted = Configuration("tiled", {"n": 1024, "tile": 16})
+    found = first_order_job(ladder, wanted)(lambda part: None, lambda: False)
+    assert found.phases == 64
+    figures = [one.figure for one in sm.first_order(found.counts, found.phases)]
+    assert figures == ["256", "4\u202f096", "64", "512", "8\u202f192", "16"]
+
+
+def test_uneven_phases_are_not_averaged(ladder) -> None:
+    counts = measure(ladder["coalesced"].blank_workload(n=20, block_x=4, block_y=4))
+    texts = [one.text for one in sm.first_order(counts, 7)]
+    assert not any("phase" in text for text in texts)
+    assert "elements loaded from global memory by a block" in texts
