@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from core.errors import Cancelled, TilescopeError
+from core.errors import TilescopeError
 from gui.work import Job, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from gui.scenes.bench_plot import CeilingKey, Measured
+
+COUNTING_S = 60.0
+"""Counting a launch is given up after so long: a block of register tiles takes its time."""
 
 log = logging.getLogger(__name__)
 
@@ -70,11 +74,13 @@ def ceilings_job(
         for place, measured in enumerate(wanted):
             if cancelled():
                 return None
+            end = time.monotonic() + COUNTING_S
+            stop = lambda end=end: cancelled() or time.monotonic() > end  # noqa: E731
             try:
-                lowest = achieved(measured.result, ladder, cancelled).ceilings.lowest
-            except Cancelled:
-                return None
-            except (TilescopeError, KeyError) as error:  # a rung of another version, say
+                lowest = achieved(measured.result, ladder, stop).ceilings.lowest
+            except (TilescopeError, KeyError) as error:  # too long, or another version's rung
+                if cancelled():
+                    return None
                 log.info("no ceiling of %s: %s", measured.result.title, error)
                 tell(measured.ceiling_key, None)
             else:
