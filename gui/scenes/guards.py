@@ -76,6 +76,26 @@ class Guards:
         return self._slopes[key]
 
 
+def zero_filled(block_trace: BlockTrace, access: Access) -> bool:
+    """Whether the threads masked off in a load store zero to shared memory in its place.
+
+    That is what follows before the next barrier: one store for all of them, and every value zero.
+    """
+    masked = ~np.asarray(access.active)[: block_trace.n_threads]
+    if access.kind != "load" or not masked.any():
+        return False
+    kinds = np.asarray(block_trace.kind[access.step + 1 :])
+    barriers = np.flatnonzero(kinds == EventKind.BARRIER)
+    end = int(barriers[0]) if len(barriers) else len(kinds)
+    for ahead in np.flatnonzero(kinds[:end] == EventKind.STORE):
+        store = block_trace.access(access.step + 1 + int(ahead))
+        if store is None or store.space != "shared":
+            continue
+        if np.asarray(store.active)[: block_trace.n_threads][masked].all():
+            return not np.asarray(store.values)[: block_trace.n_threads][masked].any()
+    return False
+
+
 def _first_and_last_steps(block: BlockTrace) -> list[int]:
     """The steps at which each load or store is executed for the first and the last time."""
     kind, pc = np.asarray(block.kind), np.asarray(block.pc)

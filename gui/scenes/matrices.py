@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
+from gui.scenes.guards import Guards, zero_filled
 from gui.scenes.history import History, Ints, history_of, is_global
 from gui.scenes.naming import elements_name
 from gui.scenes.parts import all_elements, elements_a_lane
@@ -17,7 +18,6 @@ from gui.scenes.text import capital, plural
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace
-    from gui.scenes.guards import Guards
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class GridMarks:
     """The selected thread's row of A or column of B."""
     outside: tuple[Ints, Ints] = (EMPTY, EMPTY)
     """Rows and columns beyond the array of the threads that a bounds check masks off."""
+    filled: bool = False
+    """Whether those threads put a zero into shared memory instead."""
     written: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     values: NDArray[np.generic] = field(default_factory=lambda: np.empty(0, np.float32))
 
@@ -65,15 +67,16 @@ def matrix_scene(
     history = history_of(block_trace)
     own = _own(grids, history, thread)
     marks = tuple(_marks(block_trace, grid, grids, access, step, thread, own) for grid in grids)
+    filled = access is not None and is_global(access) and zero_filled(block_trace, access)
     if guards is not None and access is not None and is_global(access):
         marks = tuple(
-            replace(m, outside=guards.outside(block_trace, g, access))
+            replace(m, outside=guards.outside(block_trace, g, access), filled=filled)
             if g.array is access.array
             else m
             for g, m in zip(grids, marks, strict=True)
         )
     phase = int(block_trace.phase[step])
-    return MatrixScene(_caption(block_trace, access, step), marks, phase, own)
+    return MatrixScene(_caption(block_trace, access, step, filled=filled), marks, phase, own)
 
 
 HOT = 32
@@ -189,7 +192,9 @@ def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:
     return 0, left, grid.extent[0], width
 
 
-def _caption(block_trace: BlockTrace, access: Access | None, step: int) -> str:
+def _caption(
+    block_trace: BlockTrace, access: Access | None, step: int, *, filled: bool = False
+) -> str:
     phase = int(block_trace.phase[step])
     where = f"Block ({block_trace.index.x}, {block_trace.index.y})"
     when = f", phase {phase} of {len(block_trace.phases)}" if phase >= 0 else ""
@@ -202,6 +207,8 @@ def _caption(block_trace: BlockTrace, access: Access | None, step: int) -> str:
     place = " in shared memory" if access.space == "shared" else ""
     idle = block_trace.n_threads - lanes
     guarded = f"; {plural(idle, 'thread')} masked off" if idle else ""
+    if filled:
+        guarded = f"; {idle} masked off, 0 in their place"
     return f"{where}{when}: {plural(lanes, 'thread')} {verb} {what}{place}{guarded}."
 
 

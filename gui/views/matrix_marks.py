@@ -19,6 +19,8 @@ from gui.views.matrix_drawing import (
 )
 from gui.views.painting import LEFT, fill, frame, hatch, inset, pen, text, text_on
 
+ZERO_FROM = 9.0  # pixels a cell: one figure fits where a value does not
+
 
 class MatrixMarks(MatrixDrawing):
     """The picture over the ground, drawn at every step."""
@@ -56,6 +58,13 @@ class MatrixMarks(MatrixDrawing):
         fill(self.p, cells, hatch(color))
         if self.scale >= GRID_FROM:
             frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
+        if marks.filled and self.scale >= ZERO_FROM:
+            font = self.theme.mono()
+            font.setPointSizeF(min(self.theme.sizes.body, 0.55 * self.scale))
+            self.p.setFont(font)
+            self.p.setPen(self.theme.color("text"))
+            for cell in cells:
+                self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, "0")
 
     def _draw_crosshair(self, scene: MatrixScene) -> None:
         """From the selected thread's row of A and column of B on to its element of C."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from gui.scenes.grids import grids_of
-from gui.scenes.guards import Guards
+from gui.scenes.guards import Guards, zero_filled
 from gui.scenes.matrices import matrix_scene
 from tests.gui.fake_kernels import simple, tiled, vector_add
 
@@ -35,6 +35,29 @@ def test_the_last_tile_reaches_beyond_a():
     corner = {(r, c) for r in (5, 6, 7) for c in range(4, 8)} | {(4, 7)}
     assert set(outside(trace, 1, "A", 1)) == corner
     assert outside(trace, 0, "A", 0) == []
+
+
+def test_threads_beyond_the_matrix_put_zeros_into_the_tile():
+    from core.ladder import load_ladder
+    from core.recording import record
+
+    ladder = load_ladder()
+    trace = record(ladder["tiled_rect"].workload(m=5, k=7, n=6, tile=4), blocks="all")
+    block, guards, grids = trace.block(0), Guards(trace), grids_of(trace)
+    first, second = loads(block, "A")
+    scene = matrix_scene(block, grids, second, 0, guards)
+    assert scene.marks[0].filled
+    assert sorted(scene.marks[0].outside[1].tolist()) == [7, 7, 7, 7]
+    assert "; 4 masked off, 0 in their place." in scene.caption
+    scene = matrix_scene(block, grids, first, 0, guards)
+    assert not scene.marks[0].filled
+    stores = loads(trace.block(trace.recorded_blocks[-1]), "C")
+    scene = matrix_scene(trace.block(trace.recorded_blocks[-1]), grids, stores[0], 0, guards)
+    assert not scene.marks[2].filled
+    assert "masked off" in scene.caption
+    broken = record(ladder["coalesced"].workload(n=6, block_x=4, block_y=4), blocks="all")
+    last = broken.block(broken.recorded_blocks[-1])
+    assert not zero_filled(last, last.access(loads(last, "A")[0]))
 
 
 def test_both_mappings():

@@ -107,7 +107,7 @@ def test_guarded_threads_are_counted():
     block = trace.block(1)
     scene = matrix_scene(block, grids_of(trace), access_step(block, "A"), 0)
     assert scene.caption == (
-        "Block (0, 1), phase 0 of 2: 4 threads load A[4, 0..3]; 12 threads masked off."
+        "Block (0, 1), phase 0 of 2: 4 threads load A[4, 0..3]; 12 masked off, 0 in their place."
     )
 
 
