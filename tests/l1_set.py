@@ -6,10 +6,12 @@ indices, which come from the same formula on every machine.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,13 @@ def load_l1_launches() -> tuple[L1Launch, ...]:
     found = tuple(launch for maker in makers for launch in maker())
     assert len({launch.name for launch in found}) == len(found)
     return found
+
+
+@cache
+def measured() -> dict[tuple[str, str], dict[str, Any]]:
+    """What an H200 counted, by launch and build: sectors and hits of global loads, and more."""
+    rows = json.loads((FOLDER / "h200_2026-11-21.json").read_text(encoding="utf-8"))["rows"]
+    return {(row["launch"], row["build"]): row for row in rows}
 
 
 def placements() -> tuple[Workload, ...]:

@@ -1,67 +1,40 @@
 """An estimate of the L1 cache: how many sectors of global loads it answers, on an H200.
 
-The model (`docs/l1.md` says what of it was measured and what is assumed): each SM has lines of 128
-bytes with four sectors of 32, filled sector by sector by global loads alone, the least recently
-used line going first. A load of a sector that is still on its way is a hit. Stores write through
-and leave the cache as it is. Block b runs on SM b mod `sms`; blocks that an SM holds at a time take
-turns instruction by instruction.
+The model (`docs/l1.md` says what of it was measured, and how far off it is): each SM has lines of
+128 bytes with four sectors of 32, filled sector by sector by loads, and by stores of whole sectors;
+one of the oldest lines goes first; atomics drop their sectors. A load of a sector that is still on
+its way is a hit. Block b runs on SM b mod `sms`; blocks that an SM holds at a time take turns
+instruction by instruction.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.coalescing import LINE, SECTOR
+from core.analysis.coalescing import SECTOR
 from core.analysis.issue import IssueTable
+from core.analysis.l1_cache import (
+    ATOMIC,
+    LOAD,
+    PART,
+    WHOLE,
+    L1Cache,
+    L1Model,
+    model_of,
+)
 from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image
 from core.errors import BudgetExceeded
-from core.models.capability import capability_of
-from core.models.devices import load_devices
-from core.models.occupancy import Resources, occupancy
 
-DEVICE = "H200"
-UNIFIED_KIB = 256  # L1 and shared memory of an SM (NVIDIA Hopper Tuning Guide)
 MOST_VISITS = 1 << 25  # sectors kept at a time, about 20 bytes each
 _FAR = np.iinfo(np.int64).max
-_PER_LINE = LINE // SECTOR
+_KINDS = {"load": LOAD, "store": WHOLE, "atomic": ATOMIC}
 _KEYS = 1 << 32  # more than any wave's number
-
-
-@dataclass(frozen=True)
-class L1Model:
-    """`sms` caches of `nbytes` bytes each; an SM holds `resident` blocks at a time."""
-
-    sms: int
-    resident: int
-    nbytes: int
-
-    @property
-    def lines(self) -> int:
-        """Lines of 128 bytes that a cache holds."""
-        return self.nbytes // LINE
-
-
-def model_of(block_threads: int, shared_bytes: int) -> L1Model:
-    """The H200's caches for a launch; `shared_bytes` is a block's shared memory.
-
-    Assumed: shared memory is given the smallest carve-out that holds the resident blocks, the L1
-    the rest; registers do not limit the blocks.
-    """
-    device = load_devices().find(DEVICE)
-    capability = capability_of(device.compute_capability)
-    held = occupancy(capability, Resources(block_threads, 0, shared_bytes))
-    resident = max(held.blocks, 1)
-    needed = resident * held.shared_per_block
-    steps = [kib for kib in capability.carve_outs_kib if kib * 1024 >= needed]
-    carved = steps[0] if steps else capability.shared_kib
-    return L1Model(device.sms, resident, (UNIFIED_KIB - carved) * 1024)
 
 
 @dataclass(frozen=True)
@@ -84,7 +57,8 @@ class L1Count:
 class L1Estimate:
     """The estimate of a launch. `by_line` is keyed by source line, `by_array` by array name.
 
-    `extrapolated`: an SM had several blocks or the cache was full, which no measurement covers.
+    `extrapolated`: an SM had several blocks or the cache was full, so that the order of the warps
+    and what goes first matter, which is only estimated.
     """
 
     model: L1Model
@@ -94,60 +68,19 @@ class L1Estimate:
     extrapolated: bool
 
 
-class L1Cache:
-    """One SM's cache: lines in order of their last use, each with a bit for every sector."""
-
-    def __init__(self, lines: int) -> None:
-        self._capacity = lines
-        self._lines: OrderedDict[int, int] = OrderedDict()
-        self.evicted = False
-
-    def load(self, sectors: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the sectors (numbers, in order of time) are hits."""
-        lines, last = np.unique(sectors[::-1] // _PER_LINE, return_index=True)
-        new = sum(line not in self._lines for line in lines.tolist())
-        if len(self._lines) + new > self._capacity:
-            return np.fromiter((self._one(s) for s in sectors.tolist()), bool, len(sectors))
-        return self._without_eviction(sectors, lines[np.argsort(-last)])
-
-    def _one(self, sector: int) -> bool:
-        line, bit = sector // _PER_LINE, 1 << sector % _PER_LINE
-        filled = self._lines.get(line)
-        if filled is None:
-            if len(self._lines) >= self._capacity:
-                self._lines.popitem(last=False)
-                self.evicted = True
-            self._lines[line] = bit
-            return False
-        self._lines[line] = filled | bit
-        self._lines.move_to_end(line)
-        return bool(filled & bit)
-
-    def _without_eviction(
-        self, sectors: NDArray[np.int64], by_last_use: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Where everything fits, only the first load of a sector misses."""
-        found, first = np.unique(sectors, return_index=True)
-        hits = np.ones(len(sectors), bool)
-        for sector, place in zip(found.tolist(), first.tolist(), strict=True):
-            hits[place] = self._one(sector)
-        for line in by_last_use.tolist():
-            self._lines.move_to_end(line)
-        return hits
-
-
 @dataclass(frozen=True)
 class _Visits:
-    """Sectors that one instruction loads: by linear block index, warp after warp."""
+    """Sectors that one instruction visits: by linear block index, warp after warp."""
 
     tick: int
-    site: int
+    site: int  # -1 where nothing is loaded
     block: NDArray[np.int32]
     sector: NDArray[np.int64]
+    kind: NDArray[np.int8]
 
 
 class L1Observer:
-    """Notes the global loads of one machine."""
+    """Notes what one machine does to global memory."""
 
     def __init__(
         self, geometry: Geometry, issues: IssueTable, keep: Callable[[AccessEvent, _Visits], None]
@@ -156,21 +89,30 @@ class L1Observer:
         self._blocks = np.repeat(geometry.blocks, geometry.warps).astype(np.int32)
 
     def on_access(self, event: AccessEvent) -> None:
-        """Notes a load: what `CountingObserver` counts as global_ld_sectors."""
+        """Notes an access to global memory; loads are what counts as global_ld_sectors."""
         space = event.region.space
         if space == "const" and self._issues[event.pc].generic:
             space = "global"
-        if event.kind != "load" or space != "global":
+        if space != "global":
             return
         geometry = self._geometry
-        sectors = np.broadcast_to(event.address // SECTOR, geometry.lanes)
+        address = np.broadcast_to(event.address, geometry.lanes)
         if event.mask is not None:
-            sectors = np.where(event.mask, sectors, _FAR)
-        rows = np.sort(warp_rows(sectors, geometry, _FAR), axis=1)
-        first = rows != _FAR
-        first[:, 1:] &= rows[:, 1:] != rows[:, :-1]
+            address = np.where(event.mask, address, _FAR)
+        rows = np.sort(warp_rows(address, geometry, _FAR), axis=1)
+        there = rows != _FAR
+        sectors = rows // SECTOR
+        first = there.copy()
+        first[:, 1:] &= sectors[:, 1:] != sectors[:, :-1]
         block = self._blocks[np.nonzero(first)[0]]
-        self._keep(event, _Visits(event.tick, -1, block, rows[first]))
+        kind = np.full(len(block), _KINDS[event.kind], np.int8)
+        if event.kind == "store":
+            different = there.copy()
+            different[:, 1:] &= rows[:, 1:] != rows[:, :-1]
+            of = np.cumsum(first.reshape(-1))[different.reshape(-1)] - 1
+            written = np.bincount(of, minlength=len(block)) * event.width
+            kind[written < SECTOR] = PART
+        self._keep(event, _Visits(event.tick, -1, block, sectors[first], kind))
 
     def on_barrier(self, event: BarrierEvent) -> None:
         """Barriers load nothing."""
@@ -218,17 +160,18 @@ class L1Probe:
         return L1Estimate(self.model, total, arrays, by_line, self._shared_sm or full)
 
     def _note(self, event: AccessEvent, visits: _Visits) -> None:
-        key = (event.pc, event.region.name)
-        site = self._sites.setdefault(key, len(self._sites))
-        if site == len(self._counts):
-            self._counts.append(L1Count())
+        site = -1
+        if event.kind == "load":
+            site = self._sites.setdefault((event.pc, event.region.name), len(self._sites))
+            if site == len(self._counts):
+                self._counts.append(L1Count())
         self._n_waiting += len(visits.sector)
         if self._n_waiting > self._most:
             raise BudgetExceeded(
                 f"The L1 estimate keeps at most {self._most:,} sectors of the blocks that run "
                 "at the same time; choose a smaller size."
             )
-        self._waiting.append(_Visits(visits.tick, site, visits.block, visits.sector))
+        self._waiting.append(replace(visits, site=site))
 
     def _run_waves(self, before: int | None) -> None:
         """Runs what waits, of the waves `before` that number (None: of all)."""
@@ -239,6 +182,7 @@ class L1Probe:
         site = np.repeat([v.site for v in self._waiting], sizes)
         block = np.concatenate([v.block for v in self._waiting]).astype(np.int64)
         sector = np.concatenate([v.sector for v in self._waiting])
+        kind = np.concatenate([v.kind for v in self._waiting])
         wave = block // (self.model.sms * self.model.resident)
         if before is not None and wave.max() >= before:
             if wave.min() >= before:
@@ -247,7 +191,7 @@ class L1Probe:
         else:
             self._waiting = []
         self._n_waiting = sum(len(v.sector) for v in self._waiting)
-        self._replay(block % self.model.sms, wave, tick, site, sector, before)
+        self._replay(block % self.model.sms, wave, tick, site, sector, kind, before)
 
     def _replay(
         self,
@@ -256,19 +200,22 @@ class L1Probe:
         tick: NDArray[np.int64],
         site: NDArray[np.int64],
         sector: NDArray[np.int64],
+        kind: NDArray[np.int8],
         before: int | None,
     ) -> None:
         order = np.lexsort((tick, wave, sm))  # stable: then by block and warp
         if before is not None:
             order = order[wave[order] < before]
-        sm, wave, site, sector = sm[order], wave[order], site[order], sector[order]
+        sm, wave, site = sm[order], wave[order], site[order]
+        sector, kind = sector[order], kind[order]
         hit = np.zeros(len(sector), bool)
         edges = np.flatnonzero(np.diff(sm * _KEYS + wave)) + 1
         for first, end in zip([0, *edges], [*edges, len(sm)], strict=True):
             cache = self._caches.setdefault(int(sm[first]), L1Cache(self.model.lines))
-            hit[first:end] = cache.load(sector[first:end])
-        hits = np.bincount(site, hit, len(self._counts)).astype(np.int64)
-        sectors = np.bincount(site, minlength=len(self._counts))
+            hit[first:end] = cache.visit(sector[first:end], kind[first:end])
+        loads = site >= 0
+        hits = np.bincount(site[loads], hit[loads], len(self._counts)).astype(np.int64)
+        sectors = np.bincount(site[loads], minlength=len(self._counts))
         for place, pair in enumerate(zip(sectors.tolist(), hits.tolist(), strict=True)):
             self._counts[place] += L1Count(*pair)
 
@@ -278,4 +225,6 @@ def _later(waiting: list[_Visits], model: L1Model, wave: int) -> Iterator[_Visit
     for visits in waiting:
         keep = visits.block >= wave * model.sms * model.resident
         if keep.any():
-            yield _Visits(visits.tick, visits.site, visits.block[keep], visits.sector[keep])
+            yield replace(
+                visits, block=visits.block[keep], sector=visits.sector[keep], kind=visits.kind[keep]
+            )

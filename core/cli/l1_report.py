@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from core.analysis.l1 import DEVICE, L1Count, L1Estimate
+from core.analysis.l1 import L1Count, L1Estimate
+from core.analysis.l1_cache import DEVICE
 
 
 def as_json(estimate: L1Estimate) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def _basis(estimate: L1Estimate) -> str:
         return f"{text} Every block had an SM to itself and its data fitted."
     return (
         f"{text} SMs had several blocks (up to {model.resident} at a time), or data did not fit: "
-        "not checked against a GPU (docs/l1.md)."
+        "docs/l1.md says how far off such estimates were."
     )
 
 

@@ -1,0 +1,69 @@
+"""The L1 estimate of a large launch, from the blocks of a few SMs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.analysis.issue import IssueTable
+from core.analysis.l1 import L1Estimate, L1Probe
+from core.compiler import Build, BuildKind, compile_ptx, find_entry
+from core.emulator.groups import Geometry
+from core.emulator.image import Image
+from core.emulator.machine import Limits, Machine
+from core.errors import Cancelled
+from core.launch import Workload
+from core.modules import module_of
+from core.trace.steps import source_lines
+
+_LANES = 8192  # that run side by side
+_SEED = 1
+
+
+@dataclass(frozen=True)
+class L1Sample:
+    """The estimate for `blocks` of `of` blocks: all those of `sms` SMs."""
+
+    estimate: L1Estimate
+    sms: int
+    blocks: int
+    of: int
+
+
+def sample_l1(
+    workload: Workload,
+    sms: int,
+    *,
+    kind: BuildKind = "as_compiled",
+    build: Build | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> L1Sample:
+    """Runs only the blocks of `sms` SMs, chosen at random but the same every time.
+
+    Outputs are those of a launch of these blocks alone: where addresses depend on what other blocks
+    have written, the estimate is wrong. Raises as `core.recording.record` does.
+    """
+    if build is None:
+        build = compile_ptx(
+            workload.source,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            kind=kind,
+        )
+    image = Image(module_of(build), find_entry(build, workload.kernel), workload.launch)
+    probe = L1Probe()
+    probe.start(image, IssueTable(image.module), source_lines(image.module))
+    total = workload.launch.grid.count
+    used = min(probe.model.sms, total)
+    chosen = np.random.default_rng(_SEED).permutation(used)[:sms]
+    blocks = np.flatnonzero(np.isin(np.arange(total) % probe.model.sms, chosen))
+    at_once = max(1, _LANES // workload.launch.block.count)
+    for first in range(0, len(blocks), at_once):
+        if cancelled is not None and cancelled():
+            raise Cancelled("Stopped.")
+        some = blocks[first : first + at_once]
+        geometry = Geometry(workload.launch.grid, workload.launch.block, some)
+        Machine(image, geometry, (probe.part(geometry),), None, Limits(), cancelled).run()
+    return L1Sample(probe.estimate(), len(chosen), len(blocks), total)
