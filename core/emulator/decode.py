@@ -29,6 +29,7 @@ from core.emulator.slots import SlotTable, Writer, address_reader
 from core.emulator.tensor import multiply, wmma
 from core.errors import UnsupportedPtx
 from core.ptx.ast import Address, Function, Instruction, Module, Operand, Pair
+from core.ptx.modifiers import unknown_modifier
 from core.ptx.semantics import Operation, operation
 from core.ptx.semantics.carry import CARRY, uses_carry
 from core.ptx.semantics.operation import BUILDERS, TYPED, unsupported
@@ -57,6 +58,9 @@ class Decoder:
     def decode(self, watched: frozenset[str]) -> FunctionCode:
         """The function's code; `watched` names registers whose values are to be recorded."""
         for instruction in self.instructions:
+            unknown = unknown_modifier(instruction.modifiers)
+            if unknown:
+                raise unsupported(instruction, f"has {unknown!r}, which is no modifier of PTX")
             _checked(self._vote, instruction)
         self.table.close_votes()
         ops = [_checked(self._op, instruction) for instruction in self.instructions]

@@ -51,6 +51,8 @@ def elements(operand: Operand) -> tuple[Operand, ...]:
 
 def load_or_store(decoder: Decoder, instruction: Instruction) -> Op:
     """`ld`, `ldu` and `st`."""
+    if "async" in instruction.modifiers:
+        raise unsupported(instruction, "stores into another block, which is not supported")
     space = space_of(instruction)
     is_load = instruction.opcode in ("ld", "ldu")
     kind = memory_type(instruction)

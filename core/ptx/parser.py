@@ -11,7 +11,7 @@ from core.ptx.ast import Function, Instruction, Module, SourcePosition, Variable
 from core.ptx.cursor import Cursor
 from core.ptx.declarations import SPACES, alignment_and_type, parameters, variable, variables
 from core.ptx.labels import Labels
-from core.ptx.lexer import tokens, without_sections
+from core.ptx.lexer import Token, tokens, without_sections
 from core.ptx.operands import Scope, parse_operand
 
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
@@ -21,6 +21,7 @@ _IGNORED_IN_FUNCTION = {
     ".explicitcluster", ".maxclusterrank", ".reqnctapercluster", ".abi_preserve", ".unique",
     ".abi_preserve_control", ".blocksareclusters",
 }  # fmt: skip
+_TEXTURES = {"tex", "tld4", "suld", "sust", "sured"}
 _ENDS = ("ret", "exit", "bra", "brx", "trap")
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
@@ -269,6 +270,9 @@ class _Parser:
             guard = scope.register(cursor.take("word"))
         word = cursor.take("word")
         opcode, *modifiers = word.text.split(".")
+        if opcode in _TEXTURES:  # their operands have forms of their own
+            cursor.skip_statement()
+            raise UnsupportedPtx(start.line, self._text_from(start), "needs a texture or a surface")
         operands = []
         while not cursor.accept(";"):
             operands.append(parse_operand(cursor, scope))
@@ -277,8 +281,12 @@ class _Parser:
                     raise PtxSyntaxError(cursor.peek().line, "an operand is missing before the ;.")
             elif cursor.peek().text != ";" and opcode != "call":
                 cursor.expect(",")
-        end = cursor.previous().start + 1
         return Instruction(
             len(self.instructions), opcode, tuple(modifiers), tuple(operands), guard, negated,
-            start.line, " ".join(self.code[start.start : end].split()), self.position,
+            start.line, self._text_from(start), self.position,
         )  # fmt: skip
+
+    def _text_from(self, start: Token) -> str:
+        """The statement that has just ended, in one line."""
+        end = self.cursor.previous().start + 1
+        return " ".join(self.code[start.start : end].split())

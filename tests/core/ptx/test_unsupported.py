@@ -33,10 +33,12 @@ NOT_EXECUTED = [
     "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1}, %r3, 0;",
     "wgmma.fence.sync.aligned;", "call NOBODY, (), P;", "brx.idx %r1, NOWHERE;",
     "red.global.add.v2.f32 [%d1], {%f1};", "cvt.rn.f16x2.ue8m0x2 %r1, %h1;",
-    pytest.param(
-        "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}];",
-        marks=pytest.mark.xfail(strict=True, reason="[a, {b}] is a syntax error to the parser"),
-    ),
+    "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}];", "ld.k.global.u32 %r1, [%d1];",
+    "mul.k.lo.u32 %r1, %r2, %r3;", "ld..global.u32 %r1, [%d1];", "add.sat.u32 %r1, %r2, %r3;",
+    "shfl.sync.b32 %r1, %r2, 0, 31, -1;", "vote.sync.b32 %r1, %p1, -1;", "addc.u32 %r1, %r2;",
+    "match.any.b32 %r1, %r2;", "@%r1 mov.u32 %r2, 1;", "setp.lt.s32 %p1, %r1, %r2, %p2;",
+    "mov.u32 %r1, 1.5;", "ldmatrix.sync.aligned.m8n8.shared.b16 {%r1}, [%r2];",
+    "mma.sync.aligned.m16n8k1.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1};",
 ]  # fmt: skip
 REFUSED = [*MALFORMED, *NOT_EXECUTED]
 
