@@ -67,13 +67,18 @@ def _tensor(report: DeviceReport) -> int:
 
 
 def achieved(
-    result: BenchmarkResult, ladder: Ladder, cancelled: Callable[[], bool] | None = None
+    result: BenchmarkResult,
+    ladder: Ladder,
+    cancelled: Callable[[], bool] | None = None,
+    *,
+    written: bool = True,
 ) -> Achieved:
-    """A result of a rung and its ceilings, counted anew.
+    """A result of a rung and its ceilings, counted anew; `written` as in `measure`.
 
     Raises TilescopeError if it is no rung's, or has no GFLOPS because its check failed.
     """
     if result.rung is None or result.gflops is None:
         raise TilescopeError(f"{result.title} has no rung or no GFLOPS to put under a ceiling.")
-    counts = measure_rung(ladder[result.rung], result.parameters, cancelled=cancelled)
+    rung = ladder[result.rung]
+    counts = measure_rung(rung, result.parameters, written=written, cancelled=cancelled)
     return Achieved(result, ceilings(counts, reported_device(result.device)), result.gflops)

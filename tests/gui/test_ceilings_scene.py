@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_spread_is_the_nearest_that_keeps_apart() -> None:
     for _ in range(300):
         places = sorted(chance.uniform(0, 9) for _ in range(chance.randint(1, 9)))
         found = scene.spread(places, 1.0)
-        assert all(b - a >= 1 - 1e-9 for a, b in zip(found, found[1:], strict=False))
+        assert all(b - a >= 1 - 1e-9 for a, b in pairwise(found))
         assert sum(found) == pytest.approx(sum(places))
     assert scene.spread([1.0, 5.0, 9.0], 1.0) == (1.0, 5.0, 9.0)
 

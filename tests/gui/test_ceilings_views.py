@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.file_launch import FileLaunch
+from core.gpu.result import load_recorded
+from core.models.achieved import reported_device
 from core.models.occupancy import Resources
 from gui.scenes.session import Configuration, Session
 from gui.theme import apply_theme
@@ -73,6 +77,26 @@ def test_another_device_has_other_ceilings(qtbot, ceilings) -> None:
     assert textbook.rate == "234.05 GFLOPS"
     assert ceilings.against.text().startswith("Not measured on GeForce RTX 3090.")
     assert ceilings.plot._marks == ()
+
+
+def live(clock_mhz: float):
+    """A GPU as a driver reports it, slower than the table's."""
+    report = replace(load_recorded()[0].device, clock_mhz=clock_mhz)
+    return reported_device(report)
+
+
+def test_a_gpu_of_this_machine_comes_first(qtbot, ceilings, occupancy) -> None:
+    table = counted(qtbot, ceilings).lowest.gflops
+    ceilings._on_devices((live(990.0),))
+    assert ceilings.device_box.currentText() == "NVIDIA H200 (this machine)"
+    assert ceilings.found.device.boost_mhz == 990.0
+    assert ceilings.found.lowest.gflops == pytest.approx(table / 2)
+    assert ceilings._run(ceilings.runs()) is not None  # results recorded on the same kind of GPU
+    compiled(qtbot, occupancy)
+    occupancy._on_devices((live(990.0),))
+    assert occupancy.sm_box.currentText() == "NVIDIA H200 (this machine)"
+    assert occupancy.table.rows.devices[0].boost_mhz == 990.0
+    assert occupancy.capability.name == "9.0"
 
 
 def test_a_run_is_chosen_in_the_plot_and_left_again(qtbot, ceilings) -> None:
