@@ -83,7 +83,8 @@ class _Parser:
             cursor.take()
             self.target = cursor.rest_of_line(token.line)
         elif word == ".address_size":
-            cursor.rest_of_line(token.line)
+            if cursor.rest_of_line(token.line).endswith(" 32"):
+                raise UnsupportedPtx(token.line, ".address_size 32", "is not supported: use 64")
         elif word == ".pragma":
             cursor.skip_statement()
         elif word == ".file":
