@@ -1,0 +1,258 @@
+"""Makes docs/ladder.md and its picture from what was measured and counted; nothing is typed.
+
+    python scripts/ladder_page.py count    count every rung anew: docs/ladder_counts.json (minutes)
+    python scripts/ladder_page.py          write docs/ladder.md and docs/ladder.svg
+    python scripts/ladder_page.py --check  only say whether they are up to date (status 1: not)
+
+Speeds are those of resources/ladder_h200.json (scripts/measure_ladder.py), sentences those of
+kernels/ladder.toml, counts those of the optimised build in the emulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this script runs from the checkout
+
+from ladder_picture import Bar, picture  # noqa: E402
+
+from core.ladder import load_ladder  # noqa: E402
+from core.rung import Rung  # noqa: E402
+
+SPEEDS = ROOT / "resources" / "ladder_h200.json"
+COUNTS = ROOT / "docs" / "ladder_counts.json"
+TUNING = ROOT / "docs" / "ladder_tuning.json"
+PAGE, PICTURE = ROOT / "docs" / "ladder.md", ROOT / "docs" / "ladder.svg"
+SIZE = 4096
+DEVICE = "H200"
+COUNTED_AT = 256  # and at twice and three times that, from where figures are followed to SIZE
+Row = Mapping[str, Any]
+
+
+def rungs() -> list[Rung]:
+    """The rungs on the page."""
+    return [rung for rung in load_ladder().values() if rung.group == "ladder"]
+
+
+def parameters(rung: Rung, size: int = SIZE) -> dict[str, int]:
+    """A rung's tuned parameters at one size."""
+    return {p: size for p in ("m", "k", "n") if p in rung.defaults} | dict(rung.tuned)
+
+
+def counted(rung: Rung) -> dict[str, Any]:
+    """What the page says of one rung's counts, as compiled."""
+    from core.counting import count
+    from core.models.ceilings import ceilings
+    from core.models.devices import load_devices
+    from core.models.scaling import measure_rung
+
+    counts = measure_rung(rung, parameters(rung), written=False, steps=(COUNTED_AT,))
+    found = ceilings(counts, load_devices().find(DEVICE))
+    small = rung.blank_workload(**parameters(rung, COUNTED_AT))
+    totals = count(small, kind="as_compiled").counters.totals
+    sectors, requests = (totals[f"global_ld_{what}"].value for what in ("sectors", "requests"))
+    return {
+        "rung": rung.name,
+        "parameters": parameters(rung),
+        "intensity": round(counts.intensity or 0.0, 3),
+        "sectors_per_request": round(sectors / requests, 3),
+        "binding": found.binding,
+        "ceiling": round(found.lowest.gflops, 1),
+        "note": counts.note,
+    }
+
+
+def count_all() -> None:
+    """Writes COUNTS; rungs that are there with the same parameters stay."""
+    known = {row["rung"]: row for row in _rows(COUNTS)} if COUNTS.exists() else {}
+    rows = []
+    for rung in rungs():
+        row = known.get(rung.name, {})
+        if row.get("parameters") != parameters(rung):
+            row = counted(rung)
+            print(row, flush=True)
+        rows.append(row)
+        text = ",\n".join(json.dumps(one) for one in [*rows])
+        COUNTS.write_text(f'{{"rows": [\n{text}\n]}}\n', encoding="utf-8")
+
+
+def _rows(path: Path) -> list[Row]:
+    found: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return found
+
+
+def page() -> tuple[str, str]:
+    """The page and its picture."""
+    speeds = json.loads(SPEEDS.read_text(encoding="utf-8"))
+    measured = [r for r in speeds["rows"] if r["size"] == SIZE]
+    counts = {row["rung"]: row for row in _rows(COUNTS)}
+    rates = {row["rung"]: row["gflops"] for row in measured}
+    shown = [rung for rung in rungs() if rung.name in rates and rung.name in counts]
+    bars = [
+        Bar(
+            f"{rung.number} {rung.name}",
+            rates[rung.name],
+            counts[rung.name]["ceiling"],
+            rung.arithmetic,
+        )
+        for rung in shown
+    ]
+    marks = {a: rates[f"cublas {a}"] for a in ("float32", "tf32")}
+    text = "\n\n".join(
+        [
+            "# The ladder",
+            _introduction(speeds, marks),
+            "![Each rung's GFLOPS, its ceiling and cuBLAS](ladder.svg)",
+            "\n".join(_table(shown, rates, counts)),
+            _reading(),
+            "## Other sizes",
+            "\n".join(_other_sizes(speeds["rows"])),
+            "## Parameters",
+            "\n".join(_parameters(shown)),
+            "## Right",
+            _right(speeds),
+            "## Tuning",
+            "\n".join(_tuning()),
+        ]
+    )
+    return text + "\n", picture(bars, marks)
+
+
+def _introduction(speeds: Row, marks: Mapping[str, float]) -> str:
+    return (
+        "Written by `scripts/ladder_page.py`; every figure is measured or counted.\n\n"
+        f"{SIZE} x {SIZE} matrices on an {speeds['gpu']} (driver {speeds['driver']}, NVRTC "
+        f"{speeds['nvrtc']}, {speeds['date']}), each launch after a flush of the L2 cache, medians "
+        "of launches that took turns with cuBLAS. cuBLAS reaches "
+        f"{marks['float32']:,.0f} GFLOPS in float32, and {marks['tf32']:,.0f} on tensor cores with "
+        "TF32."
+    )
+
+
+def _table(
+    shown: Sequence[Rung], rates: Mapping[str, float], counts: Mapping[str, Row]
+) -> list[str]:
+    heads = ("rung", "GFLOPS", "of cuBLAS", "FLOP/B", "sectors a request", "ceiling", "of it", "")
+    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * 6 + "---|"]
+    for rung in shown:
+        rate, row = rates[rung.name], counts[rung.name]
+        cells = (
+            f"[{rung.number} {rung.name}](../kernels/{rung.source_file.name})",
+            f"{rate:,.0f}",
+            f"{rate / rates[f'cublas {rung.arithmetic}']:.1%}",
+            f"{row['intensity']:.3g}",
+            f"{row['sectors_per_request']:.3g}",
+            f"{row['ceiling']:,.0f} ({row['binding']})",
+            f"{rate / row['ceiling']:.0%}",
+            rung.summary,
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _reading() -> str:
+    return (
+        "`of cuBLAS` compares with cuBLAS in the same arithmetic: TF32 for the two rungs on tensor "
+        "cores, float32 for the rest. `FLOP/B` is the work over the bytes that loads from global "
+        "memory ask for; `sectors a request` is the mean over those loads. `ceiling` is the lowest "
+        "of the rates that [ceilings.md](ceilings.md) explains; `of it` says how near the rung is."
+    )
+
+
+def _other_sizes(rows: Sequence[Row]) -> Iterator[str]:
+    yield "| N | rung | parameters | GFLOPS | cuBLAS | of cuBLAS |"
+    yield "|---:|---|---|---:|---:|---:|"
+    ladder = load_ladder()
+    yardsticks = {(r["size"], r["rung"]): r["gflops"] for r in rows if "cublas" in r["rung"]}
+    for row in rows:
+        if row["size"] == SIZE or row["rung"].startswith("cublas"):
+            continue
+        rung = ladder[row["rung"]]
+        yardstick = yardsticks[row["size"], f"cublas {rung.arithmetic}"]
+        different = {
+            k: v
+            for k, v in row["parameters"].items()
+            if rung.tuned.get(k, v) != v and k not in "mkn"
+        }
+        yield (
+            f"| {row['size']} | {rung.name} | {_settings(different) or 'as below'} | "
+            f"{row['gflops']:,.0f} | {yardstick:,.0f} | {row['gflops'] / yardstick:.1%} |"
+        )
+
+
+def _settings(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _parameters(shown: Sequence[Rung]) -> Iterator[str]:
+    yield "| rung | tuned |"
+    yield "|---|---|"
+    for rung in shown:
+        yield f"| {rung.name} | {_settings(rung.tuned)} |"
+
+
+def _right(speeds: Row) -> str:
+    checked = [r for r in speeds["rows"] if "right" in r]
+    wrong = [r["rung"] for r in checked if not r["right"]]
+    tools = speeds["sanitizer"]
+    clean = ", ".join(f"{tool} {' '.join(said['summary'])}" for tool, said in tools.items())
+    launches = next(iter(tools.values()))["launches"]
+    verdict = "every one was right" if not wrong else f"wrong were {', '.join(wrong)}"
+    return (
+        f"Before timing, each of the {len(checked)} launches above was compared with float64, to "
+        f"within the rounding bound for its K and its arithmetic: {verdict}. compute-sanitizer "
+        f"watched {launches} small launches of all rungs and warm-ups: {clean}. The same launches' "
+        "outputs equal the emulator's to the last bit, in both builds "
+        "(`tests/core/test_bit_equal.py`), and their counters equal its counts "
+        "(`tests/core/test_rung_counters.py`)."
+    )
+
+
+def _tuning() -> Iterator[str]:
+    found = json.loads(TUNING.read_text(encoding="utf-8"))
+    yield (
+        f"`scripts/tune_ladder.py` tried these combinations at N = {found['size']}, without "
+        "flushing the cache; all are in [ladder_tuning.json](ladder_tuning.json). The best of "
+        "each rung, measured in turns with cuBLAS:"
+    )
+    yield ""
+    yield "| rung | tried | best | GFLOPS | cuBLAS |"
+    yield "|---|---:|---|---:|---:|"
+    measures = ("gflops", "gflops_in_turns", "registers", "right", "failed")
+    for rung in found["rungs"]:
+        final = [row for row in rung["rows"] if "gflops_in_turns" in row]
+        best = max(final, key=lambda row: row["gflops_in_turns"])
+        settings = _settings({k: v for k, v in best.items() if k not in measures})
+        yield (
+            f"| {rung['rung']} | {len(rung['rows'])} | {settings} | "
+            f"{best['gflops_in_turns']:,.0f} | {rung['cublas'][1]:,.0f} |"
+        )
+
+
+def main() -> int:
+    """Counts, writes or checks; 1 where a check finds the page out of date."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("step", nargs="?", choices=("count",))
+    parser.add_argument("--check", action="store_true", help="only compare")
+    options = parser.parse_args()
+    if options.step == "count":
+        count_all()
+        return 0
+    made = dict(zip((PAGE, PICTURE), page(), strict=True))
+    if options.check:
+        return int(any(path.read_text(encoding="utf-8") != text for path, text in made.items()))
+    for path, text in made.items():
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
