@@ -1,4 +1,4 @@
-"""PTX as people write it by hand: old versions, registers of any name, all ways to write numbers."""
+"""PTX as people write it by hand: old versions, registers of any name, numbers of any kind."""
 
 from __future__ import annotations
 
@@ -85,5 +85,5 @@ def test_any_version_is_read(version) -> None:
 def test_pointers_of_32_bits_are_refused_by_name() -> None:
     text = """.version 3.2\n.target sm_30\n.address_size 32
 .entry k(.param .u32 out) { .reg .u32 a; ld.param.u32 a, [out]; st.global.u32 [a], 7; ret; }"""
-    with pytest.raises(TilescopeError, match=r"PTX line 3: `.address_size 32` is not supported: use 64"):
+    with pytest.raises(TilescopeError, match=r"line 3: `.address_size 32` is not supported: use"):
         run_ptx(text, [np.zeros(4, np.float32)])
