@@ -85,7 +85,7 @@ class Reporter(QObject):
         elif self.session.counts_complete:
             scope = f"all counted, {run} run step by step"
         elif self.recorder.counter.busy:
-            scope = f"{run} run; the others are being counted …"
+            scope = f"{run} run; the others are being counted"
         else:
             scope = f"{run} run and counted"
         self.main.form.show_facts(

@@ -17,6 +17,7 @@ from gui.views.painting import fill
 
 EDGE = 8  # room for half of the handle at each end
 FINE = 2.0  # pixels: narrower phases run into one
+CROWDED = 0.1  # barriers a pixel
 MOST_LINES = 120  # marks of the selected line that go up through the whole bar
 
 
@@ -155,6 +156,8 @@ class ScrubBar(SessionView):
             y, height = rows[mark]
             columns = self.timeline.columns(self.timeline.steps(mark), int(self._span()))
             thin = 2.0 if mark == "barrier" else width
+            if mark == "barrier" and len(columns) > CROWDED * self._span():
+                color.setAlphaF(0.25)  # they must not hide the loads and stores
             left = (EDGE + columns + (0.5 - thin / 2)).tolist()
             fill(painter, [QRectF(x, y, thin, height) for x in left], color)
 
