@@ -14,7 +14,7 @@ from gui.work import Job, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from gui.scenes.bench_plot import CeilingKey, Measured
+    from gui.scenes.bench_measured import CeilingKey, Measured
 
 COUNTING_S = 60.0
 """Counting a launch is given up after so long: a block of register tiles takes its time."""

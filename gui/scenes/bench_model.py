@@ -25,7 +25,7 @@ from core.gpu.reporting import Begun, Sample, Sensed, Stage
 from core.gpu.result import BenchmarkResult, DeviceReport, Readings, load_recorded
 from core.gpu.sweep import Lane, Sweep
 from core.gpu.updates import Ended, LaneClosed, Outcome, Progress, Started, Told, Update
-from gui.scenes.bench_plot import HERE, RECORDED, Measured
+from gui.scenes.bench_measured import HERE, RECORDED, Measured
 
 MakeWorker = Callable[[int], Executor]
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from gui.scenes.bench_measured import CeilingKey, Measured, parameters_text
 from gui.scenes.text import grouped
-
-if TYPE_CHECKING:
-    from core.gpu.result import BenchmarkResult
-    from core.gpu.updates import Failure
 
 QUANTITIES: Mapping[str, str] = {
     "gflops": "GFLOPS",
@@ -19,53 +15,7 @@ QUANTITIES: Mapping[str, str] = {
     "share": "% of ceiling",
 }
 OVER: Mapping[str, str] = {"size": "N", "tile": "Tile"}
-HERE, RECORDED = "measured here", "recorded"
-
-CeilingKey = tuple[str, tuple[tuple[str, int], ...], str]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A result and where it comes from: HERE, RECORDED, or a file's name."""
-
-    result: BenchmarkResult
-    origin: str = HERE
-    failure: Failure | None = None
-
-    @property
-    def machine(self) -> str:
-        """Results with an equal text stand in one plot."""
-        return f"{self.result.device.name}, {self.when}"
-
-    @property
-    def when(self) -> str:
-        """How it came here, in words."""
-        day = self.result.date[:10]
-        if self.origin == HERE:
-            return HERE
-        return f"{RECORDED} {day}" if self.origin == RECORDED else f"{day}, from {self.origin}"
-
-    @property
-    def n(self) -> int | None:
-        """Its size; None where it has none."""
-        return self.result.parameters.get("n")
-
-    @property
-    def tile(self) -> int | None:
-        """The width of its tile or square block; None where it has neither."""
-        values = self.result.parameters
-        if "tile" in values:
-            return values["tile"]
-        x, y = values.get("block_x"), values.get("block_y")
-        return x if x is not None and x == y else None
-
-    @property
-    def ceiling_key(self) -> CeilingKey | None:
-        """Names the launch and the device; None for what is no rung, or edited."""
-        rung = self.result.rung
-        if rung is None or self.result.gflops is None:
-            return None
-        return rung, tuple(sorted(self.result.parameters.items())), self.result.device.name
+_FAR_APART = 20.0
 
 
 @dataclass(frozen=True)
@@ -105,10 +55,10 @@ class Curve:
 Ceilings = Mapping[CeilingKey, "tuple[str, float] | None"]
 
 
-def machines(measured: Iterable[Measured]) -> tuple[str, ...]:
-    """The machines that results come from, those of this machine first."""
-    found = dict.fromkeys(m.machine for m in sorted(measured, key=lambda m: m.origin != HERE))
-    return tuple(found)
+def far_apart(curves: Iterable[Curve]) -> bool:
+    """Whether the values are so different that only logarithms show all of them."""
+    values = [p.y for curve in curves for p in curve.points if p.y > 0]
+    return bool(values) and max(values) / min(values) > _FAR_APART
 
 
 def values_of(measured: Iterable[Measured], axis: str) -> tuple[int, ...]:
@@ -226,27 +176,6 @@ def _text(m: Measured, values: tuple[float, float, float], quantity: str) -> str
     return f"{m.result.title}, {sizes}: {amount(values[0], quantity)}"
 
 
-def parameters_text(parameters: Mapping[str, int]) -> str:
-    """Parameters in short: equal sizes as one, and what has x, y or m, n, k as a product."""
-    left = dict(parameters)
-    parts: list[str] = []
-    sizes = [left.pop(name) for name in ("m", "n", "k") if name in left]
-    if sizes:
-        same = len(set(sizes)) == 1
-        names = " × ".join(name for name in ("m", "n", "k") if name in parameters)
-        shown = [sizes[0]] if same else sizes
-        parts.append(f"{'n' if same else names} = {' × '.join(grouped(s) for s in shown)}")
-    groups: dict[str, list[int]] = {}
-    for name, value in left.items():
-        stem, _, axis = name.rpartition("_")
-        groups.setdefault(stem if axis in ("x", "y", "m", "n", "k") else name, []).append(value)
-    parts += [
-        f"{stem} {' × '.join(map(str, values))}" if len(values) > 1 else f"{stem} = {values[0]}"
-        for stem, values in groups.items()
-    ]
-    return ", ".join(parts)
-
-
 def amount(value: float, quantity: str) -> str:
     """A value with its unit."""
     if quantity == "speedup":
@@ -286,17 +215,3 @@ def _nothing(measured: Sequence[Measured], request: Request) -> str:
     if request.quantity == "share":
         return "The ceilings of these launches are being counted."
     return "None of these results has this quantity here."
-
-
-def machine_sentence(measured: Sequence[Measured]) -> str:
-    """Machine, date, driver and versions of results of one machine."""
-    if not measured:
-        return ""
-    result, when = measured[-1].result, measured[-1].when
-    device = result.device
-    flushed = "L2 flushed" if result.l2_flushed else "L2 not flushed"
-    versions = [f"driver {device.driver} (CUDA {device.cuda_driver})"]
-    nvrtc = next((m.result.nvrtc for m in measured if m.result.architecture != "cuBLAS"), None)
-    versions += [f"NVRTC {nvrtc}"] if nvrtc else []
-    versions += [f"{n} {v}" for n, v in result.software.items() if n == "pycuda"]
-    return f"{device.name}, {when}: {', '.join(versions)}; {flushed} before each launch."

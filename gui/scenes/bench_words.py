@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from core.gpu.result import Readings
 from core.gpu.statistics import summarise
-from gui.scenes.bench_plot import parameters_text
+from gui.scenes.bench_measured import parameters_text
 from gui.scenes.text import capital, grouped, plural
 
 if TYPE_CHECKING:
     from core.gpu.updates import Progress
+    from gui.scenes.bench_measured import Measured
     from gui.scenes.bench_model import BenchModel, Live
-    from gui.scenes.bench_plot import Measured
 
 
 def state_sentence(model: BenchModel) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gui.scenes.bench_plot import HERE, Measured, parameters_text
+from gui.scenes.bench_measured import HERE, Measured, parameters_text
 from gui.scenes.text import grouped
 
 if TYPE_CHECKING:

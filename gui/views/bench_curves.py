@@ -8,11 +8,11 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from gui.scenes.bench_measured import Measured
 from gui.scenes.bench_plot import (
     OVER,
     QUANTITIES,
     Ceilings,
-    Measured,
     Request,
     curves,
     plot_sentence,

@@ -31,7 +31,8 @@ from gui.scenes.bench_plan import templated
 from gui.work import Worker
 
 if TYPE_CHECKING:
-    from gui.scenes.bench_plot import Ceilings, Measured
+    from gui.scenes.bench_measured import Measured
+    from gui.scenes.bench_plot import Ceilings
 
 KINDS = (
     "Table (*.csv);;Results of this program (*.json);;Parquet (*.parquet);;"

@@ -8,30 +8,18 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from gui.scenes.bench_plot import OVER, QUANTITIES, Curve, PlotPoint, Request
+from gui.scenes.bench_plot import OVER, QUANTITIES, Curve, PlotPoint, Request, far_apart
 from gui.scenes.text import grouped
 from gui.theme import current_theme
+from gui.views.bench_axes import Key, SizeAxis, ValueAxis, place, style_axes, thinned
 
 _SYMBOLS = ("o", "s", "t", "d", "p", "h", "star")
-_ROOM = 40  # pixels of a key's row beside its title
+_LABEL = 46.0  # pixels that a number below the axis takes
 _LINES = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine)
-
-
-def style_axes(plot: Any, left: str, bottom: str) -> None:
-    """Give a plot the theme's colours and its axes their names."""
-    theme = current_theme()
-    for name, label in (("left", left), ("bottom", bottom)):
-        axis = plot.getAxis(name)
-        axis.enableAutoSIPrefix(False)
-        axis.setPen(theme.color("border"))
-        axis.setTextPen(theme.color("text_dim"))
-        axis.setTickFont(theme.font("small"))
-        plot.setLabel(name, label, color=theme.surfaces.text_dim)
-    plot.showGrid(x=False, y=True, alpha=0.18)
 
 
 class LaunchPlot(pg.PlotWidget):
@@ -39,7 +27,7 @@ class LaunchPlot(pg.PlotWidget):
 
     def __init__(self) -> None:
         pg.setConfigOptions(antialias=True)
-        super().__init__(axisItems={"left": _ValueAxis()})
+        super().__init__(axisItems={"left": ValueAxis()})
         self.setMenuEnabled(False)
         self.hideButtons()
         self.setAccessibleName("Rate of each launch")
@@ -94,79 +82,6 @@ class LaunchPlot(pg.PlotWidget):
         self.text.setFont(theme.font("caption", bold=True))
 
 
-class _ValueAxis(pg.AxisItem):
-    """Large numbers with their digits in groups."""
-
-    def __init__(self) -> None:
-        super().__init__("left")
-
-    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        shown = super().tickStrings(values, scale, spacing)
-        return [
-            grouped(round(value)) if abs(value) >= 10_000 else text
-            for value, text in zip(values, shown, strict=True)
-        ]
-
-
-class _SizeAxis(pg.AxisItem):
-    """Ticks at the values that were measured, which stand at their logarithms."""
-
-    def __init__(self) -> None:
-        super().__init__("bottom")
-        self.values: tuple[int, ...] = ()
-
-    def show_values(self, values: Sequence[int]) -> None:
-        """Put a tick at each value."""
-        self.values = tuple(values)
-        self.setTicks([[(place(v), grouped(v) if v > 9999 else str(v)) for v in values]])
-
-
-def place(value: float) -> float:
-    """Where a size or a tile stands on its axis: doubling is one step."""
-    return math.log2(value) if value > 0 else 0.0
-
-
-class Key(QWidget):
-    """Which line is which kernel's, beside a plot."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[tuple[str, QPen, str]] = []
-
-    def show_rows(self, rows: Sequence[tuple[str, QPen, str]]) -> None:
-        """Show titles with their lines and symbols."""
-        self.rows = list(rows)
-        metrics = QFontMetrics(current_theme().font("small"))
-        width = max((metrics.horizontalAdvance(title) for title, _, _ in rows), default=-_ROOM)
-        self.setFixedWidth(min(width + _ROOM, 190))
-        self.setToolTip("\n".join(title for title, _, _ in rows))
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme = current_theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(theme.font("small"))
-        metrics = painter.fontMetrics()
-        step = min(metrics.lineSpacing() + 5.0, (self.height() - 12.0) / max(len(self.rows), 1))
-        for row, (title, pen, symbol) in enumerate(self.rows):
-            middle = 12.0 + (row + 0.5) * step
-            painter.setPen(pen)
-            painter.drawLine(QPointF(4, middle), QPointF(26, middle))
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(pen.color())
-            painter.save()
-            painter.translate(15, middle)
-            painter.scale(7, 7)
-            painter.drawPath(pg.graphicsItems.ScatterPlotItem.Symbols[symbol])
-            painter.restore()
-            painter.setPen(theme.color("text"))
-            room = self.width() - 36
-            text = metrics.elidedText(title, Qt.TextElideMode.ElideRight, room)
-            box = QRectF(32, middle - step / 2, room, step)
-            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
-
-
 class _Line:
     """A curve's items in the plot, made once and filled anew."""
 
@@ -178,11 +93,13 @@ class _Line:
         for item in (self.spread, self.line):
             plot.addItem(item)
 
-    def show_points(self, points: Sequence[PlotPoint], pen: QPen, symbol: str) -> None:
-        """Draw these points; none hide the line."""
+    def show_points(
+        self, points: Sequence[PlotPoint], pen: QPen, symbol: str, up: Callable[[float], float]
+    ) -> None:
+        """Draw these points, `up(y)` high; none hide the line."""
         x = np.array([place(p.x) for p in points], dtype=float)
         y, low, high = (
-            np.array([getattr(p, name) for p in points], dtype=float)
+            np.array([up(getattr(p, name)) for p in points], dtype=float)
             for name in ("y", "low", "high")
         )
         self.spread.setData(
@@ -201,8 +118,8 @@ class SweepPlot(QWidget):
     def __init__(self) -> None:
         super().__init__()
         pg.setConfigOptions(antialias=True)
-        self._axis = _SizeAxis()
-        self.plot = pg.PlotWidget(axisItems={"bottom": self._axis, "left": _ValueAxis()})
+        self._axis, self._values = SizeAxis(), ValueAxis()
+        self.plot = pg.PlotWidget(axisItems={"bottom": self._axis, "left": self._values})
         self.plot.setAccessibleName("Curves of the sweep")
         self.plot.setMenuEnabled(False)
         self.plot.hideButtons()
@@ -219,6 +136,7 @@ class SweepPlot(QWidget):
         self._request = Request()
         self._lines: dict[str, _Line] = {}
         self._order: dict[str, int] = {}
+        self._logarithms = False
         self.restyle()
 
     def set_order(self, keys: Sequence[str]) -> None:
@@ -228,6 +146,7 @@ class SweepPlot(QWidget):
     def show_curves(self, curves: tuple[Curve, ...], request: Request) -> None:
         """Show these curves, in the colours that `set_order` gave them."""
         self.curves, self._request = curves, request
+        self._logarithms = far_apart(curves)
         self._draw()
 
     def restyle(self) -> None:
@@ -258,16 +177,17 @@ class SweepPlot(QWidget):
 
     def _draw(self) -> None:
         request, theme = self._request, current_theme()
-        style_axes(self.plot, QUANTITIES[request.quantity], OVER[request.over])
+        scale = " (logarithmic)" if self._logarithms else ""
+        style_axes(self.plot, QUANTITIES[request.quantity] + scale, OVER[request.over])
         drawn = {curve.key: curve for curve in self.curves}
         rows = []
         for key, curve in drawn.items():
             pen, symbol = self._pen(key), self._symbol(key)
-            self._line(key).show_points(curve.points, pen, symbol)
+            self._line(key).show_points(curve.points, pen, symbol, self._up)
             rows.append((curve.title, pen, symbol))
         for key, line in self._lines.items():
             if key not in drawn:
-                line.show_points((), pg.mkPen(None), "o")
+                line.show_points((), pg.mkPen(None), "o", self._up)
         self.key.show_rows(rows)
         self._one.setVisible(request.quantity == "speedup" and bool(drawn))
         self._one.setPen(pg.mkPen(theme.color("text_faint"), width=1))
@@ -275,12 +195,26 @@ class SweepPlot(QWidget):
 
     def _fit(self) -> None:
         xs = sorted({point.x for curve in self.curves for point in curve.points})
-        self._axis.show_values(_spread(xs))
-        top = max((p.high for c in self.curves for p in c.points), default=1.0)
-        self.plot.setYRange(0, top * 1.06, padding=0)
+        highs = [self._up(p.high) for c in self.curves for p in c.points]
+        lows = [self._up(p.low) for c in self.curves for p in c.points]
+        self._values.logarithms = self._logarithms
+        if self._logarithms:
+            self.plot.setYRange(min(lows) - 0.1, max(highs) + 0.1, padding=0)
+        else:
+            self.plot.setYRange(0, max(highs, default=1.0) * 1.06, padding=0)
         left, right = (place(xs[0]), place(xs[-1])) if xs else (0.0, 1.0)
         margin = max((right - left) * 0.06, 0.25)
         self.plot.setXRange(left - margin, right + margin, padding=0)
+        room = max(self.plot.width() - 90, 60) / _LABEL
+        self._axis.show_values(thinned(xs, (right - left + 2 * margin) / room))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _up(self, value: float) -> float:
+        """How high a value stands."""
+        return math.log10(max(value, 1e-9)) if self._logarithms else value
 
     def _on_click(self, _item: object, points: Sequence[Any], _event: object) -> None:
         for point in points:
@@ -292,12 +226,3 @@ class SweepPlot(QWidget):
 
 def _tip(x: float, y: float, data: object) -> str:
     return data.text if isinstance(data, PlotPoint) else ""
-
-
-def _spread(values: Sequence[int], least: float = 0.28) -> list[int]:
-    """The values whose labels find room: neighbours at least `least` doublings apart."""
-    kept: list[int] = []
-    for value in values:
-        if not kept or place(value) - place(kept[-1]) >= least:
-            kept.append(value)
-    return kept

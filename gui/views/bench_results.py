@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QVBoxLayout, QWidget
 
-from gui.scenes.bench_plot import HERE, Measured, machine_sentence, machines
+from gui.scenes.bench_measured import (
+    FAMILIES,
+    HERE,
+    Measured,
+    families,
+    family_of,
+    machine_sentence,
+    machines,
+)
 from gui.scenes.benchmark import ResultRow, best_row, row_of, rows_of, table_sentence
 from gui.theme import current_theme
 from gui.views.base import Caption
@@ -19,13 +27,20 @@ if TYPE_CHECKING:
 
 
 class ResultsPanel(QWidget):
-    """`row_chosen(row, by_user)`; `machine_chosen()` when another machine is picked."""
+    """`row_chosen(row, by_user)`; `machine_chosen()` when other results are to be shown."""
 
     row_chosen = Signal(object, bool)
     machine_chosen = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, arithmetics: Mapping[str, str]) -> None:
+        """arithmetics: what the ladder's matrix products compute with, by rung."""
         super().__init__()
+        self._arithmetics = arithmetics
+        self._family = ""
+        self.family = QComboBox()
+        self.family.setAccessibleName("Kind of kernels")
+        self.family.setToolTip("Which results stand beside each other")
+        self.family.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.caption = Caption()
         self.table = ResultsTable()
         self.contents = Caption(role="dim")
@@ -37,11 +52,12 @@ class ResultsPanel(QWidget):
         self.import_button.setToolTip("Show results that were measured on another machine")
         self.save_button = QPushButton("Export…")
         self.save_button.setToolTip("CSV, JSON, Parquet, a report, or the plots as PNG or SVG")
-        self.controls = (self.machine, self.import_button, self.save_button)
+        self.controls = (self.family, self.machine, self.import_button, self.save_button)
         self.measured: list[Measured] = []
         self._name = ""
         self.table.chosen.connect(self._on_row)
         self.machine.textActivated.connect(self._on_machine)
+        self.family.activated.connect(lambda _: self._on_family(self.family.currentData()))
         self._lay_out()
 
     @property
@@ -50,8 +66,8 @@ class ResultsPanel(QWidget):
         return self.table.rows.rows
 
     def show_machine(self, name: str) -> None:
-        """Show this machine's results at the next `show_results`."""
-        self._name = name
+        """Show all of this machine's results at the next `show_results`."""
+        self._name, self._family = name, "all"
 
     def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
         """Show those of the chosen machine, or of the first there is."""
@@ -63,12 +79,27 @@ class ResultsPanel(QWidget):
             self.machine.addItems(known)
         self.machine.setCurrentText(self._name)
         self.machine.setEnabled(len(known) > 1)
-        self.measured = [m for m in every if m.machine == self._name]
+        of_machine = [m for m in every if m.machine == self._name]
+        family = self._offer_families(families(of_machine, self._arithmetics))
+        self.measured = [
+            m for m in of_machine if family in ("all", family_of(m, self._arithmetics))
+        ]
         here = not self.measured or self.measured[-1].origin == HERE
         rows = rows_of(self.measured, failed if here else ())
         self.table.load(rows)
         self.contents.setText(table_sentence(rows, self.measured))
         self.caption.setText(machine_sentence(self.measured))
+
+    def _offer_families(self, there: tuple[str, ...]) -> str:
+        """Show the choice where there is one; gives the family to show."""
+        chosen = self._family if self._family in there else next(iter(there), "all")
+        if [self.family.itemData(i) for i in range(self.family.count())] != list(there):
+            self.family.clear()
+            for key in there:
+                self.family.addItem(FAMILIES[key], key)
+        self.family.setCurrentIndex(max(there.index(chosen) if there else 0, 0))
+        self.family.setVisible(len(there) > 1)
+        return chosen
 
     def select(self, measured: Measured) -> None:
         """Select a result's row, if it is there."""
@@ -85,8 +116,12 @@ class ResultsPanel(QWidget):
     def _on_row(self, place: int) -> None:
         self.row_chosen.emit(self.rows[place], self.table.hasFocus())
 
+    def _on_family(self, key: str) -> None:
+        self._family = key
+        self.machine_chosen.emit()
+
     def _on_machine(self, name: str) -> None:
-        self._name = name
+        self._name, self._family = name, ""
         self.machine_chosen.emit()
 
     def _lay_out(self) -> None:

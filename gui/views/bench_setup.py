@@ -70,6 +70,7 @@ class SetupStrip(QWidget):
         for field, text in ((self.sizes, setup.sizes), (self.tiles, setup.tiles)):
             if field.text() != text:
                 field.setText(text)
+                field.setCursorPosition(0)
         with QSignalBlocker(self.budget):
             self.budget.setValue(setup.budget_s)
         self.tuned.setChecked(setup.tuned)

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
 from core.errors import TilescopeError
 from core.gpu.jobs import Timing
 from gui.bench_work import CeilingCounter
+from gui.scenes.bench_measured import HERE, RECORDED, Measured
 from gui.scenes.bench_model import BenchModel
 from gui.scenes.bench_plan import Setup, choices, plan_of, plan_sentence
-from gui.scenes.bench_plot import HERE, RECORDED, Measured
 from gui.scenes.bench_words import (
     failure_sentence,
     live_sentence,
@@ -294,7 +294,8 @@ class BenchmarkView(SessionView):
         self.launches = LaunchPlot()
         self.shown = Caption()
         self.curves = CurvesPanel()
-        self.results = ResultsPanel()
+        products = (rung for rung in self._ladder.values() if rung.layout is not None)
+        self.results = ResultsPanel({rung.name: rung.arithmetic for rung in products})
         self.files = BenchFiles(self, self.pictures)
         self._timer = QTimer(self)
         self._timer.setInterval(REDRAW_MS)

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
-from gui.scenes.bench_plot import HERE
+from gui.scenes.bench_measured import HERE
 from gui.scenes.benchmark import ResultRow
 from gui.theme import current_theme
 from gui.views.base import Caption

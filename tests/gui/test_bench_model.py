@@ -10,8 +10,8 @@ from core.gpu.failures import WorkerFailure
 from core.gpu.files import read_results, write_results
 from core.gpu.jobs import Timing
 from core.gpu.plan import RungKernel, make_plan
+from gui.scenes.bench_measured import HERE, RECORDED
 from gui.scenes.bench_model import BenchModel
-from gui.scenes.bench_plot import HERE, RECORDED
 from gui.scenes.bench_words import failure_sentence, live_sentence, state_sentence
 from tests.core.gpu.fake_gpu import FakeGpu, second_gpu
 

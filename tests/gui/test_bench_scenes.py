@@ -10,18 +10,17 @@ from core.file_launch import FileLaunch
 from core.gpu.plan import FileKernel
 from core.gpu.result import Readings, load_recorded, with_samples
 from core.gpu.updates import Failure
-from gui.scenes.bench_plan import CUBLAS, Setup, choices, plan_of, plan_sentence, templated
-from gui.scenes.bench_plot import (
+from gui.scenes.bench_measured import (
     RECORDED,
     Measured,
-    Request,
-    curves,
+    families,
+    family_of,
     machine_sentence,
     machines,
     parameters_text,
-    plot_sentence,
-    values_of,
 )
+from gui.scenes.bench_plan import CUBLAS, Setup, choices, plan_of, plan_sentence, templated
+from gui.scenes.bench_plot import Request, curves, far_apart, plot_sentence, values_of
 from gui.scenes.bench_words import clock, measured_sentence, rates_of
 from gui.scenes.benchmark import best_row, row_of, rows_of, table_sentence
 from gui.scenes.session import Configuration
@@ -226,3 +225,23 @@ def test_words():
 )
 def test_parameters_in_short(parameters, text):
     assert parameters_text(parameters) == text
+
+
+def test_kinds_of_kernels_stand_apart(ladder):
+    arithmetics = {r.name: r.arithmetic for r in ladder.values() if r.layout is not None}
+    rows = [Measured(r, RECORDED) for r in load_recorded()]
+    assert families(rows, arithmetics) == ("float32", "tf32", "other", "all")
+    by_title = {m.result.title: family_of(m, arithmetics) for m in rows}
+    assert by_title["Tiled"] == by_title["cuBLAS SGEMM"] == "float32"
+    assert by_title["Transpose, tiled"] == by_title["Vector addition"] == "other"
+    assert {t for t, family in by_title.items() if family == "tf32"} == {
+        rung.title for rung in ladder.values() if rung.arithmetic == "tf32"
+    }
+    assert families(SWEEP, {"slow": "float32", "fast": "float32"}) == ("float32",)
+
+
+def test_values_far_apart_ask_for_logarithms():
+    assert not far_apart(curves(SWEEP, Request(), {}))
+    assert not far_apart(())
+    quick = one("Quick", 512, 8, 0.01)
+    assert far_apart(curves((*SWEEP, quick), Request(), {}))

@@ -240,3 +240,28 @@ def test_every_theme(qtbot, page):
         apply_theme(QApplication.instance(), name)
         page.restyle()
         assert coloured(page.curves.plot) > 50
+
+
+def test_curves_far_apart_are_drawn_by_logarithms(qtbot, ladder):
+    view = BenchmarkView(Session(), ladder, lambda number: NoGpu())
+    qtbot.addWidget(view)
+    view.resize(1000, 760)
+    view.show()
+    panel = view.results
+    assert [panel.family.itemData(i) for i in range(panel.family.count())] == [
+        "float32", "tf32", "other", "all",
+    ]  # fmt: skip
+    assert {m.result.title for m in panel.measured} >= {"Tiled", "cuBLAS SGEMM"}
+    plot = view.curves.plot
+    low, high = plot.plot.viewRange()[1]
+    lowest = min(p.low for c in plot.curves for p in c.points)
+    highest = max(p.high for c in plot.curves for p in c.points)
+    assert 10**low == pytest.approx(lowest, rel=0.3)
+    assert 10**high == pytest.approx(highest, rel=0.3)
+    panel.family.setCurrentIndex(2)
+    panel.family.activated.emit(2)
+    view.curves.quantity.button("bandwidth").click()
+    titles = {c.title for c in plot.curves}
+    assert "Transpose, tiled" in titles
+    assert "Tiled" not in titles
+    view.shut_down()
