@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.action import Lanes
+from core.emulator.async_copy import AsyncCopy
+from core.emulator.block_steps import as_kind, corners_of, equal, range_of, varies
+from core.emulator.decode_memory import elements
 from core.emulator.dependence import (
     Affine,
     Dependence,
@@ -21,10 +24,16 @@ from core.emulator.dependence import (
 from core.emulator.events import AccessEvent, Mask
 from core.emulator.frames import Frame
 from core.emulator.groups import Group
+from core.emulator.local_dependence import LocalDependences
 from core.emulator.machine import Machine
-from core.emulator.program import Op
-from core.ptx.ast import Address, Immediate, Register
+from core.emulator.matrices import LoadMatrix, MoveMatrix, StoreMatrix
+from core.emulator.program import MemoryAccess, Op
+from core.emulator.tensor import LoadFragment, Multiply, StoreFragment
+from core.ptx.ast import Address, Immediate, Negated, Operand, Register
 from core.ptx.types import PRED, TYPES, PtxType
+
+# Actions of which the addresses are followed; what they give is data.
+FOLLOWED = (AsyncCopy, LoadMatrix, StoreMatrix, MoveMatrix, LoadFragment, StoreFragment, Multiply)
 
 
 class DependsOnData(Exception):
@@ -53,12 +62,13 @@ class TrackingMachine(Machine):
         self.candidates = candidates
         self._steps = candidates - origin
         self.equivalent = np.ones(len(candidates), bool)
-        self._corners = _corners(self._steps)
+        self._corners = corners_of(self._steps)
         self.on_address = on_address
         self._deps: dict[int, list[Dependence]] = {}
         self._parameter_deps: dict[tuple[int, str, int], Dependence] = {}
         self._compared: dict[tuple[int, ...], tuple[list[Any], NDArray[np.bool_]]] = {}
         self._seen: list[AccessEvent] = []
+        self._local = LocalDependences()
         self.observers = (*self.observers, _Catch(self._seen))
         self.unit.observers = self.observers
 
@@ -122,7 +132,7 @@ class TrackingMachine(Machine):
             slot = frame.code.slots[operand.name]
             if op.instruction.opcode == "selp" and index == 2:
                 kind = PRED
-            return _as_kind(frame.registers[slot], kind), deps.get(slot)
+            return as_kind(frame.registers[slot], kind), deps.get(slot)
         slots = [s for s, n in frame.code.specials if n == getattr(operand, "name", "")]
         if slots:
             return frame.registers[slots[0]], deps.get(slots[0])
@@ -130,7 +140,7 @@ class TrackingMachine(Machine):
 
     def _in_range(self, value: NDArray[Any], dependence: Affine, kind: PtxType) -> bool:
         """Whether the value stays within its type for every block that is still equivalent."""
-        low, high = _range(kind)
+        low, high = range_of(kind)
         exact = value.astype(np.int64)
         for corner in self._corners:
             moved = exact + dependence.shift(corner)
@@ -158,7 +168,7 @@ class TrackingMachine(Machine):
             same = known[1]
         if not same[self.equivalent].all():
             self.equivalent &= same
-            self._corners = _corners(self._steps[self.equivalent])
+            self._corners = corners_of(self._steps[self.equivalent])
         return None
 
     def _alike(
@@ -176,7 +186,7 @@ class TrackingMachine(Machine):
                 registers[slot] = (value.astype(np.int64) + dependence.shift(step)).astype(
                     value.dtype
                 )
-            result[i] = _equal(truth, op.compute(registers), mask)
+            result[i] = equal(truth, op.compute(registers), mask)
         return result[inverse.reshape(-1)]
 
     # -- everything else --------------------------------------------------------------------
@@ -191,17 +201,54 @@ class TrackingMachine(Machine):
         deps = self._dependences(frame)
         self._check_guard(group, op, deps)
         address = next(o for o in op.instruction.operands if isinstance(o, Address))
-        dependence: Dependence = None
-        if isinstance(address.base, Register):
-            dependence = of_lanes(deps[frame.code.slots[address.base.name]], group.mask)
-        if isinstance(dependence, Mark):
-            raise self._refuse(op, "an address", dependence)
+        dependence = self._address(frame, group, op, address)
         self._seen.clear()
         super()._memory(frame, group, op)
         for event in self._seen:
             self.on_address(event, dependence)
         mask = None if self.exclusive and op.guard < 0 else group.mask
         self._set(deps, op, Mark.DATA, mask)
+        if any(event.region.space == "local" for event in self._seen):
+            self._local_memory(frame, op, dependence, mask)
+
+    def _address(self, frame: Frame, group: Group, op: Op, address: Address) -> Affine | None:
+        """The dependence of an address operand."""
+        if not isinstance(address.base, Register):
+            return None
+        slot = frame.code.slots[address.base.name]
+        dependence = of_lanes(self._dependences(frame)[slot], group.mask)
+        if isinstance(dependence, Mark):
+            raise self._refuse(op, "an address", dependence)
+        return dependence
+
+    def _local_memory(self, frame: Frame, op: Op, address: Dependence, mask: Mask | None) -> None:
+        """Follows what a load or store moves between registers and a place of every stack."""
+        deps = self._dependences(frame)
+        access: MemoryAccess = op.payload
+        if len(self._seen) > 1 or address is not None or access.kind == "atomic":
+            self._local.forget()
+        elif access.kind == "store":
+            values = elements(op.instruction.operands[1])
+            stored = [self._value(frame, deps, value, access.type) for value in values]
+            self._local.store(self._seen[0], stored, mask)
+        else:
+            loaded = self._local.load(self._seen[0], access.count)
+            for slot, dependence in zip(op.destinations, loaded, strict=True):
+                if slot < 0:
+                    continue
+                extended = frame.registers[slot].dtype.itemsize != access.type.nbytes
+                new = Mark.UNKNOWN if extended and dependence is not None else dependence
+                deps[slot] = new if mask is None else merged(deps[slot], new, mask)
+
+    @staticmethod
+    def _value(frame: Frame, deps: list[Dependence], value: Operand, kind: PtxType) -> Dependence:
+        """The dependence of a stored value; of a narrow one only that it has none is known."""
+        if isinstance(value, Immediate):
+            return None
+        if not isinstance(value, Register):
+            return Mark.UNKNOWN
+        dependence = deps[frame.code.slots[value.name]]
+        return dependence if dependence is None or kind.nbytes >= 4 else Mark.UNKNOWN
 
     def _branch(self, frame: Frame, group: Group, op: Op, pc: int) -> int:
         self._check_guard(group, op, self._dependences(frame))
@@ -213,8 +260,36 @@ class TrackingMachine(Machine):
         self._set(deps, op, Mark.UNKNOWN, None)
 
     def _action(self, lanes: Lanes) -> bool:
-        line = self.image.source_line(lanes.op.instruction.pc)
-        raise DependsOnData(f"`{lanes.op.instruction.opcode}` of line {line} is not followed")
+        frame, group, op = lanes.frame, lanes.group, lanes.op
+        line = self.image.source_line(op.instruction.pc)
+        if not isinstance(op.payload, FOLLOWED):
+            raise DependsOnData(f"`{op.instruction.opcode}` of line {line} is not followed")
+        deps = self._dependences(frame)
+        self._check_guard(group, op, deps)
+        addresses = [
+            self._address(frame, group, op, operand)
+            for operand in op.instruction.operands
+            if isinstance(operand, Address)
+        ]
+        if addresses:  # a size to copy or a distance between rows stands alone
+            for operand in op.instruction.operands:
+                inner = operand.operand if isinstance(operand, Negated) else operand
+                if isinstance(inner, Register):
+                    self._need_same(op, of_lanes(deps[frame.code.slots[inner.name]], group.mask))
+        if not isinstance(op.payload, AsyncCopy):
+            for address in addresses:  # whose lanes name rows for others
+                self._need_same(op, address if varies(address) else None)
+        self._seen.clear()
+        went_on = super()._action(lanes)
+        for event in self._seen:
+            self.on_address(event, addresses[-1 if event.region.space == "global" else 0])
+        self._set(deps, op, Mark.DATA, None if self.exclusive else group.mask)
+        return went_on
+
+    def _need_same(self, op: Op, dependence: Affine | Mark | None) -> None:
+        if dependence is not None:
+            mark = dependence if isinstance(dependence, Mark) else Mark.UNKNOWN
+            raise self._refuse(op, "an operand", mark)
 
     def _call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         line = self.image.source_line(pc)
@@ -259,31 +334,3 @@ class _Catch:
 
     def on_fault(self, event: object) -> None:
         raise DependsOnData("the kernel makes an illegal access")
-
-
-def _as_kind(value: NDArray[Any], kind: PtxType) -> NDArray[Any]:
-    return value.view(kind.dtype) if value.dtype.itemsize == kind.dtype.itemsize else value
-
-
-def _range(kind: PtxType) -> tuple[int, int]:
-    if kind.kind in ("s", "b"):
-        return -(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1
-    return 0, min((1 << kind.bits) - 1, (1 << 63) - 1)
-
-
-def _corners(steps: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The corners of the box that the steps lie in: an affine value is extreme at one of them."""
-    low, high = steps.min(axis=0), steps.max(axis=0)
-    return [
-        np.array([x, y, z])
-        for x in {low[0], high[0]}
-        for y in {low[1], high[1]}
-        for z in {low[2], high[2]}
-    ]
-
-
-def _equal(a: Any, b: Any, mask: Mask | None) -> bool:
-    if isinstance(a, tuple):
-        return all(_equal(x, y, mask) for x, y in zip(a, b, strict=True))
-    different = a != b
-    return not (different if mask is None or different.size == 1 else different & mask).any()
