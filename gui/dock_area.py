@@ -1,0 +1,227 @@
+"""A page of docks: laid out by its size until the user moves something, then by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+
+from PySide6.QtCore import QByteArray, QEvent, Qt
+from PySide6.QtGui import QFontMetrics, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
+
+from gui.arrangement import Cell, Layout, layout_for
+from gui.theme import current_theme
+from gui.views.dock import ViewDock
+
+LAYOUT_VERSION = 1
+_NORTH = QTabWidget.TabPosition.North
+ACROSS, DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+HOME = Qt.DockWidgetArea.LeftDockWidgetArea
+
+
+class DockArea(QMainWindow):
+    """Arranges docks. `arranged` says whether the user has moved something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWindowFlags(Qt.WindowType.Widget)
+        self.arranged = False
+        self.docks: dict[str, ViewDock] = {}
+        self._busy = 0
+        self._layout: Layout | None = None
+        self._closed: set[str] = set()
+        self.setDockNestingEnabled(True)
+        self.setDocumentMode(True)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, _NORTH)
+
+    def take(self, docks: Iterable[ViewDock]) -> None:
+        """Take docks in, and lay them out."""
+        self.docks = {dock.name: dock for dock in docks}
+        for dock in self.docks.values():
+            dock.setParent(self)
+            dock.dockLocationChanged.connect(self._on_moved)
+            dock.topLevelChanged.connect(self._on_moved)
+            dock.toggleViewAction().triggered.connect(
+                lambda on, name=dock.name: self._on_toggled(name, on)
+            )
+
+    def has_something(self, name: str) -> bool:
+        """Whether a view has anything to show; one that has not is put away."""
+        return True
+
+    def shown_first(self) -> str:
+        """The view that is in front where several share a place; empty to leave it."""
+        return ""
+
+    def show_what_there_is(self) -> None:
+        """Put away the views that have nothing to show."""
+
+    def reset_layout(self) -> None:
+        """Lay out by size again, with every view in its place."""
+        self.arranged = False
+        self._closed.clear()
+        self.arrange(layout_for(self.size(), *units()))
+
+    def save_layout(self) -> str:
+        """The user's layout as text; empty while it follows the size."""
+        if not self.arranged:
+            return ""
+        return bytes(self.saveState(LAYOUT_VERSION).toBase64().data()).decode()
+
+    def restore_layout(self, text: str) -> None:
+        """Take up a layout saved earlier; nothing happens if it is not one."""
+        if not text:
+            return
+        with self.arranging():
+            state = QByteArray.fromBase64(text.encode())
+            self.arranged = self.restoreState(state, LAYOUT_VERSION)
+        self._closed = {
+            name
+            for name, dock in self.docks.items()
+            if dock.isHidden() and self.has_something(name)
+        }
+        self.show_what_there_is()
+
+    def restyle(self) -> None:
+        """Lay out anew for the theme's type."""
+        for bar in self.findChildren(QTabBar):
+            bar.setFont(current_theme().font("heading"))
+        self._follow_size()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Follow the size while the layout is not the user's."""
+        super().resizeEvent(event)
+        self._follow_size()
+
+    def _follow_size(self) -> None:
+        """Lay out for the size there is, unless the layout is the user's."""
+        if self.arranged:
+            return
+        wanted = layout_for(self.size(), *units())
+        if wanted != self._layout:
+            self.arrange(wanted)
+        else:
+            self.share_out(wanted)
+
+    def arrange(self, layout: Layout) -> None:
+        """Put every dock at its place, as if for the first time."""
+        with self.arranging():
+            front = self.shown_first()
+            for dock in self.docks.values():
+                dock.setFloating(False)
+                self.removeDockWidget(dock)
+            above: ViewDock | None = None
+            for row in layout:
+                heads = [self.docks[column[0].names[0]] for column in row.columns]
+                if above is None:
+                    self.addDockWidget(HOME, heads[0])
+                else:
+                    self.splitDockWidget(above, heads[0], DOWN)
+                above = heads[0]
+            for row in layout:
+                heads = [self.docks[column[0].names[0]] for column in row.columns]
+                for left, right in pairwise(heads):
+                    self.splitDockWidget(left, right, ACROSS)
+                for column in row.columns:
+                    self._fill(column)
+            self._layout = layout
+            self.show_what_there_is()
+            if front in self.docks:
+                self.docks[front].raise_()
+        self.share_out(layout)
+
+    def _fill(self, column: tuple[Cell, ...]) -> None:
+        """The cells of a column below each other, the views of a cell behind each other."""
+        for upper, lower in pairwise(column):
+            self.splitDockWidget(self.docks[upper.names[0]], self.docks[lower.names[0]], DOWN)
+        for cell in column:
+            first = self.docks[cell.names[0]]
+            for name in cell.names[1:]:
+                self.tabifyDockWidget(first, self.docks[name])
+            for name in cell.names:
+                self.docks[name].show()
+            first.raise_()
+
+    def share_out(self, layout: Layout) -> None:
+        """Give rows and columns their shares of the page."""
+        with self.arranging():
+            heads = [self.docks[row.columns[0][0].names[0]] for row in layout]
+            self._resize(heads, [row.share for row in layout], self.height(), DOWN)
+            for row in layout:
+                places = [(self._shown_of(column[0]), column[0].share) for column in row.columns]
+                here = [(dock, share) for dock, share in places if dock is not None]
+                docks, shares = [d for d, _ in here], [s for _, s in here]
+                self._resize(docks, shares, self.width(), ACROSS)
+                high = self.height() * row.share // sum(each.share for each in layout)
+                for column in row.columns:
+                    cells = [self.docks[cell.names[0]] for cell in column]
+                    self._resize(cells, [cell.share for cell in column], high, DOWN)
+
+    def _shown_of(self, cell: Cell) -> ViewDock | None:
+        return next((d for n in cell.names if not (d := self.docks[n]).isHidden()), None)
+
+    def _resize(
+        self, docks: list[ViewDock], shares: list[int], room: int, way: Qt.Orientation
+    ) -> None:
+        whole = sum(shares)
+        self.resizeDocks(docks, [room * share // whole for share in shares], way)
+
+    @contextmanager
+    def arranging(self) -> Iterator[None]:
+        """What moves now is moved by the program."""
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if not self._busy:
+                self.name_tabs()
+
+    def name_tabs(self) -> None:
+        """Say on each dock whether a tab names it, and dress the tabs."""
+        for dock in self.docks.values():
+            others = self.tabifiedDockWidgets(dock)
+            dock.tabbed = not dock.isFloating() and any(not other.isHidden() for other in others)
+        for bar in self.findChildren(QTabBar):
+            bar.setDrawBase(False)
+            bar.setFont(current_theme().font("heading"))
+            bar.setExpanding(False)
+            bar.setUsesScrollButtons(True)
+            bar.setAccessibleName("Views in this place")
+
+    def in_front(self, name: str) -> bool:
+        """Whether a view is to be seen on this page: not closed, and not behind another."""
+        dock = self.docks[name]
+        return not dock.isHidden() and not dock.view.isHidden()
+
+    def first_of(self, docks: list[QDockWidget]) -> str:
+        """The name of the one that comes first among the views; empty for none."""
+        names = {dock.objectName() for dock in docks}
+        return next((name for name in self.docks if name in names), "")
+
+    def _on_toggled(self, name: str, on: bool) -> None:
+        self.arranged = True
+        (self._closed.discard if on else self._closed.add)(name)
+        with self.arranging():
+            pass
+
+    def _on_moved(self, *_: object) -> None:
+        if not self._busy:
+            self.arranged = True
+            with self.arranging():
+                pass
+
+    def event(self, event: QEvent) -> bool:
+        """A press that a separator takes is the user's: from then on the layout is theirs."""
+        done = super().event(event)
+        pressed = event.type() == QEvent.Type.MouseButtonPress
+        if pressed and isinstance(event, QMouseEvent) and event.isAccepted():
+            self.arranged = True
+        return done
+
+
+def units() -> tuple[int, int]:
+    """The width of a digit and the height of a line, in pixels."""
+    metrics = QFontMetrics(current_theme().font())
+    return metrics.horizontalAdvance("0"), metrics.lineSpacing()
