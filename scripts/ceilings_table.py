@@ -21,15 +21,16 @@ from core.models.ceilings import NAMES  # noqa: E402
 PAGE = ROOT / "docs" / "ceilings.md"
 BEGIN, END = "<!-- table: scripts/ceilings_table.py -->", "<!-- end of table -->"
 SIZE = 4096
-LONG = 30  # rungs from here on take minutes as written; their loads are the compiled ones
+LONG_BEGIN = "<!-- table: scripts/ceilings_table.py --long -->"
 REGISTER_TILES = 30  # the first rung whose threads compute more than one element
 _SHOWN = tuple(name for name in NAMES if name != "fp32")
 
 
-def recorded(size: int = SIZE) -> tuple[BenchmarkResult, ...]:
+def recorded(size: int = SIZE, *, long: bool = False) -> tuple[BenchmarkResult, ...]:
     """The recorded results at one N that have a rate: tiled rungs and square blocks.
 
-    The rungs after them hold so much in registers that counting each takes minutes.
+    With `long` those of the rungs after them instead, which hold so much in registers that counting
+    each takes a minute.
     """
     ladder = load_ladder()
     return tuple(
@@ -38,8 +39,8 @@ def recorded(size: int = SIZE) -> tuple[BenchmarkResult, ...]:
         if r.rung
         and r.gflops
         and r.parameters.get("n") == size
-        and ladder[r.rung].number < REGISTER_TILES
-        and r.block[0] == r.block[1]
+        and (ladder[r.rung].number >= REGISTER_TILES) == long
+        and (long or r.block[0] == r.block[1])
     )
 
 
@@ -61,27 +62,31 @@ def _cells(row: Achieved) -> Iterator[str]:
         yield f"**{text}**" if name == row.ceilings.binding else text
 
 
-def page_with(text: str, new: str) -> str:
+def page_with(text: str, new: str, begin: str = BEGIN) -> str:
     """The page with the table between its marks replaced."""
-    head, _, rest = text.partition(BEGIN)
+    head, _, rest = text.partition(begin)
     _, mark, tail = rest.partition(END)
     if not mark:
-        raise SystemExit(f"{PAGE} has lost the marks {BEGIN} and {END}.")
-    return f"{head}{BEGIN}\n{new}\n{END}{tail}"
+        raise SystemExit(f"{PAGE} has lost the marks {begin} and {END}.")
+    return f"{head}{begin}\n{new}\n{END}{tail}"
 
 
 def main() -> int:
     """Write or check the table; 1 where a check finds it out of date."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="only compare")
-    check = parser.parse_args().check
+    parser.add_argument(
+        "--long", action="store_true", help="the rungs from 30 on, whose loads count as compiled"
+    )
+    asked = parser.parse_args()
+    check = asked.check
     ladder = load_ladder()
     rows = []
-    for result in recorded():
-        rows.append(achieved(result, ladder, written=ladder[result.rung or ""].number < LONG))
+    for result in recorded(long=asked.long):
+        rows.append(achieved(result, ladder, written=not asked.long))
         print(f"{result.rung} {dict(result.parameters)}: {rows[-1].share:.3f}", file=sys.stderr)
     old = PAGE.read_text(encoding="utf-8")
-    new = page_with(old, table(rows))
+    new = page_with(old, table(rows), LONG_BEGIN if asked.long else BEGIN)
     if check:
         return int(new != old)
     PAGE.write_text(new, encoding="utf-8")

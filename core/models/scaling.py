@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], None]
 
-_STEPS = (64, 128)  # floats in a row: whole lines
+_STEPS = (64, 128, 256)  # floats in a row: whole lines
 _LEAST = 512  # smaller launches are counted as they are
 _SIZES = ("m", "n", "k")
 
@@ -66,7 +66,7 @@ def measure_rung(
 
 def along(n: int, figure: Callable[[int], int]) -> int:
     """A whole figure of a launch of size `n` that grows by the same amount with every step of N."""
-    step = _STEPS[-1]
+    step = _STEPS[1]
     if n < _LEAST or n % step:
         return figure(n)
     first, second = figure(step), figure(2 * step)

@@ -20,7 +20,8 @@ from core.models.devices import load_devices
 
 LADDER, DEVICES = load_ladder(), load_devices()
 RTX_3090, H200 = DEVICES.find("RTX 3090"), DEVICES.find("H200")
-RECORDED = [r for r in load_recorded() if r.rung and r.gflops]
+# Rungs from 30 on take minutes to count; scripts/ceilings_table.py puts them into docs/ceilings.md.
+RECORDED = [r for r in load_recorded() if r.rung and r.gflops and 10 <= LADDER[r.rung].number < 30]
 
 
 def counted(rung: str, **parameters: int) -> Counts:
@@ -95,14 +96,14 @@ def test_uncoalesced_is_what_the_lines_allow() -> None:
 
 @pytest.mark.parametrize(
     "result",
-    [r for r in RECORDED if r.parameters["n"] == 512 and LADDER[r.rung].number < 30],
+    [r for r in RECORDED if r.parameters.get("n") == 512],
     ids=lambda r: f"{r.rung}-{'x'.join(map(str, r.block[:2]))}",
 )
 def test_small_results_lie_under_their_ceiling(result) -> None:
     assert 0 < achieved(result, LADDER).share <= 1
 
 
-# The one launch that the model is loose for; docs/ceilings.md says what is missing.
+# The one launch that the model is loose for; docs/ceilings.md says what was found out about it.
 LOOSE = {("coalesced", (32, 32, 1))}
 
 
@@ -159,7 +160,7 @@ def test_why_the_textbook_can_be_beaten() -> None:
     assert found.against_textbook(6064).startswith(
         "6,064 GFLOPS is 5.0 times the textbook ceiling of 1,203.5 GFLOPS, because"
     )
-    assert found.against_textbook(601.75).startswith("601.8 GFLOPS is 50.0% of the textbook")
+    assert found.against_textbook(601.75).startswith("602 GFLOPS is 50.0% of the textbook")
 
 
 def test_dram_binds_where_nothing_is_reused() -> None:
