@@ -276,6 +276,7 @@ def _work(app: WatchedApplication, window: MainWindow) -> Iterator[Figure]:
     for launch in (SMALL, LARGE):
         longest = [_longest_of_change(app, window, launch) for _ in range(RUNS)]
         yield Figure(f"work for a new trace: {_named(launch)}", tuple(longest), "ms", 8)
+        session.step = session.n_steps // 3
         for what, action in actions.items():
             times = [_longest(app, what, action) for _ in range(2 * RUNS)]
             yield Figure(f"work for {what}: {_named(launch)}", tuple(times), "ms", 8)
