@@ -141,8 +141,9 @@ def test_pipes_held_by_a_grandchild_do_not_hang_us(worker):
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGSTOP")
 def test_a_stopped_worker_is_given_up():
-    with GpuWorker(stall_s=1.0) as executor:
+    with GpuWorker(stall_s=LIMIT) as executor:
         os.kill(executor.submit(os.getpid).result(LIMIT), signal.SIGSTOP)
+        executor._stall_s = 1.0  # only now: to start takes longer on a busy machine
         big = np.zeros(1 << 20)  # larger than a pipe holds: writing it blocks
         assert failure_of(executor.submit(np.sum, big)).kind == "timed_out"
 
