@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
 if TYPE_CHECKING:
     from gui.recording import Recorder
 
 PATIENCE_MS = 200
+MOST_PATIENCE_MS = 2000
 
 
 class Coalescer(QObject):
     """Emits `released(value)`: the first value at once, then the newest whenever work has ended.
 
-    Work that takes longer than PATIENCE_MS is not waited for: the newest value is let through, and
-    whoever works drops the older job. So what is shown follows a slider while it is dragged, at any
-    speed, and the last value always arrives.
+    Work that takes long is not waited for: the newest value is let through, and whoever works drops
+    the older job. Long is PATIENCE_MS at first, then twice what the last job took; and twice as
+    long again each time that a job was dropped, so that some get done on a slow machine too. So
+    what is shown follows a slider while it is dragged, and the last value always arrives.
     """
 
     released = Signal(object)
@@ -29,7 +31,8 @@ class Coalescer(QObject):
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.setInterval(PATIENCE_MS)
-        self._patience.timeout.connect(self._release)
+        self._patience.timeout.connect(self._give_up)
+        self._clock = QElapsedTimer()
 
     def watch(self, recorder: Recorder) -> None:
         """Take a recorder's jobs for the work that is waited for."""
@@ -51,10 +54,20 @@ class Coalescer(QObject):
 
     def _begin(self) -> None:
         self._busy = True
+        self._clock.start()
 
     def _end(self) -> None:
+        if self._busy and self._clock.isValid():
+            self._wait(2 * self._clock.elapsed())
         self._busy = False
         self._release()
+
+    def _give_up(self) -> None:
+        self._wait(2 * self._patience.interval())
+        self._release()
+
+    def _wait(self, milliseconds: int) -> None:
+        self._patience.setInterval(min(max(milliseconds, PATIENCE_MS), MOST_PATIENCE_MS))
 
     def _release(self) -> None:
         self._patience.stop()

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 
 from gui.coalescing import PATIENCE_MS, Coalescer
@@ -65,6 +65,25 @@ def test_long_work_is_not_waited_for(qapp, qtbot):
     work.finish()
     QTest.qWait(PATIENCE_MS + 50)
     assert work.released == [1, 2]
+
+
+def test_a_slow_machine_gets_some_of_its_work_done(qapp, qtbot):
+    """Work of 0.7 s under a drag that never rests: it is dropped at first, and then waited for."""
+    work, done = Work(), []
+    end = QTimer()
+    end.setSingleShot(True)
+    end.setInterval(700)
+    end.timeout.connect(lambda: (done.append(work.released[-1]), work.finish()))
+    work.gate.released.connect(lambda _: end.start())
+    drag = QTimer()
+    drag.setInterval(20)
+    values = iter(range(10_000))
+    drag.timeout.connect(lambda: work.gate.offer(next(values)))
+    drag.start()
+    qtbot.waitUntil(lambda: len(done) >= 2, timeout=10_000)
+    drag.stop()
+    assert done == sorted(done)
+    end.stop()
 
 
 def test_a_slider_reports_stops_and_not_places(qtbot):
