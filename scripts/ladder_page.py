@@ -195,6 +195,8 @@ def _parameters(shown: Sequence[Rung]) -> Iterator[str]:
     yield "|---|---|"
     for rung in shown:
         yield f"| {rung.name} | {_settings(rung.tuned)} |"
+    yield ""
+    yield "Neighbours with equal parameters differ in their idea alone."
 
 
 def _right(speeds: Row) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 960, 196, 84, 58, 30, 18
-LEAST, MOST = 300.0, 2e6  # GFLOPS at the ends of the scale
+LEAST, MOST = 200.0, 1e6  # GFLOPS at the ends of the scale
 # Okabe and Ito's blue and orange; text and lines on white, whatever the page around it.
 COLOURS = {"float32": "#0072b2", "tf32": "#d55e00"}
 NAMES = {"float32": "float32", "tf32": "TF32 (tensor cores)"}
@@ -55,7 +55,7 @@ def _scale(height: int) -> Iterator[str]:
         x = _x(10.0**power)
         yield f'<line x1="{x}" y1="{TOP - 8}" x2="{x}" y2="{height - 34}" stroke="{LINE}"/>'
         yield _text(x, height - 14, f"{10**power:,}", "middle", FAINT)
-    yield _text(WIDTH - 8, height - 14, "GFLOPS", "end", FAINT)
+    yield _text(LEFT - 10, height - 14, "GFLOPS", "end", FAINT)
 
 
 def _legend() -> Iterator[str]:
@@ -98,6 +98,4 @@ def _bar(place: int, bar: Bar) -> Iterator[str]:
         f'<line x1="{ceiling}" y1="{y - 2}" x2="{ceiling}" y2="{y + BAR + 2}" stroke="{TEXT}" '
         'stroke-width="3"/>'
     )
-    label = f"{bar.gflops:,.0f}"
-    room = ceiling - end > 9 * len(label) + 12
-    yield _text(end + 6 if room else max(ceiling, end) + 8, y + 14, label)
+    yield _text(end - 7, y + 14, f"{bar.gflops:,.0f}", "end", "#ffffff")
