@@ -1,5 +1,9 @@
 """Tilescope finds whatever compute-sanitizer found (memcheck, racecheck, initcheck, synccheck)."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from core.ladder import load_ladder
@@ -51,3 +55,9 @@ def test_what_hung_or_was_stopped_is_found():
     """A launch that did not return has a fault."""
     for name in RECORD["ended_by"]:
         assert EXPECTED[name], name
+
+
+def test_the_table_in_the_documentation_is_that_of_the_record():
+    script = Path(__file__).parents[3] / "scripts" / "sanitizer_table.py"
+    done = subprocess.run([sys.executable, script, "--check"], check=False)
+    assert done.returncode == 0, "run scripts/sanitizer_table.py"
