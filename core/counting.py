@@ -202,6 +202,8 @@ class _Counter:
             self.tally.add(*key, sums * int(alike.sum()))
         steps = index.T[alike] - index[:, 0]
         for moving in run.moving:
+            if self.cancelled is not None and self.cancelled():
+                raise Cancelled("Stopped.")
             self._count_moving(moving, geometry, steps)
         self._keep(part, int(alike.sum()), steps)
         return alike

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.hazard_granules import element_bytes, granule_of, pieces
 from core.analysis.hazard_order import LOW, Order, Stamps
 from core.analysis.hazard_shadow import Bad, Shadow, Touch
 from core.analysis.hazard_state import GlobalState
@@ -169,7 +170,7 @@ class Hazards:
         return self._shared.written is not None and bool(self._shared.written.all())
 
     def _touch(self, shadow: Shadow, event: AccessEvent, serial: int) -> None:
-        shadow.refine(_granule(event))
+        shadow.refine(granule_of(event))
         offset, lanes = self._where(event)
         kind = self._state.manner(event.pc)
         reads = event.kind == "load" or (event.kind == "atomic" and not kind.exchanges)
@@ -183,7 +184,7 @@ class Hazards:
                 self._order.acquire(name, offset, lanes)
         stamp = self._order.thread[lanes] | np.int64(serial << 32)
         first = offset // shadow.granule
-        for i, value in enumerate(_pieces(event, shadow.granule, lanes)):
+        for i, value in enumerate(pieces(event, shadow.granule, lanes)):
             place = first + i if i else first
             touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
             for bad, other in shadow.touch(touch, self._order):
@@ -196,8 +197,8 @@ class Hazards:
         offset: NDArray[np.int64],
         lanes: NDArray[np.intp],
     ) -> None:
-        shadow.refine(_granule(event))
-        size = _element(event)
+        shadow.refine(granule_of(event))
+        size = element_bytes(event)
         used = self._state.module.used_bytes.get(event.pc, -1)  # the rest is padding of a struct
         for start in range(0, event.width, size):
             if not (used >> start) & ((1 << size) - 1):
@@ -230,7 +231,7 @@ class Hazards:
             self._grow_local(region.nbytes, count)
         assert self._local is not None
         assert self._local.written is not None
-        self._local.refine(_granule(event))
+        self._local.refine(granule_of(event))
         offset, lanes = self._where(event)
         if event.kind != "store":
             self._read_unwritten(self._local, event, offset, lanes)
@@ -238,7 +239,7 @@ class Hazards:
             for start in range(0, event.width, self._local.granule):
                 self._local.written[(offset + start) // self._local.granule] = True
             for element, _, bad in self._brought(event, lanes):
-                size = _element(event)
+                size = element_bytes(event)
                 for start in range(element * size, (element + 1) * size, self._local.granule):
                     self._local.written[(offset[bad] + start) // self._local.granule] = False
 
@@ -282,28 +283,3 @@ class Hazards:
             hazard.other_thread = int(other[i] & LOW)
             hazard.other_pc = self._state.timeline.sites[int(other[i] >> 32)]
         self.found[(kind, event.site)] = hazard
-
-
-def _element(event: AccessEvent) -> int:
-    """Bytes of one element of the access."""
-    return event.width // max(len(event.values), 1) if event.kind != "atomic" else event.width
-
-
-def _granule(event: AccessEvent) -> int:
-    return min(_element(event), 4)
-
-
-def _pieces(
-    event: AccessEvent, granule: int, lanes: NDArray[np.intp]
-) -> Iterator[NDArray[np.unsignedinteger] | None]:
-    """For each granule of the access what the lanes store there; None if it is no plain store."""
-    if event.kind != "store":
-        yield from [None] * max(event.width // granule, 1)
-        return
-    for value in event.values:
-        raw = np.ascontiguousarray(value)
-        raw = np.repeat(raw, len(lanes)) if raw.size == 1 else raw
-        raw = raw if len(raw) == len(lanes) else raw[lanes]
-        parts = raw.view(f"u{granule}").reshape(len(lanes), -1)
-        for column in range(parts.shape[1]):
-            yield parts[:, column]

@@ -8,9 +8,11 @@ import time
 import numpy as np
 import pytest
 
+from core.counting import count
 from core.emulator.host_calls import BUFFER_BYTES
 from core.emulator.machine import Limits
 from core.errors import BudgetExceeded, Cancelled
+from core.ladder import load_ladder
 from tests.core.emulator.machines import line_of, trace_of
 
 KERNEL = 'extern "C" __global__ void k(int* out, int n)\n{\n    int t = threadIdx.x;\n'
@@ -151,6 +153,19 @@ def test_cancelled_at_any_moment(name) -> None:
         trace_of(source, {"out": np.zeros(1024, np.int32), "n": np.int32(7)}, block=1024, grid=4,
                  cancelled=stop.is_set)  # fmt: skip
     assert time.perf_counter() - stopped_at[0] < 0.7
+
+
+def test_counting_by_kind_is_cancelled_too() -> None:
+    workload = load_ladder()["tiled"].blank_workload(n=1024, tile=4)
+    looks = []
+
+    def cancelled() -> bool:
+        looks.append(time.perf_counter())
+        return len(looks) > 60
+
+    with pytest.raises(Cancelled):
+        count(workload, cancelled=cancelled)
+    assert max(np.diff(looks)) < 2.0  # far less on an idle machine
 
 
 def test_the_endless_loop_is_where_the_finding_points() -> None:
