@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from gui.scenes.bench_measured import CeilingKey, Measured
 
+REGISTER_TILES = 30  # the first rung whose threads compute more than one element
 COUNTING_S = 60.0
 """Counting a launch is given up after so long: a block of register tiles takes its time."""
 
@@ -43,13 +44,23 @@ class CeilingCounter(QObject):
         return self._worker.busy
 
     def want(self, measured: Sequence[Measured]) -> None:
-        """Count those that are missing, small launches first, unless it is at work already."""
+        """Count those that are missing, quick ones first, unless it is at work already."""
         each = {m.ceiling_key: m for m in measured}
         missing = [m for key, m in each.items() if key is not None and key not in self._tried]
         if missing and not self.busy:
             self._tried.update(m.ceiling_key for m in missing)
-            missing.sort(key=lambda m: m.n or 0)
+            missing.sort(key=self._effort)
             self._worker.submit(ceilings_job(self._ladder, missing, self._counted.emit))
+
+    @property
+    def left(self) -> int:
+        """How many are still to be counted."""
+        return len(self._tried) - len(self.known) if self.busy else 0
+
+    def _effort(self, measured: Measured) -> tuple[bool, int]:
+        """Register tiles last: a thread of theirs does the work of dozens."""
+        rung = self._ladder.get(measured.result.rung or "")
+        return rung is not None and rung.number >= REGISTER_TILES, measured.n or 0
 
     def close(self) -> None:
         """Give up, and wait for the end."""

@@ -124,6 +124,11 @@ def measured_sentence(measured: Measured) -> str:
     return f"{title}, {where}: {', '.join(parts)}{_with_comma(readings)}."
 
 
+def counting_sentence(left: int) -> str:
+    """How many ceilings are still to come; empty when none is."""
+    return f"{plural(left, 'ceiling is', 'ceilings are')} still being counted." if left else ""
+
+
 def rates_of(times_ms: Sequence[float], flops: int | None) -> list[float]:
     """GFLOPS of each launch, or its milliseconds where the work is not known."""
     return [flops / (ms * 1e6) if flops is not None else ms for ms in times_ms if ms > 0]

@@ -67,6 +67,11 @@ class CurvesPanel(QWidget):
         self.plot.show_curves(drawn, self.request)
         self.caption.setText(plot_sentence(measured, self.request, drawn))
 
+    def add_to_caption(self, sentence: str) -> None:
+        """Say something more about what is drawn."""
+        if sentence:
+            self.caption.setText(f"{self.caption.text()} {sentence}")
+
     def drawn_results(self, measured: Sequence[Measured]) -> tuple[Measured, ...]:
         """The results whose places in the plot are known, whether or not the quantity is."""
         every = curves(measured, replace(self.request, quantity="gflops"), {})

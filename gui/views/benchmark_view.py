@@ -17,6 +17,7 @@ from gui.scenes.bench_measured import HERE, RECORDED, Measured
 from gui.scenes.bench_model import BenchModel
 from gui.scenes.bench_plan import Setup, choices, plan_of, plan_sentence
 from gui.scenes.bench_words import (
+    counting_sentence,
     failure_sentence,
     live_sentence,
     measured_sentence,
@@ -227,6 +228,7 @@ class BenchmarkView(SessionView):
         self.curves.show_results(measured, self.ceilings.known)
         if self.curves.request.quantity == "share":
             self.ceilings.want(self.curves.drawn_results(measured))
+            self.curves.add_to_caption(counting_sentence(self.ceilings.left))
 
     def _on_row(self, row: ResultRow, by_user: bool) -> None:
         if row.measured is None:

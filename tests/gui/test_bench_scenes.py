@@ -21,7 +21,7 @@ from gui.scenes.bench_measured import (
 )
 from gui.scenes.bench_plan import CUBLAS, Setup, choices, plan_of, plan_sentence, templated
 from gui.scenes.bench_plot import Request, curves, far_apart, plot_sentence, values_of
-from gui.scenes.bench_words import clock, measured_sentence, rates_of
+from gui.scenes.bench_words import clock, counting_sentence, measured_sentence, rates_of
 from gui.scenes.benchmark import best_row, row_of, rows_of, table_sentence
 from gui.scenes.session import Configuration
 from tests.core.gpu.test_result import RESULT
@@ -206,6 +206,9 @@ def test_rows_by_rate_with_failures_on_top():
 
 def test_words():
     assert clock(65.4) == "1 min 5 s"
+    assert counting_sentence(0) == ""
+    assert counting_sentence(1) == "1 ceiling is still being counted."
+    assert counting_sentence(7) == "7 ceilings are still being counted."
     assert rates_of([1.0, 2.0], 2_000_000) == [2.0, 1.0]
     assert rates_of([1.0, 2.0], None) == [1.0, 2.0]
     said = measured_sentence(SWEEP[0])
