@@ -268,8 +268,8 @@ class BlockTrace:
     def seek(self, step: int, unit: Unit, *, forward: bool) -> int:
         """The next (or previous) step at which a unit begins; the last (or first) if there is none.
 
-        The unit "access" is one of `access_steps`. Backwards by phase goes to the start of this phase,
-        and from there to the one before.
+        The unit "access" is one of `access_steps`. Backwards by phase goes to the start of this
+        phase, and from there to the one before.
         """
         stops = self._stops[unit]
         if forward:
