@@ -256,7 +256,8 @@ def write(folder: Path) -> Path:
     died: dict[str, dict[str, str]] = {}
     for tool, name, how in found.pop("died"):
         died.setdefault(name, {})[tool] = how.rpartition("failed: ")[2]
-    content = {**found, "ended_by": died, "found": read(folder)}
+    ran = list(pickle.loads((folder / "sanitizer.pickle").read_bytes())["images"])
+    content = {**found, "ran": ran, "ended_by": died, "found": read(folder)}
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(f"{len(content['found'])} kernels with records in {path.relative_to(ROOT)}")
     return path
