@@ -66,13 +66,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     assert isinstance(app, QApplication)
     app.setApplicationName("Tilescope")
     path = Path(options.session) if options.session else default_path()
-    saved = None if options.fresh else load(path)
+    kept = load(path)
+    saved = None if options.fresh else kept
     theme = theme_of(saved, options.theme)
     apply_theme(app, theme)
     window = MainWindow(ladder, theme)
     keeper = Keeper(window, path)
     if saved is not None:
         keeper.restore_window(saved, geometry=not options.size)
+    window.touring.toured = kept is not None and kept.toured  # even with --fresh
     if options.size:
         window.resize(*(int(part) for part in options.size.split("x")))
     if options.report:

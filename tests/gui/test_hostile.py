@@ -50,7 +50,7 @@ def test_keys_mashed(window, qtbot):
         for key in c.keys
     ]  # fmt: skip
     letters = [Qt.Key.Key_A, Qt.Key.Key_Z, Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Delete]
-    for _ in range(80):
+    for _ in range(60):
         target = QApplication.focusWidget() or window
         if rng.random() < 0.75:
             combination = QKeySequence(rng.choice(keys))[0]

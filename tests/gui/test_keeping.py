@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog
 from shiboken6 import isValid
 
 from core.errors import ParameterError
-from gui.app import parse, parse_start
+from gui.app import parse, parse_start, tour_once
 from gui.keeping import Keeper, theme_of
 from gui.main_window import MainWindow
 from gui.scenes.link import Moment
@@ -125,14 +125,17 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     assert not page.tabifiedDockWidgets(page.docks["PTX"])
     first.session.breakpoints = {Breakpoint(line=25), Breakpoint(element=("A", (0, 2)))}
     first.session.update(heat=True, counts_by="line")
+    first.touring.leave()
     first.close()
     saved = load(path)
+    assert saved.toured
     assert theme_of(saved, None) == "dark"
     assert theme_of(saved, "light") == "light"
     second = open_window()
     keeper = Keeper(second, path)
     keeper.restore_window(replace(saved, geometry=""))  # the offscreen screen is too small for it
     recorded(second, qtbot, lambda: keeper.restore_session(saved, "tiled"))
+    assert second.touring.toured
     session = second.session
     assert (session.block, session.step, session.thread, session.unit) == (1, 20, 3, "line")
     assert session.trace.workload.source.startswith("// run")
@@ -150,6 +153,16 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     page.reset_layout()
     assert not page.arranged
     assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])
+
+
+def test_the_tour_comes_by_itself_once(open_window, qtbot):
+    window = open_window()
+    tour_once(window)
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    assert window.touring.overlay is not None
+    window.touring.leave()
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 12, "tile": 4}))
+    assert window.touring.overlay is None
 
 
 def test_a_file_of_ones_own_comes_back(open_window, qtbot, tmp_path):
