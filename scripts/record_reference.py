@@ -17,16 +17,15 @@ import hashlib
 import json
 import pickle
 import re
-import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
+import gpu_tools as tools  # noqa: E402
 import numpy as np  # noqa: E402
 
 from core.analysis.counters import COUNTERS  # noqa: E402
@@ -151,37 +150,26 @@ def _launch(cuda: Any, function: Any, launch: ReferenceLaunch) -> dict[str, str]
 
 def measure(folder: Path, suites: Sequence[str] = SUITES) -> None:
     """Everything that needs the GPU: hashes, then ncu for each suite and build."""
-    import pycuda.driver as cuda
-
-    cuda.init()
-    device = cuda.Device(0)
     names = _available_metrics()
-    machine = {
-        "gpu": device.name(),
-        "driver": _first_line(
-            ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-        ),
-        "ncu": _first_line(["ncu", "--version"], lambda line: line.startswith("Version")),
-        "date": datetime.now(UTC).date().isoformat(),
-    }
+    machine = tools.machine()
     (folder / "machine.json").write_text(json.dumps(machine), encoding="utf-8")
     (folder / "metrics.txt").write_text("\n".join(sorted(names)), encoding="utf-8")
     for suite in suites:
         for build in BUILDS:
             me = [sys.executable, __file__, "launch", str(folder), "--build", build]
             out = folder / f"hashes-{suite}-{build}.json"
-            _run([*me, "--suite", suite, "--out", str(out)])
+            tools.run([*me, "--suite", suite, "--out", str(out)])
             metrics = ",".join(_metrics(suite, names))
             report = folder / f"{suite}-{build}"
-            _run(["ncu", "--clock-control", "none", "--metrics", metrics, "-f", "-o", str(report),
-                  *me, "--suite", suite])  # fmt: skip
-            text = _run(["ncu", "--import", f"{report}.ncu-rep", "--page", "raw", "--csv",
-                         "--print-units", "base"])  # fmt: skip
+            counting = ["ncu", "--clock-control", "none", "--metrics", metrics, "-f"]
+            tools.run([*counting, "-o", str(report), *me, "--suite", suite])
+            reading = ["ncu", "--import", f"{report}.ncu-rep", "--page", "raw", "--csv"]
+            text = tools.run([*reading, "--print-units", "base"])
             (folder / f"{suite}-{build}.csv").write_text(text, encoding="utf-8")
 
 
 def _available_metrics() -> frozenset[str]:
-    listed = _run(["ncu", "--query-metrics"])
+    listed = tools.run(["ncu", "--query-metrics"])
     return frozenset(re.findall(r"^(\w+__\w+)", listed, re.MULTILINE))
 
 
@@ -222,17 +210,6 @@ def _row(hashed: dict[str, Any], counted: dict[str, str]) -> dict[str, Any]:
         if re.match(r"(l1tex|smsp)__\w+\.sum$|memory_", metric) and value and value != "n/a"
     }
     return {**hashed, "counters": counters}
-
-
-def _run(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)[:300]}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout
-
-
-def _first_line(command: Sequence[str], keep: Callable[[str], bool] = bool) -> str:
-    return next((line.strip() for line in _run(command).splitlines() if keep(line)), "unknown")
 
 
 def main() -> None:
