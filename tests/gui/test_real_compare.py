@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from tests.gui.test_real_window import HEIGHT, MISSING, WIDTH, App, display, wait_for  # noqa: F401
+from tests.gui.test_real_window import MISSING, App, display, size, wait_for  # noqa: F401
 
 pytestmark = [
     pytest.mark.window,
@@ -14,11 +14,11 @@ pytestmark = [
 
 
 @pytest.fixture
-def start(display, tmp_path):  # noqa: F811
+def start(display, tmp_path, size):  # noqa: F811
     apps = []
 
     def run(*options):
-        apps.append(App(display, tmp_path, *options))
+        apps.append(App(display, tmp_path, size, *options))
         return apps[-1]
 
     yield run
@@ -83,7 +83,7 @@ def test_two_launches_on_one_clock(start):
     app.until(parameters={"n": 64, "tile": 1})
     wait_for(lambda: app.report()["versus"]["parameters"]["tile"] == 32, "both swapped")
     picture = app.screen()
-    assert picture.shape == (HEIGHT, WIDTH, 3)
+    assert picture.shape == (800, 1280, 3)
     for part in np.array_split(picture, 4, axis=1):
         assert part.std() > 5
     assert app.quit() == (0, "")
