@@ -74,6 +74,9 @@ class VariableModel(QAbstractTableModel):
             if column < 2:
                 return (row.name, row.type)[column]
             return row.lanes[column - 2] if self.across and row.lanes else row.value
+        if role == Qt.ItemDataRole.ToolTipRole:
+            value = row.lanes[column - 2] if self.across and row.lanes and column > 1 else row.value
+            return f"{row.type} {row.name} = {value}"
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return LEFT if column < 2 else RIGHT
         if role == Qt.ItemDataRole.FontRole:
@@ -161,7 +164,9 @@ class VariablesView(SessionView):
             header.setStretchLastSection(False)
             self._fit_names()
             self._fit_lanes()
+            self.table.setColumnHidden(1, True)  # the lanes need the room; the tips have the type
             return
+        self.table.setColumnHidden(1, False)
         for column, how in enumerate((mode.Interactive, mode.Interactive, mode.Stretch)):
             header.setSectionResizeMode(column, how)
         self._fit_names()
@@ -181,7 +186,8 @@ class VariablesView(SessionView):
     def _fit_lanes(self) -> None:
         """Every lane as wide as the longest value needs: asking each cell would take too long."""
         theme = current_theme()
-        longest = max((text for row in self.model.rows for text in row.lanes), key=len, default="")
+        rows = [row for row in self.model.rows if not row.type.endswith("*")]  # those are cut
+        longest = max((text for row in rows for text in row.lanes), key=len, default="")
         value = QFontMetrics(theme.mono(bold=True)).horizontalAdvance(longest)
         head = QFontMetrics(theme.font("small", bold=True)).horizontalAdvance("lane 00")
         width = max(value, head) + 3 * theme.spacing.gap
