@@ -75,11 +75,17 @@ ANY_SHAPE = {
 HARDWARE = json.loads((Path(__file__).parents[1] / "data" / "nsight_h200.json").read_text())
 ROWS = [r for r in HARDWARE["counters"] if r["N"] == 128]
 RUNG_OF = {"naive": "coalesced", "aat_shared": "aat_padded"}  # names of the reference's kernels
-CASES = [(name, sizes) for name, several in SIZES.items() for sizes in several]
+# A rung that is not listed above is tried as it comes.
+CASES = [
+    (rung.name, sizes)
+    for rung in LADDER.values()
+    if rung.group != "broken"
+    for sizes in SIZES.get(rung.name, [{}])
+]
 
 
-def test_every_rung_is_tried():
-    assert set(SIZES) == {rung.name for rung in LADDER.values() if rung.group != "broken"}
+def test_every_size_is_of_a_rung():
+    assert set(SIZES) <= {name for name, _ in CASES}
 
 
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
