@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from core.models.numbers import number
@@ -115,6 +116,7 @@ class Run:
         return f"{self.title}, {self.block}: {rate_text(round(self.gflops))} GFLOPS, {self.where}."
 
 
+@cache
 def same_gpu(reported: str, device: Device) -> bool:
     """Whether a driver's name for a GPU is that of a row of the table."""
     from core.errors import TilescopeError
