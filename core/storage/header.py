@@ -79,6 +79,7 @@ def _workload(workload: Workload, pool: Pool) -> dict[str, Any]:
         "layout": None if workload.layout is None else asdict(workload.layout),
         "flops": workload.flops,
         "rung": workload.rung,
+        "arithmetic": workload.arithmetic,
         "grid": asdict(launch.grid),
         "block": asdict(launch.block),
         "shared_bytes": launch.shared_bytes,

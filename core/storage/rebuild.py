@@ -87,6 +87,7 @@ def _workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
         layout=None if plain["layout"] is None else MatrixLayout(**plain["layout"]),
         flops=plain["flops"],
         rung=plain["rung"],
+        arithmetic=plain.get("arithmetic", "float32"),
     )
 
 
