@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -27,11 +26,11 @@ from core.models.devices import Device, load_devices
 from core.models.occupancy import Resources, occupancy
 from gui import ceilings_work as work
 from gui.scenes import occupancy as scene
-from gui.scenes.benchmark import SIZES
 from gui.scenes.text import grouped
 from gui.theme import current_theme
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.device_table import DeviceTable
+from gui.views.first_order import FirstOrderList
 from gui.views.occupancy_plot import OccupancyPlot
 from gui.views.segmented import Segmented
 from gui.views.sm_view import SmView
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from gui.scenes.session import Configuration, Session
 
-AS_CONFIGURED = "as configured"
 THIS_KERNEL = "This kernel, as compiled"
 SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 AXES: tuple[scene.Axis, ...] = ("block_threads", "registers", "shared_bytes")
@@ -65,9 +63,6 @@ class OccupancyView(SessionView):
         self._compiler = Worker(self, "occupancy")
         self._compiler.finished.connect(self._on_compiled)
         self._compiler.failed.connect(self._on_failure)
-        self._counter = Worker(self, "first order")
-        self._counter.finished.connect(self._on_counted)
-        self._counter.failed.connect(self._on_uncounted)
         self._driver = Worker(self, "devices")
         self._driver.finished.connect(self._on_devices)
         self._driver.failed.connect(lambda error: log.warning("%s", error))
@@ -99,7 +94,7 @@ class OccupancyView(SessionView):
             self.example_box.setCurrentIndex(0)
         if self.example is None:
             self._compile(configuration)
-        self._count(configuration)
+        self.first.show_launch(configuration)
 
     def _compile(self, configuration: Configuration) -> None:
         self.subject.setText(self._title(configuration))
@@ -110,15 +105,6 @@ class OccupancyView(SessionView):
             self._compiler.submit(work.resources_job(self._ladder, configuration, self.capability))
         else:
             self._take(self._compiled.resources)
-
-    def _count(self, configuration: Configuration) -> None:
-        text = self.size_box.currentText()
-        size = None if text == AS_CONFIGURED else int(text)
-        self.size_box.setVisible(configuration.own is None)
-        self.size_label.setVisible(configuration.own is None)
-        self.counted.setText("Counting the launch …")
-        wanted = work.sized(self._ladder, configuration, size)
-        self._counter.submit(work.first_order_job(self._ladder, wanted))
 
     def _title(self, configuration: Configuration) -> str:
         if configuration.own is not None:
@@ -210,32 +196,6 @@ class OccupancyView(SessionView):
         self.show_resources()
         self.caption.setText(f"The kernel's registers are not known: {error}")
 
-    def _on_counted(self, found: Any) -> None:
-        for row in reversed(range(self.first.count())):
-            item = self.first.takeAt(row)
-            widget = item.widget() if item is not None else None
-            if widget is not None:
-                widget.deleteLater()
-        for row, one in enumerate(scene.first_order(found.counts, found.phases)):
-            figure, text = QLabel(one.figure), QLabel(one.text)
-            figure.setProperty("role", "figure")
-            figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-            text.setProperty("role", "dim")
-            text.setWordWrap(True)
-            self.first.addWidget(figure, row, 0)
-            self.first.addWidget(text, row, 1)
-        self.counted.setText(self._title_of(found.counts.workload))
-
-    @staticmethod
-    def _title_of(workload: Any) -> str:
-        values = ", ".join(f"{k} = {grouped(v)}" for k, v in workload.parameters.items())
-        return f"{workload.title}: {values}, as written." if values else f"{workload.title}."
-
-    def _on_uncounted(self, error: object) -> None:
-        if not isinstance(error, TilescopeError):
-            log.error("counting failed", exc_info=error if isinstance(error, Exception) else None)
-        self.counted.setText(f"Not counted: {error}")
-
     def _on_devices(self, devices: Any) -> None:
         self._live = tuple(devices)
         if self._live:
@@ -262,7 +222,8 @@ class OccupancyView(SessionView):
 
     def shut_down(self) -> None:
         """End the work and wait for it."""
-        for worker in (self._compiler, self._counter, self._driver):
+        self.first.close_worker()
+        for worker in (self._compiler, self._driver):
             worker.close()
 
     def restyle(self) -> None:
@@ -278,7 +239,7 @@ class OccupancyView(SessionView):
         self.caption = Caption("Choose a kernel.")
         self.subject = Caption()
         self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
-        self.sm_box, self.example_box, self.size_box = QComboBox(), QComboBox(), QComboBox()
+        self.sm_box, self.example_box = QComboBox(), QComboBox()
         for box, width in ((self.sm_box, 12), (self.example_box, 18)):
             box.setSizeAdjustPolicy(SHORT)
             box.setMinimumContentsLength(width)
@@ -313,13 +274,7 @@ class OccupancyView(SessionView):
         self.table = DeviceTable()
         self.table.load(tuple(load_devices()))
         self.table.chosen.connect(self._choose_device)
-        self.counted = Caption(role="dim")
-        self.size_label = QLabel("N")
-        self.size_label.setProperty("role", "dim")
-        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
-        self.size_box.setCurrentText("1024")
-        self.size_box.setAccessibleName("Size of the counted launch")
-        self.size_box.currentTextChanged.connect(lambda _: self.refresh(frozenset()))
+        self.first = FirstOrderList(self._ladder)
 
     def _lay_out(self) -> None:
         splitter = QSplitter(Qt.Orientation.Vertical)
@@ -373,22 +328,6 @@ class OccupancyView(SessionView):
         column.addWidget(self.sm)
         column.addWidget(self.limits)
         column.addStretch(1)
-        counts = QWidget()
-        self.first = QGridLayout()
-        self.first.setColumnStretch(1, 1)
-        self.first.setHorizontalSpacing(10)
-        self.first.setVerticalSpacing(4)
-        tall = QScrollArea()
-        tall.setWidgetResizable(True)
-        tall.setFrameShape(QFrame.Shape.NoFrame)
-        tall.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        tall.setWidget(counts)
-        tall.viewport().setAutoFillBackground(False)
-        counts.setAutoFillBackground(False)
-        right = QVBoxLayout(counts)
-        right.setContentsMargins(space.margin, 2, space.margin, space.gap)
-        right.addLayout(self.first)
-        right.addStretch(1)
         stack = QStackedWidget()
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
@@ -407,8 +346,8 @@ class OccupancyView(SessionView):
         row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
         row.addWidget(
             Panel(
-                "First-order counts", tall, caption=self.counted,
-                controls=[self.size_label, self.size_box], flush=True,
+                "First-order counts", self.first, caption=self.first.caption,
+                controls=self.first.controls, flush=True,
             )
         )  # fmt: skip
         row.setStretchFactor(0, 3)
