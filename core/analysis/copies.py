@@ -69,7 +69,8 @@ class CopiesOf:
 def copies(module: Module, function: Function) -> Copies:
     """The copying loads of a function."""
     found = Copies()
-    instructions = module.instructions[function.first_pc : function.end_pc]
+    own = module.instructions[function.first_pc : function.end_pc]
+    instructions = [i for i in own if len(i.operands) > 1]  # a function may be malformed
     objects = _objects(function)
     uses: dict[str, list[_Use]] = {}
     for instruction in instructions:

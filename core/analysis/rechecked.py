@@ -32,7 +32,8 @@ class _Flow:
 
     def __init__(self, module: Module, function: Function) -> None:
         self.function = function
-        instructions = module.instructions[function.first_pc : function.end_pc]
+        own = module.instructions[function.first_pc : function.end_pc]
+        instructions = [i for i in own if len(i.operands) > 1]  # a function may be malformed
         self._calls = [i for i in instructions if i.opcode == "call"]
         self._loads = [i for i in instructions if i.opcode == "ld"]
         self._given = [i for i in instructions if i.opcode == "st" and "param" in i.modifiers]
