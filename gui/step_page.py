@@ -78,8 +78,11 @@ class StepPage(DockArea):
         yield dock("Findings", "Findings", self.findings)
 
     def shut_down(self) -> None:
-        """Stop what runs in the background."""
+        """Stop what runs in the background, and put away what floats."""
         self.phases.shut_down()
+        for dock in self.docks.values():
+            if dock.isFloating():
+                dock.hide()
 
     # ---- which views are there, and in front
 

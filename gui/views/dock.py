@@ -110,6 +110,7 @@ class ViewDock(QDockWidget):
         self.setWidget(self.body)
         # Qt moves a covered dock out of sight but says that it is visible: it would go on working.
         self.visibilityChanged.connect(view.setVisible)
+        self.topLevelChanged.connect(lambda floats: view.setVisible(floats or view.isVisible()))
 
     @property
     def tabbed(self) -> bool:

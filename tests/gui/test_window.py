@@ -5,6 +5,7 @@ import time
 
 import pytest
 from PySide6.QtCore import Qt
+from shiboken6 import isValid
 
 from gui.main_window import MainWindow
 from gui.theme import apply_theme
@@ -20,7 +21,8 @@ def window(qtbot, qapp, ladder):
     window.show()
     qtbot.waitExposed(window)
     yield window
-    window.close()
+    if isValid(window):
+        window.close()
     qapp.processEvents()
 
 
@@ -268,3 +270,23 @@ def test_the_headless_run_prints_the_table_and_writes_pictures(tmp_path, capsys,
     assert len(pictures) >= 5
     assert all(p.stat().st_size > 20_000 for p in pictures)
     assert main([str(tmp_path), "--set", "n=0"]) == 2
+
+
+def test_a_view_floats_and_comes_home(tiled, qtbot, qapp):
+    page = tiled.step_page
+    dock = page.docks["PTX"]
+    assert not tiled.ptx.isVisible()  # behind the source
+    dock.setFloating(True)
+    qtbot.waitUntil(tiled.ptx.isVisible)
+    assert page.arranged
+    assert dock.title.heading.isVisible()
+    layout = page.save_layout()
+    page.reset_layout()
+    assert not dock.isFloating()
+    assert page.docks["Source"] in page.tabifiedDockWidgets(dock)
+    page.restore_layout(layout)
+    assert dock.isFloating()
+    page.restore_layout("no layout")
+    page.restore_layout("")
+    tiled.close()
+    assert not [w for w in qapp.topLevelWidgets() if w.isVisible()]
