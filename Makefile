@@ -3,6 +3,7 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 4 ] && n=4; echo $$n)
 
 .PHONY: help setup run test lint bench clean
 
@@ -24,7 +25,7 @@ run: setup
 test: setup
 	@$(BIN)/python scripts/qt_libraries.py offscreen xcb
 	@status=0; $(MAKE) --no-print-directory lint || status=1; \
-	QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest -q || status=1; exit $$status
+	QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile || status=1; exit $$status
 
 lint: setup
 	@$(BIN)/ruff check --quiet .

@@ -30,7 +30,7 @@ def test_errors_still_name_the_users_line() -> None:
     from core.errors import CompileError
 
     with pytest.raises(CompileError) as caught:
-        compile_ptx("#include <stdio.h>\nint x = y;\n")
+        compile_ptx("#include <stdio.h>\n__device__ int x = y;\n")
     assert caught.value.diagnostics[0].line == 2
 
 
