@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.counters import Counters, CountingObserver, Tally
-from core.compiler import Build, compile_ptx, find_entry
+from core.cuda.compiler import Build, compile_ptx, find_entry
+from core.cuda.modules import module_of
 from core.emulator.dependence import Affine, Dependence
 from core.emulator.events import AccessEvent
 from core.emulator.groups import Geometry
@@ -24,7 +25,6 @@ from core.emulator.machine import Limits, Machine
 from core.emulator.tracking import DependsOnData, TrackingMachine
 from core.errors import Cancelled
 from core.launch import Workload
-from core.modules import module_of
 from core.trace.arrays import owner_of
 from core.trace.program_info import program_info
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.compiler import Diagnostic
+    from core.cuda.compiler import Diagnostic
 
 
 class TilescopeError(Exception):

@@ -9,13 +9,13 @@ import numpy as np
 
 from core.analysis.issue import IssueTable
 from core.analysis.l1 import L1Estimate, L1Probe
-from core.compiler import Build, BuildKind, compile_ptx, find_entry
+from core.cuda.compiler import Build, BuildKind, compile_ptx, find_entry
+from core.cuda.modules import module_of
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.errors import Cancelled
 from core.launch import Workload
-from core.modules import module_of
 from core.trace.steps import source_lines
 
 _LANES = 8192  # that run side by side

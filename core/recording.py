@@ -15,7 +15,8 @@ from core.analysis.hazard_state import GlobalState
 from core.analysis.hazards import Hazards
 from core.analysis.l1 import L1Probe
 from core.analysis.reporting import FaultCollector, Reporter
-from core.compiler import Build, compile_ptx, find_entry
+from core.cuda.compiler import Build, compile_ptx, find_entry
+from core.cuda.modules import module_of
 from core.emulator.events import Observer
 from core.emulator.groups import Geometry
 from core.emulator.host_calls import Printed
@@ -25,7 +26,6 @@ from core.emulator.record import ChunkRecord
 from core.emulator.schedule import Schedule, WarpOrder
 from core.errors import Cancelled, ParameterError
 from core.launch import Workload
-from core.modules import module_of
 from core.ptx.dwarf import DebugInfo, debug_info
 from core.trace import Trace
 from core.trace.arrays import owner_of

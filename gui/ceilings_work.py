@@ -13,7 +13,7 @@ from gui.scenes.session import Configuration
 from gui.work import Job
 
 if TYPE_CHECKING:
-    from core.compiler import BuildKind
+    from core.cuda.compiler import BuildKind
     from core.ladder import Ladder
     from core.launch import Workload
     from core.models.capability import Capability
@@ -155,8 +155,8 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.compiler import compile_cubin, cubin_entries, resolve_entry
-        from core.cubin import kernel_resources
+        from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+        from core.cuda.cubin import kernel_resources
         from core.models.occupancy import Resources
 
         workload = workload_of(ladder, wanted)

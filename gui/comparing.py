@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject
 
 from core.errors import ParameterError, TilescopeError
-from core.file_launch import FieldErrors, FileLaunch
+from core.launching.file_launch import FieldErrors, FileLaunch
 from gui.coalescing import Coalescer
 from gui.opening import Opened, open_job
 from gui.recording import Recorder

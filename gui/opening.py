@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gui.work import Job
 
 if TYPE_CHECKING:
-    from core.file_launch import FileLaunch
-    from core.signature import SignatureParameter
+    from core.cuda.signature import SignatureParameter
+    from core.launching.file_launch import FileLaunch
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ def open_job(
     def job(progress: Any, cancelled: Any) -> Any:
         from pathlib import Path
 
-        from core.arguments import read_source
-        from core.file_launch import split_defines
-        from core.launch_guess import guess_launch, refit
-        from core.signature import kernel_names, read_signature
+        from core.cuda.signature import kernel_names, read_signature
+        from core.launching.arguments import read_source
+        from core.launching.file_launch import split_defines
+        from core.launching.launch_guess import guess_launch, refit
 
         source = text if text is not None else read_source(Path(path))
         launch = refit(source, known) if known is not None else guess_launch(source, path, kernel)

@@ -17,9 +17,9 @@ from gui.scenes.session import Configuration, Origin, Session
 from gui.work import Job, Worker
 
 if TYPE_CHECKING:
-    from core.file_launch import FileLaunch
     from core.ladder import Ladder
     from core.launch import Workload
+    from core.launching.file_launch import FileLaunch
     from core.trace import Trace
 
 WHOLE_LAUNCH_FLOPS = 8_000_000
@@ -63,8 +63,8 @@ def make_workload(ladder: Ladder, wanted: Configuration) -> tuple[Workload, str]
 
 def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str]:
     """An edited text is enough: the file itself may be gone by now."""
-    from core.arguments import read_source
-    from core.file_launch import file_workload
+    from core.launching.arguments import read_source
+    from core.launching.file_launch import file_workload
 
     try:
         original = read_source(Path(launch.path))

@@ -10,7 +10,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
-from core.file_launch import FileLaunch, split_defines
+from core.launching.file_launch import FileLaunch, split_defines
 from gui.coalescing import Coalescer
 from gui.opening import Opened, open_job
 from gui.scenes.knobs import Kind, knob_rows, turned

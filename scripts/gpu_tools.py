@@ -25,7 +25,7 @@ LARGE_SHARED = 48 << 10  # more a block must be asked for
 
 def cubin_of(workload: Workload, options: Sequence[str] = ()) -> tuple[bytes, str]:
     """The cubin of a workload for compute capability 9.0, and the name of its kernel in there."""
-    from core.compiler import compile_cubin, cubin_entries, resolve_entry
+    from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
 
     image = compile_cubin(
         workload.source,

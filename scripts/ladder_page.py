@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 from ladder_picture import Bar, picture  # noqa: E402
 
 from core.ladder import load_ladder  # noqa: E402
-from core.rung import Rung  # noqa: E402
+from core.ladder.rung import Rung  # noqa: E402
 
 SPEEDS = ROOT / "resources" / "ladder_h200.json"
 COUNTS = ROOT / "docs" / "ladder_counts.json"
@@ -212,7 +212,7 @@ def _right(speeds: Row) -> str:
         f"watched {launches} small launches of all rungs and warm-ups: {clean}. The same launches' "
         "outputs equal the emulator's to the last bit, in both builds "
         "(`tests/core/test_bit_equal.py`), and their counters equal its counts "
-        "(`tests/core/test_rung_counters.py`)."
+        "(`tests/core/ladder/test_rung_counters.py`)."
     )
 
 

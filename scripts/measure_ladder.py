@@ -7,7 +7,7 @@
 The speeds are of each rung with its `tuned` parameters, at the sizes below. Everything of one size
 is timed in rounds, one after the other, cuBLAS among them, so that clocks and temperature are the
 same for all; each launch is timed by itself, after the L2 cache has been flushed. The small
-launches are those of tests/core/test_rungs.py. docs/ladder.md is made of this by
+launches are those of tests/core/ladder/test_rungs.py. docs/ladder.md is made of this by
 scripts/ladder_page.py.
 """
 

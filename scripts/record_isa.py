@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from core.compiler import compile_cubin, cubin_entries  # noqa: E402
+from core.cuda.compiler import compile_cubin, cubin_entries  # noqa: E402
 from tests.core.emulator.isa_kernels import FOLDER, SLOT, SLOTS, inputs, source  # noqa: E402
 
 SIZE = SLOT * SLOTS

@@ -66,7 +66,7 @@ def compile_all(folder: Path) -> None:
     """Writes cubins.pickle: {(launch, build): (cubin, entry)} and the compiler's version."""
     from cuda.bindings import nvrtc
 
-    from core.compiler import compile_cubin, cubin_entries, resolve_entry
+    from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
 
     images: dict[tuple[str, str], tuple[bytes, str]] = {}
     for launch in load_launches():

@@ -4,7 +4,7 @@
     python scripts/record_rungs.py run FOLDER       launch them (needs PyCUDA)
     python scripts/record_rungs.py write FOLDER     put what was found into the tests' data
 
-The launches are those of tests/core/test_rungs.py. One machine may compile, another run.
+The launches are those of tests/core/ladder/test_rungs.py. One machine may compile, another run.
 """
 
 from __future__ import annotations

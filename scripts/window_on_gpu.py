@@ -28,10 +28,10 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `pytho
 
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
-from core.file_launch import FileLaunch  # noqa: E402
 from core.gpu.jobs import Timing  # noqa: E402
 from core.gpu.plan import FileKernel  # noqa: E402
 from core.ladder import load_ladder  # noqa: E402
+from core.launching.file_launch import FileLaunch  # noqa: E402
 from gui.headless import record  # noqa: E402
 from gui.main_window import MainWindow  # noqa: E402
 from gui.scenes.bench_plan import plan_of  # noqa: E402

@@ -9,14 +9,14 @@ from pathlib import Path
 from core.ladder import load_ladder
 from core.launch import Workload
 from core.recording import record
-from tests.core.test_rungs import CASES
+from tests.core.ladder.test_rungs import CASES
 
 FOLDER = Path(__file__).parent / "data" / "rungs"
 BUILDS = ("as_written", "as_compiled")
 
 
 def rung_launches() -> dict[str, Workload]:
-    """By name: every launch of tests/core/test_rungs.py, and the broken rung that is right."""
+    """By name: every launch of ladder/test_rungs.py, and the broken rung that is right."""
     ladder = load_ladder()
     cases = [*CASES, ("broken_inner_barrier", {})]
     found = {}

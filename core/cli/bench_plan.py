@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.arguments import read_source
 from core.cli.workloads import is_file
+from core.cuda.signature import kernel_names
 from core.errors import ArgumentError
-from core.file_launch import FileLaunch
 from core.gpu.plan import (
     SIZE_NAMES,
     CublasKernel,
@@ -21,8 +20,9 @@ from core.gpu.plan import (
     parse_values,
 )
 from core.ladder import load_ladder
-from core.rung import Rung
-from core.signature import kernel_names
+from core.ladder.rung import Rung
+from core.launching.arguments import read_source
+from core.launching.file_launch import FileLaunch
 
 ALL, CUBLAS = "all", "cublas"
 SIZE_OF_MATRICES = 4096  # where none is given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from core.compiler import Diagnostic
+from core.cuda.compiler import Diagnostic
 from core.errors import CompileError, TilescopeError
 
 MISTAKE = 2  # exit status after a user's mistake

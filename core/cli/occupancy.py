@@ -116,8 +116,8 @@ def _of_rung(
     rung: str, sizes: dict[str, int | None], capability: Capability, barriers: int
 ) -> Resources:
     """What the compiled kernel of a rung needs on that compute capability."""
-    from core.compiler import compile_cubin, cubin_entries, resolve_entry
-    from core.cubin import kernel_resources
+    from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+    from core.cuda.cubin import kernel_resources
     from core.models.occupancy import Resources
 
     workload = chosen_workload(rung, sizes, {})
@@ -145,7 +145,7 @@ def _version(capability: Capability) -> str:
 
 
 def _threads(text: str) -> int:
-    from core.arguments import parse_dim3
+    from core.launching.arguments import parse_dim3
 
     return parse_dim3(text, "block").count
 

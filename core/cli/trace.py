@@ -14,7 +14,7 @@ from core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from core.analysis.l1 import L1Probe
-    from core.compiler import Build
+    from core.cuda.compiler import Build
     from core.launch import Workload
     from core.trace import Trace
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import ArgumentError, ParameterError
 
 if TYPE_CHECKING:
-    from core.compiler import Build
+    from core.cuda.compiler import Build
     from core.launch import Workload
 
 
@@ -57,8 +57,8 @@ def ptx_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
 ) -> tuple[Workload, Build]:
     """The launch of a PTX file's kernel, and its code."""
-    from core.arguments import parse_dim3
-    from core.ptx_files import ptx_workload
+    from core.launching.arguments import parse_dim3
+    from core.launching.ptx_files import ptx_workload
 
     _check_launch_options(path, given, launch)
     if launch["define"] is not None:
@@ -78,7 +78,7 @@ def file_workload(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
 ) -> Workload:
     """The launch of a CUDA source file's kernel."""
-    from core.arguments import parse_defines, parse_dim3, user_workload
+    from core.launching.arguments import parse_defines, parse_dim3, user_workload
 
     _check_launch_options(path, given, launch)
     return user_workload(

@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
-from core.compiler import compile_cubin, cubin_entries, resolve_entry
+from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
 from core.errors import GpuUnavailable
 from core.launch import Workload
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.buffers import poisoned, random_array
 from core.errors import TilescopeError
-from core.expressions import IntExpression, MatrixExpression, fill_in
-from core.file_launch import FileLaunch, file_workload
+from core.ladder.buffers import poisoned, random_array
+from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
+from core.ladder.rung import DEFAULT_SEED
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, Workload
-from core.rung import DEFAULT_SEED
+from core.launching.file_launch import FileLaunch, file_workload
 
 
 @dataclass(frozen=True)

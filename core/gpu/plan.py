@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from core.errors import ParameterError, TilescopeError
-from core.file_launch import FileLaunch
 from core.gpu.jobs import CublasSubject, FileSubject, RungSubject, Subject
 from core.ladder import Rung
-from core.rung import DEFAULT_SEED, listing
+from core.ladder.rung import DEFAULT_SEED, listing
+from core.launching.file_launch import FileLaunch
 
 SIZE = "size"
 SIZE_NAMES = ("m", "n", "k")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from core.compiler import BuildKind
 from core.counting import Counted, count
+from core.cuda.compiler import BuildKind
 from core.emulator.machine import Limits
 from core.launch import Workload
 from core.models.work import Work, WorkProbe

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.compiler import BuildKind
+from core.cuda.compiler import BuildKind
 from core.errors import ParameterError
 from core.launch import Workload
 from core.models.counts import SECTOR, Counts, measure
 from core.models.work import SUMS, Work
 
 if TYPE_CHECKING:
-    from core.rung import Rung
+    from core.ladder.rung import Rung
 
 Progress = Callable[[float], None]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.counters import Count, Counters
-from core.compiler import Build
+from core.cuda.compiler import Build
 from core.emulator.record import ChunkRecord
 from core.launch import ScalarArgument, Workload
 from core.storage.pool import Pool

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from core.analysis.counters import Count, Counters
 from core.analysis.findings import Finding
-from core.compiler import Build, Diagnostic, find_entry
+from core.cuda.compiler import Build, Diagnostic, find_entry
+from core.cuda.modules import module_of
 from core.emulator.events import AccessEvent, BarrierEvent
 from core.emulator.groups import Geometry
 from core.emulator.host_calls import Printed
@@ -19,7 +20,6 @@ from core.emulator.image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.record import ChunkRecord, Log
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, ScalarArgument, Workload
-from core.modules import module_of
 from core.ptx.dwarf import debug_info
 from core.recording import watched_registers
 from core.storage.pool import Arrays

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.issue import IssueTable
+from core.cuda.shared_declarations import match, shared_arrays
 from core.launch import Workload
 from core.ptx.ast import Module
-from core.shared_declarations import match, shared_arrays
 from core.trace.arrays import Array, SharedArray
 from core.trace.phases import Loop, outermost_loops
 from core.trace.steps import source_lines

@@ -22,7 +22,7 @@ from core.trace.program_info import ProgramInfo
 from core.trace.variables import VariableReader
 
 if TYPE_CHECKING:
-    from core.compiler import Build
+    from core.cuda.compiler import Build
     from core.emulator.host_calls import Printed
     from core.emulator.image import Image
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.arguments import read_source
 from core.errors import TilescopeError
 from core.gpu.plan import (
     SIZE,
@@ -20,11 +19,12 @@ from core.gpu.plan import (
     make_plan,
     parse_values,
 )
+from core.launching.arguments import read_source
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
-    from core.file_launch import FileLaunch
     from core.ladder import Ladder
+    from core.launching.file_launch import FileLaunch
     from gui.scenes.session import Configuration
 
 CONFIGURED, CUBLAS = "configured", "cublas"

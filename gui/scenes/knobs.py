@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from core.cuda.source_knobs import knobs, with_value
 from core.errors import TilescopeError
-from core.file_launch import FileLaunch, split_defines
 from core.launch import ScalarArgument
-from core.launch_guess import guess_launch
-from core.source_knobs import knobs, with_value
+from core.launching.file_launch import FileLaunch, split_defines
+from core.launching.launch_guess import guess_launch
 from gui.scenes.selection import Configuration
 from gui.scenes.stops import spread
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.file_launch import FileLaunch
+from core.launching.file_launch import FileLaunch
 from gui.scenes.selection import COMPARED_VIEWS, UNITS, Breakpoint, Configuration
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from core.file_launch import FileLaunch
+    from core.launching.file_launch import FileLaunch
 
 WARP_SIZE = 32
 

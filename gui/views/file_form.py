@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.file_launch import FileLaunch
+from core.launching.file_launch import FileLaunch
 from gui.scenes.arguments import FILE, FILLS, array_text, split_array
 
 if TYPE_CHECKING:
-    from core.signature import SignatureParameter
+    from core.cuda.signature import SignatureParameter
 
 DEBOUNCE_MS = 400
 LAUNCH_FIELDS = {

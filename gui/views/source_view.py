@@ -20,7 +20,7 @@ from gui.views.code_edit import CodeEdit, Highlighter
 from gui.views.gutter import GutterHead, current_line_brush
 
 if TYPE_CHECKING:
-    from core.compiler import Diagnostic
+    from core.cuda.compiler import Diagnostic
 
 ROOM_FOR_IDEALS = 64  # digits; in a narrower pane the ideals are left to the tips
 NOT_RUN = (

@@ -232,7 +232,7 @@ def test_outputs_that_cannot_be_saved(refused, tmp_path):
 
 
 def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
-    from core import compiler
+    from core.cuda import compiler
     from core.errors import TilescopeError
 
     def refuse():

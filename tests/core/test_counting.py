@@ -10,8 +10,8 @@ import pytest
 from core.counting import count
 from core.errors import ParameterError
 from core.ladder import load_ladder
+from core.ladder.rung import Parameter, Rung
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.rung import Parameter, Rung
 
 LADDER = load_ladder()
 

@@ -8,7 +8,7 @@ The hashes for machines without a GPU: tests/data/{reference,isa,rungs}/h200_*.j
 import numpy as np
 import pytest
 
-from core.compiler import compile_cubin, cubin_entries, resolve_entry
+from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
 from core.launch import ArrayArgument, Dim3, Launch
 from core.recording import record
 from tests.core.emulator.isa_kernels import (

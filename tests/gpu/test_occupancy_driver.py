@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from core.compiler import compile_cubin, cubin_entries, resolve_entry
-from core.cubin import kernel_resources
+from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+from core.cuda.cubin import kernel_resources
 from core.gpu.session import describe_devices
 from core.ladder import load_ladder
 from core.models.achieved import reported_device

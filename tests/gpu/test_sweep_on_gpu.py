@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from core.errors import TilescopeError
-from core.file_launch import FileLaunch
 from core.gpu.benchmark import run_benchmark
 from core.gpu.executor import GpuWorker
 from core.gpu.files import Journal, read_results
@@ -18,6 +17,7 @@ from core.gpu.session import describe_devices
 from core.gpu.sweep import Lane, Sweep
 from core.gpu.updates import LaneClosed, Outcome, Told
 from core.ladder import load_ladder
+from core.launching.file_launch import FileLaunch
 
 pytestmark = pytest.mark.gpu
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.cli.app import main
-from core.compiler import compile_cubin, cubin_entries
+from core.cuda.compiler import compile_cubin, cubin_entries
 from core.ladder import KERNELS_FOLDER, load_ladder
 from gui.main_window import MainWindow
 from gui.theme import apply_theme

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from core.errors import TilescopeError
-from core.file_launch import FileLaunch
 from core.gpu.plan import FileKernel
 from core.gpu.result import Readings, load_recorded, with_samples
 from core.gpu.updates import Failure
+from core.launching.file_launch import FileLaunch
 from gui.scenes.bench_measured import (
     RECORDED,
     Measured,

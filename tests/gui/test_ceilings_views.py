@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.file_launch import FileLaunch
 from core.gpu.result import load_recorded
+from core.launching.file_launch import FileLaunch
 from core.models.achieved import reported_device
 from core.models.occupancy import Resources
 from gui.scenes.session import Configuration, Session

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from core.launch_guess import guess_launch
+from core.launching.launch_guess import guess_launch
 from gui.main_window import MainWindow
 from gui.recording import make_workload
 from gui.scenes.knobs import follow, knob_rows, knob_stops, turned

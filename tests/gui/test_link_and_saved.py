@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.errors import ParameterError
-from core.file_launch import FileLaunch
+from core.launching.file_launch import FileLaunch
 from gui.scenes.link import Moment, _pack, go_to, link_to, parse_link
 from gui.scenes.saved import Saved, load, save, selection
 from gui.scenes.selection import Breakpoint

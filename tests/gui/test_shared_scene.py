@@ -95,7 +95,7 @@ def test_labels_of_lanes():
 
 
 def scene_of(source, block=128):
-    from core.file_launch import FileLaunch, file_workload
+    from core.launching.file_launch import FileLaunch, file_workload
     from core.recording import record
 
     launch = FileLaunch("x.cu", "k", "1", str(block), "0", "", (("a", f"random:float32[{block}]"),))

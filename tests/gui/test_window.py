@@ -113,7 +113,7 @@ def test_a_wrong_parameter_says_why_and_loses_nothing(tiled, qtbot):
 
 
 def test_a_compile_error_goes_to_its_line_and_keeps_the_trace(tiled, qtbot):
-    from core.compiler import Diagnostic
+    from core.cuda.compiler import Diagnostic
     from core.errors import CompileError
 
     before = tiled.session.trace

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from core.compiler import BuildKind, compile_ptx
-from core.cuda_headers import include_folders
+from core.cuda.compiler import BuildKind, compile_ptx
+from core.cuda.headers import include_folders
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording import record
 from core.trace import Trace

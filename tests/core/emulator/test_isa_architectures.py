@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
 from core.emulator.decode import decode
 from core.ptx.ast import Module
 from core.ptx.parser import parse

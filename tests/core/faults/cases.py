@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording import record
 

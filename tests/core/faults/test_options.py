@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
 from core.emulator.schedule import ORDERS, Schedule
 from core.errors import ParameterError
 from core.ladder import load_ladder

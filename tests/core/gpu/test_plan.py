@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from core.errors import ParameterError, TilescopeError
-from core.file_launch import FileLaunch
 from core.gpu.jobs import FileSubject
 from core.gpu.plan import CublasKernel, FileKernel, RungKernel, make_plan, parse_values
 from core.ladder import load_ladder
+from core.launching.file_launch import FileLaunch
 
 LADDER = load_ladder()
 TILED = LADDER["tiled"]

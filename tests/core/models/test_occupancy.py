@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cuda_headers import include_folders
+from core.cuda.headers import include_folders
 from core.errors import ParameterError, TilescopeError
 from core.models.capability import capability_of, find_capability, load_capabilities
 from core.models.devices import load_devices

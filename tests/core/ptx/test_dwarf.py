@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
 from core.ptx.ast import Immediate, Module, Register
 from core.ptx.dwarf import DebugInfo, VariableInfo, debug_info, lookup
 from core.ptx.dwarf_names import LocalSymbol, local_symbol, source_name

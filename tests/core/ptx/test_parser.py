@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
 from core.emulator.image import Image
 from core.errors import PtxSyntaxError, TilescopeError, UnsupportedPtx
 from core.ladder import load_ladder

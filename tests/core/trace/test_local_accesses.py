@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording import record
 from core.trace import EventKind

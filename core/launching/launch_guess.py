@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from core.cuda.shared_declarations import SharedDeclaration, shared_arrays
+from core.cuda.signature import SignatureParameter, kernel_names, read_signature, without_comments
 from core.errors import TilescopeError
-from core.file_launch import FileLaunch, split_defines
-from core.shared_declarations import SharedDeclaration, shared_arrays
-from core.signature import SignatureParameter, kernel_names, read_signature, without_comments
+from core.launching.file_launch import FileLaunch, split_defines
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}

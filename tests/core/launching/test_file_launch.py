@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from core.errors import ArgumentError, TilescopeError
-from core.file_launch import FieldErrors, FileLaunch, file_workload, split_defines
-from core.launch_guess import guess_launch, refit
+from core.launching.file_launch import FieldErrors, FileLaunch, file_workload, split_defines
+from core.launching.launch_guess import guess_launch, refit
 from core.recording import record
 
 SAXPY = """

@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.buffers import poisoned, random_array
 from core.errors import ParameterError
-from core.expressions import IntExpression, MatrixExpression, fill_in
+from core.ladder.buffers import poisoned, random_array
+from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
 from core.launch import (
     Arithmetic,
     ArrayArgument,

@@ -72,7 +72,7 @@ ANY_SHAPE = {
     "tensor_core": (CORE, (1, 4, 4)),
     "tensor_tuned": ({**CORE, "tile_k": 16, "stages": 3, "group": 2}, (1, 4, 4)),
 }
-HARDWARE = json.loads((Path(__file__).parents[1] / "data" / "nsight_h200.json").read_text())
+HARDWARE = json.loads((Path(__file__).parents[2] / "data" / "nsight_h200.json").read_text())
 ROWS = [r for r in HARDWARE["counters"] if r["N"] == 128]
 RUNG_OF = {"naive": "coalesced", "aat_shared": "aat_padded"}  # names of the reference's kernels
 # A rung that is not listed above is tried as it comes.

@@ -12,13 +12,21 @@ from typing import Any, TypeVar
 import numpy as np
 
 from core.errors import ParameterError, TilescopeError
-from core.expressions import IntExpression, MatrixExpression
+from core.ladder.expressions import IntExpression, MatrixExpression
+from core.ladder.rung import (
+    DEFAULT_SEED,
+    ArrayRule,
+    Constraint,
+    Parameter,
+    Rung,
+    ScalarRule,
+    listing,
+)
 from core.launch import MatrixLayout
-from core.rung import DEFAULT_SEED, ArrayRule, Constraint, Parameter, Rung, ScalarRule, listing
 
 __all__ = ["DEFAULT_SEED", "Ladder", "Parameter", "Rung", "UnknownRungError", "load_ladder"]
 
-KERNELS_FOLDER = Path(__file__).resolve().parents[1] / "kernels"
+KERNELS_FOLDER = Path(__file__).resolve().parents[2] / "kernels"
 REGISTRY = "ladder.toml"
 
 _REQUIRED = (

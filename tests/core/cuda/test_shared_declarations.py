@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
+from core.cuda.shared_declarations import SharedDeclaration, match, shared_arrays
+from core.cuda.source_constants import evaluate
 from core.ptx.parser import parse
-from core.shared_declarations import SharedDeclaration, match, shared_arrays
-from core.source_constants import evaluate
 
 KERNELS = """\
 #define PAD 1

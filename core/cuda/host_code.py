@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.source_constants import blanked
+from core.cuda.source_constants import blanked
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _DEVICE = re.compile(r"\b__(?:global|device)__\b")

@@ -9,14 +9,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from core.arguments import bind, check_launch, read_source
-from core.compiler import Build, plain_name, resolve_entry
+from core.cuda.compiler import Build, plain_name, resolve_entry
+from core.cuda.signature import SignatureParameter
 from core.errors import TilescopeError
+from core.ladder.rung import DEFAULT_SEED, listing
 from core.launch import Dim3, Launch, Workload
+from core.launching.arguments import bind, check_launch, read_source
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.parser import parse
-from core.rung import DEFAULT_SEED, listing
-from core.signature import SignatureParameter
 
 
 def ptx_workload(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.compiler import Build
+from core.cuda.compiler import Build
 from core.ptx.ast import Module
 from core.ptx.contraction import contracted
 from core.ptx.parser import parse

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from core.arguments import parse_defines, parse_dim3, user_workload
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3
+from core.launching.arguments import parse_defines, parse_dim3, user_workload
 
 SOURCE = """
 extern "C" __global__ void scale(const float* A, float* C, int N, float dt, unsigned char flags)

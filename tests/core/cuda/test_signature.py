@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
+from core.cuda.signature import kernel_names, read_signature
 from core.errors import ArgumentError
-from core.signature import kernel_names, read_signature
 
 
 def shape_of(source, kernel="k", **defines):

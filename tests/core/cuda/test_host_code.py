@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from core.compiler import compile_cubin, compile_ptx
+from core.cuda.compiler import compile_cubin, compile_ptx
+from core.cuda.host_code import host_items, without_host_code
 from core.errors import CompileError
-from core.host_code import host_items, without_host_code
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording import record
 

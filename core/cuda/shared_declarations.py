@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from core.cuda.source_constants import SourceText, evaluate, read_source
 from core.ptx.dwarf_names import local_symbol, source_name
-from core.source_constants import SourceText, evaluate, read_source
 
 _SCALARS: dict[str, str] = {
     "bool": "u1", "char": "i1", "signed char": "i1", "unsigned char": "u1",

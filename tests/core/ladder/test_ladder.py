@@ -6,11 +6,11 @@ import shutil
 import numpy as np
 import pytest
 
-from core.compiler import compile_ptx
+from core.cuda.compiler import compile_ptx
+from core.cuda.signature import read_signature
 from core.errors import ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, load_ladder
 from core.launch import ArrayArgument
-from core.signature import read_signature
 
 LADDER = load_ladder()
 RUNGS = list(LADDER.values())

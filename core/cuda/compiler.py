@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
-from core.cuda_headers import include_folders, stand_ins
+from core.cuda.headers import include_folders, stand_ins
+from core.cuda.host_code import host_items, without_host_code
 from core.errors import CompileError, TilescopeError
-from core.host_code import host_items, without_host_code
 
 BuildKind = Literal["as_written", "as_compiled"]
 Severity = Literal["error", "warning", "remark"]

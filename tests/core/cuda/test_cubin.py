@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.compiler import compile_cubin
-from core.cubin import KernelResources, kernel_resources
+from core.cuda.compiler import compile_cubin
+from core.cuda.cubin import KernelResources, kernel_resources
 from core.errors import TilescopeError
 from core.gpu.result import load_recorded
 from core.ladder import load_ladder

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from core import compiler
-from core.compiler import (
+from core.cuda import compiler
+from core.cuda.compiler import (
     compile_cubin,
     compile_ptx,
     cubin_entries,

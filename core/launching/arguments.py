@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.buffers import poisoned, random_array
+from core.cuda.signature import SignatureParameter, kernel_names, read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
-from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.rung import (
+from core.ladder.buffers import poisoned, random_array
+from core.ladder.rung import (
     DEFAULT_SEED,
     MAX_ARRAY_BYTES,
     MAX_BLOCK,
@@ -28,7 +28,7 @@ from core.rung import (
     MAX_THREADS_PER_BLOCK,
     listing,
 )
-from core.signature import SignatureParameter, kernel_names, read_signature
+from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 
 DTYPES = [
     *("float16", "float32", "float64", "bool"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.compiler import compile_ptx
-from core.cuda_headers import STAND_INS, include_folders
+from core.cuda.compiler import compile_ptx
+from core.cuda.headers import STAND_INS, include_folders
 
 
 @pytest.mark.parametrize("name", sorted(STAND_INS))

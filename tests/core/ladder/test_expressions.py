@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import TilescopeError
-from core.expressions import IntExpression, MatrixExpression, fill_in
+from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.source_constants import blanked
+from core.cuda.source_constants import blanked
 
 _NUMBER = r"\(?\s*(\d+)[uUlL]*\s*\)?"
 _MACRO = re.compile(

@@ -1,7 +1,7 @@
 """A launch of a kernel in a user's file as the texts of a form, and the workload they make.
 
-The texts are those of the command line (`core.arguments`). Every field is checked, so that each
-mistake can stand beside the field that it is in.
+The texts are those of the command line (`core.launching.arguments`). Every field is checked, so
+that each mistake can stand beside the field that it is in.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core.arguments import check_launch, make_argument, parse_defines, parse_dim3
+from core.cuda.signature import kernel_names, read_signature
 from core.errors import ArgumentError, TilescopeError
+from core.ladder.rung import DEFAULT_SEED
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, ScalarArgument, Workload
-from core.rung import DEFAULT_SEED
-from core.signature import kernel_names, read_signature
+from core.launching.arguments import check_launch, make_argument, parse_defines, parse_dim3
 
 _T = TypeVar("_T")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.source_knobs import Knob, knobs, with_value
+from core.cuda.source_knobs import Knob, knobs, with_value
 
 SOURCE = """// #define OLD 3
 #define TILE 16   // a comment

@@ -1,0 +1,1 @@
+"""CUDA source: what it declares, and NVRTC, which compiles it."""

@@ -1,0 +1,1 @@
+"""Launches of files that are no rung: what a user types or a source suggests, checked."""
