@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QImage, QPaintEngine, QPainter, QPixmap
+from PySide6.QtGui import QImage, QPainter, QPixmap
 
 from gui.scenes.grids import rectangles
 from gui.scenes.shared import SharedGrid
 from gui.theme import Theme
+from gui.views.kept import is_vector
 from gui.views.painting import fill, hatch, pen
 from gui.views.shared_geometry import cells_rect
 
 HAIRLINES_FROM = 5.0  # pixels a cell
 Draw = Callable[[QPainter, SharedGrid, QRectF, QSizeF, Theme, int], None]
-VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf, QPaintEngine.Type.Picture)
 
 
 class SharedGround:
@@ -50,8 +50,7 @@ class SharedGround:
         state: object,
     ) -> None:
         grid, box, cell, theme, threads = parts
-        engine = p.paintEngine()
-        if engine is None or engine.type() in VECTORS:
+        if is_vector(p):
             draw(p, grid, box, cell, theme, threads)
             return
         ratio = p.device().devicePixelRatioF()

@@ -11,6 +11,7 @@ from gui.scenes.session import Session
 from gui.scenes.text import grouped
 from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene
 from gui.theme import Theme
+from gui.views.kept import Kept
 from gui.views.painting import (
     CENTRE,
     LEFT,
@@ -45,9 +46,10 @@ class WarpPainter:
         scene: WarpScene,
         geometry: WarpGeometry,
         session: Session,
+        kept: Kept,
     ) -> None:
         self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
-        self.session = session
+        self.session, self.kept = session, kept
 
     def draw(self) -> None:
         """Everything, paler where the access is not of this step."""
@@ -97,10 +99,31 @@ class WarpPainter:
 
     def _draw_lanes(self, lit: set[int]) -> None:
         p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
+        area = QRectF(g.groups.topLeft(), g.lanes[-1].bottomRight()).adjusted(-4, -2, 4, 2)
+        state = (
+            scene.warp, scene.active.tobytes(), tuple(scene.one_row_per_y),
+            scene.threads.tobytes(), threads,
+            _corner(g.lanes[0]), _corner(g.lanes[-1]), _corner(g.groups),
+        )  # fmt: skip
+        self.kept.draw(p, "lanes", area, state, lambda q: self._draw_boxes(q, threads))
+        if g.names:
+            small = theme.font("small")
+            for lane, rect in enumerate(g.names):
+                if scene.names[lane]:
+                    strong = lane in lit or lane == self.session.lane
+                    color = theme.color("text" if strong else "text_dim")
+                    words = scene.names[lane].replace(", ", ",")
+                    upright_text(p, rect, words, color, small, RIGHT)
+        frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
+        frame(p, [inset(g.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
+
+    def _draw_boxes(self, p: QPainter, threads: int) -> None:
+        """The lanes in the colours of their threads, under the rows of the block they belong to."""
+        theme, scene, g = self.theme, self.scene, self.geometry
         small = theme.font("small")
         numbers = fitting(small, "00", g.lanes[0].width() - 1)
         tight = numbers if numbers.pointSizeF() >= LEAST * theme.sizes.small else small
-        threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
         colors = theme.owner_lut("thread", threads)
         for first, last, words in scene.one_row_per_y:
             span = QRectF(g.lanes[first].topLeft(), g.lanes[last].topRight())
@@ -108,7 +131,7 @@ class WarpPainter:
             span.setBottom(g.groups.bottom() - 2)
             x0, x1 = scene.threads[first][0], scene.threads[last][0]
             xs = f"x = {x0}..{x1}" if last > first else f"x = {x0}"
-            self._draw_group(span, (words, xs))
+            self._draw_group(p, span, (words, xs))
         for lane, rect in enumerate(g.lanes):
             thread = scene.warp * LANES + lane
             if lane < len(scene.threads) and scene.active[lane]:
@@ -122,21 +145,12 @@ class WarpPainter:
                 ink = theme.color("text_faint")
             if numbers.pointSizeF() >= LEAST * theme.sizes.small or lane % 4 == 0:
                 text(p, rect, str(lane), ink, tight, elide=False)
-        if g.names:
-            for lane, rect in enumerate(g.names):
-                if scene.names[lane]:
-                    strong = lane in lit or lane == self.session.lane
-                    color = theme.color("text" if strong else "text_dim")
-                    words = scene.names[lane].replace(", ", ",")
-                    upright_text(p, rect, words, color, small, RIGHT)
-        frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
-        frame(p, [inset(g.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
 
-    def _draw_group(self, span: QRectF, words: tuple[str, str]) -> None:
-        p, theme = self.p, self.theme
+    def _draw_group(self, p: QPainter, span: QRectF, words: tuple[str, str]) -> None:
+        theme = self.theme
         y, x = words
         full = f"threadIdx {x}" if not y else f"{y},  {x}"
-        metrics = p.fontMetrics()
+        metrics = QFontMetricsF(theme.font("small"))
         room = span.width() - 6
         for choice in (full, f"{y}, {x}" if y else x, y or x, (y or x).replace(" ", "")):
             if metrics.horizontalAdvance(choice) <= room:
@@ -202,13 +216,13 @@ class WarpPainter:
         starts = g.names or g.lanes
         special = {self.session.lane, *lit}
         if g.rows == 1:
-            p.setBrush(Qt.BrushStyle.NoBrush)
-            p.setPen(pen(theme.color(strong, 0.55), 1.0))  # wider is drawn eight times slower
-            plain = QPainterPath()
-            for lane, rect in ends.items():
-                if lane not in special:
-                    plain.addPath(_path(starts[lane], rect))
-            p.drawPath(plain)
+            joined = [(starts[i], rect) for i, rect in ends.items() if i not in special]
+            area = QRectF(starts[0].topLeft(), starts[-1].bottomRight())
+            for placed in g.strip:
+                area = area.united(placed.box)
+            state = strong, tuple((*_corner(start), *_corner(end)) for start, end in joined)
+            color = theme.color(strong, 0.55)
+            self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
         for lane in special & ends.keys():
             path = _path(starts[lane], ends[lane])
             p.setBrush(Qt.BrushStyle.NoBrush)
@@ -240,9 +254,18 @@ class WarpPainter:
         text(p, g.readout, words, theme.color("text"), theme.font("small"), LEFT)
 
     def _draw_overview(self) -> None:
-        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        p, scene, g = self.p, self.scene, self.geometry
         if not g.overview:
             return
+        area = QRectF(g.overview_title)
+        for rect in g.overview:
+            area = area.united(rect.adjusted(-2, -2, 2, g.overview_label + 3))
+        state = scene.warp, tuple((w.warp, w.sectors, w.ideal) for w in scene.warps)
+        self.kept.draw(p, "overview", area, state, self._draw_warps)
+
+    def _draw_warps(self, p: QPainter) -> None:
+        """The sectors of each of the block's warps as bars, what more than the ideal on top."""
+        theme, scene, g = self.theme, self.scene, self.geometry
         small = theme.font("small")
         total = sum(w.sectors for w in scene.warps)
         words = f"Sectors of each warp of the block, {grouped(total)} in all"
@@ -300,6 +323,19 @@ def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
             for lane in line.lanes[cell]:
                 found.setdefault(lane, rect)
     return found
+
+
+def _draw_paths(p: QPainter, joined: list[tuple[QRectF, QRectF]], color: QColor) -> None:
+    paths = QPainterPath()
+    for start, end in joined:
+        paths.addPath(_path(start, end))
+    p.setBrush(Qt.BrushStyle.NoBrush)
+    p.setPen(pen(color, 1.0))  # wider is drawn eight times slower
+    p.drawPath(paths)
+
+
+def _corner(rect: QRectF) -> tuple[float, float, float, float]:
+    return rect.getRect()  # type: ignore[return-value]
 
 
 def _path(start: QRectF, end: QRectF) -> QPainterPath:

@@ -17,6 +17,7 @@ from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene, access_shown, w
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.element_menu import element_menu
+from gui.views.kept import Kept
 from gui.views.painting import nothing
 from gui.views.warp_geometry import StripLine, WarpGeometry, warp_geometry
 from gui.views.warp_painter import WarpPainter
@@ -42,6 +43,7 @@ class WarpView(SessionView):
         self.controls: tuple[QWidget, ...] = (self.why,)
         self._scene: WarpScene | None = None
         self._geometry: WarpGeometry | None = None
+        self._kept = Kept()
         self._shown: tuple[int, bool, int, int] | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -81,6 +83,7 @@ class WarpView(SessionView):
     def restyle(self) -> None:
         """Lay out anew for the theme's type."""
         self._geometry = None
+        self._kept = Kept()
         super().restyle()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -112,7 +115,7 @@ class WarpView(SessionView):
         if scene is None or geometry is None:
             nothing(painter, QRectF(self.rect()), self._why_empty(), theme)
             return
-        WarpPainter(painter, theme, scene, geometry, self.session).draw()
+        WarpPainter(painter, theme, scene, geometry, self.session, self._kept).draw()
 
     # ---- pointing
 

@@ -1,0 +1,60 @@
+"""Pictures of those parts of a view that mostly stay the same from one step to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import cast
+
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QPaintEngine, QPainter, QPixmap
+
+VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf, QPaintEngine.Type.Picture)
+
+MOST = 4  # pictures of one part
+
+
+def is_vector(painter: QPainter) -> bool:
+    """Whether a drawing is made that must not hold pixels."""
+    engine = painter.paintEngine()
+    return engine is None or engine.type() in VECTORS
+
+
+class Kept:
+    """The last few pictures of each part: steps often go to and fro between two or three."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, dict[Hashable, QPixmap]] = {}
+
+    def draw(
+        self,
+        painter: QPainter,
+        part: str,
+        area: QRectF,
+        state: Hashable,
+        draw: Callable[[QPainter], None],
+    ) -> None:
+        """Draw `part`, which lies within `area` and depends on nothing but `state`."""
+        if is_vector(painter):
+            draw(painter)
+            return
+        box = area.toAlignedRect()
+        ratio = painter.device().devicePixelRatioF()
+        key = (cast("tuple[int, ...]", box.getRect()), ratio, state)
+        pictures = self._parts.setdefault(part, {})
+        picture = pictures.pop(key, None) or _picture(box, ratio, draw)
+        pictures[key] = picture  # the last one used comes last
+        if len(pictures) > MOST:
+            del pictures[next(iter(pictures))]
+        painter.drawPixmap(box.topLeft(), picture)
+
+
+def _picture(box: QRect, ratio: float, draw: Callable[[QPainter], None]) -> QPixmap:
+    picture = QPixmap(box.size() * ratio)
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.translate(-box.topLeft())
+    draw(painter)
+    painter.end()
+    return picture
