@@ -13,7 +13,7 @@ VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf, QPaintEngine.Type.Pictu
 MOST = 4  # pictures of one part
 
 
-def is_vector(painter: QPainter) -> bool:
+def _is_vector(painter: QPainter) -> bool:
     """Whether a drawing is made that must not hold pixels."""
     engine = painter.paintEngine()
     return engine is None or engine.type() in VECTORS
@@ -34,7 +34,7 @@ class Kept:
         draw: Callable[[QPainter], None],
     ) -> None:
         """Draw `part`, which lies within `area` and depends on nothing but `state`."""
-        if is_vector(painter):
+        if _is_vector(painter):
             draw(painter)
             return
         box = area.toAlignedRect()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QImage, QPainter, QPixmap
+from PySide6.QtCore import QPointF, QRectF, QSizeF
+from PySide6.QtGui import QImage, QPainter
 
 from gui.scenes.grids import rectangles
 from gui.scenes.shared import SharedGrid
 from gui.theme import Theme
-from gui.views.kept import is_vector
+from gui.views.kept import Kept
 from gui.views.painting import fill, hatch, pen
 from gui.views.shared_geometry import cells_rect
 
@@ -26,7 +26,7 @@ class SharedGround:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], tuple[object, QPixmap]] = {}
+        self._arrays: dict[str, Kept] = {}
 
     def draw_cells(
         self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
@@ -47,33 +47,21 @@ class SharedGround:
         draw: Draw,
         p: QPainter,
         parts: tuple[SharedGrid, QRectF, QSizeF, Theme, int],
-        state: object,
+        written: Hashable,
     ) -> None:
         grid, box, cell, theme, threads = parts
-        if is_vector(p):
-            draw(p, grid, box, cell, theme, threads)
-            return
-        ratio = p.device().devicePixelRatioF()
-        sizes = box.width(), box.height(), cell.width(), cell.height(), box.top() % 1, ratio
-        key = (theme.name, threads, grid.array.shape, sizes, state)
-        place = what, grid.array.name
-        if place not in self._kept or self._kept[place][0] != key:
-            self._kept[place] = key, _picture(draw, parts, ratio)
-        p.drawPixmap(box.topLeft(), self._kept[place][1])
+        sizes = box.getRect(), cell.width(), cell.height()
+        state = theme.name, threads, grid.array.shape, sizes, written
 
+        def sharply(q: QPainter) -> None:
+            hint = QPainter.RenderHint.Antialiasing
+            smooth = q.testRenderHint(hint)
+            q.setRenderHint(hint, False)
+            draw(q, grid, box, cell, theme, threads)
+            q.setRenderHint(hint, smooth)
 
-def _picture(
-    draw: Draw, parts: tuple[SharedGrid, QRectF, QSizeF, Theme, int], ratio: float
-) -> QPixmap:
-    grid, box, cell, theme, threads = parts
-    size = (QSizeF(box.width() + 1, box.height() + 1) * ratio).toSize()
-    picture = QPixmap(size)
-    picture.setDevicePixelRatio(ratio)
-    picture.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(picture)
-    draw(painter, grid, QRectF(QPointF(0, 0), box.size()), cell, theme, threads)
-    painter.end()
-    return picture
+        kept = self._arrays.setdefault(grid.array.name, Kept())
+        kept.draw(p, what, box.adjusted(0, 0, 1, 1), state, sharply)
 
 
 def _draw_cells(
