@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.ptx.semantics.floating import fma64
+from core.ptx.semantics.ieee import fma64
 from core.ptx.semantics.rounding import FORMATS, round_to
 
 Matrices = NDArray[Any]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.ptx.semantics import rounding
-from core.ptx.semantics.floating import canonical, flush
+from core.ptx.semantics.ieee import canonical, flush
 from core.ptx.semantics.narrow import codec
 from core.ptx.types import PtxType
 

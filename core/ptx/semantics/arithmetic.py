@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.ptx.ast import Instruction
-from core.ptx.semantics import carry, floating, integer, narrow
+from core.ptx.semantics import carry, floating, ieee, integer, narrow
 from core.ptx.semantics.operation import Operation, opcode, refuse, same_type, type_of
 
 
@@ -37,7 +37,7 @@ def mad(instruction: Instruction) -> Operation:
     if "cc" in instruction.modifiers:
         return carry.multiply_with_carry(instruction)
     if kind.is_float:
-        return floating.float_operation(instruction, floating.fused(kind))
+        return floating.float_operation(instruction, ieee.fused(kind))
     return integer.mad_integers(instruction, kind)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from core.ptx.ast import Instruction, Pair
-from core.ptx.semantics.floating import flush
+from core.ptx.semantics.ieee import flush
 from core.ptx.semantics.operation import (
     Array,
     Operation,

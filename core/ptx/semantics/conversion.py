@@ -9,7 +9,7 @@ import numpy as np
 from core.ptx.ast import Instruction
 from core.ptx.semantics import double
 from core.ptx.semantics.float_to_integer import TO_INTEGER, float_to_integer, limits
-from core.ptx.semantics.floating import canonical, flush
+from core.ptx.semantics.ieee import canonical, flush
 from core.ptx.semantics.narrow_conversion import packed_conversion
 from core.ptx.semantics.operation import Array, Operation, opcode, refuse, types_of, unsupported
 from core.ptx.semantics.rounding import FORMATS, integer_to_odd, mode_of, round_to

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from core.ptx.semantics.floating import fma64, to_odd, two_sum
+from core.ptx.semantics.ieee import fma64, to_odd, two_sum
 from core.ptx.semantics.operation import Array
 from core.ptx.semantics.rounding import split, zero_sign
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from core.ptx.ast import Instruction
-from core.ptx.semantics.floating import flush, to_odd, two_sum
+from core.ptx.semantics.ieee import flush, to_odd, two_sum
 from core.ptx.semantics.operation import Array
 
 MODES = ("rn", "rz", "rm", "rp", "rna")

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from core.ptx.semantics.floating import fma32, fma64
+from core.ptx.semantics.ieee import fma32, fma64
 from core.ptx.types import TYPES
 from tests.core.emulator.machines import evaluate
 
