@@ -57,6 +57,7 @@ class Comparing(QObject):
         form = self.column.form
         form.watch(self.recorder)
         form.changed.connect(self._choose_parameters)
+        form.mapped.connect(self._choose_mapping)
         form.file.changed.connect(self._choose_launch)
         form.file.kernel_chosen.connect(self._choose_kernel)
         form.knobs.turned.connect(lambda *what: self.turning.offer(what))
@@ -127,6 +128,9 @@ class Comparing(QObject):
         if rung is not None:
             source = now.source if now is not None and now.key == rung.name else None
             self.a.versus = Configuration(rung.name, values, source)
+
+    def _choose_mapping(self, name: str) -> None:
+        self.a.versus = Configuration(name, self.column.form.values())
 
     def _choose_launch(self, launch: FileLaunch) -> None:
         now = self.b.configuration

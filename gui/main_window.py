@@ -127,6 +127,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self.ladder_panel.chosen.connect(self._choose_rung)
         self.form.changed.connect(self._choose_parameters)
+        self.form.mapped.connect(self._choose_mapping)
         self.tabs.chosen.connect(self.show_page)
         self.header.theme_button.clicked.connect(self.next_theme)
         self.header.help_button.clicked.connect(self.show_cheat_sheet)
@@ -148,6 +149,10 @@ class MainWindow(QMainWindow):
         self.session.playing = 0
         if self.form.rung is not None:
             self.recorder.configure(self.form.rung.name, values)
+
+    def _choose_mapping(self, name: str) -> None:
+        """The rung in which threadIdx.x runs the other way, with the same parameters."""
+        self.recorder.configure(name, self.form.values())
 
     def show_page(self, key: str) -> None:
         """Show a page by its key; see `gui.pages`."""

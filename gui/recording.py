@@ -92,7 +92,9 @@ def record_job(ladder: Ladder, wanted: Configuration, block: int) -> Job:
             cancelled=cancelled,
         )
         prepare(trace, block_shown)
-        return Recorded(trace, Origin(wanted, original))
+        mapping = ladder[wanted.rung].mapping if wanted.own is None else None
+        twin = mapping.other if mapping is not None else ""
+        return Recorded(trace, Origin(wanted, original, twin))
 
     return job
 

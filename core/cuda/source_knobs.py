@@ -1,7 +1,7 @@
-"""Integer constants of a source text that can be set to another value in the text itself.
+"""Constants of a source text that can be set to another value in the text itself.
 
-`#define TILE 16` and `constexpr int PAD = 1;`: what a compiler's -D cannot override is changed
-where it stands, so that the text which runs is the text which is shown.
+`#define TILE 16`, `constexpr int PAD = 1;` and `constexpr bool SWAP = false;`: what a compiler's -D
+cannot override is changed where it stands, so that the text which runs is the text which is shown.
 """
 
 from __future__ import annotations
@@ -20,22 +20,31 @@ _CONSTANT = re.compile(
     r"\b(?:const|constexpr)\b[\w\s]*?\b(?:int|unsigned|long|short|size_t|u?int\d+_t)\s+"
     rf"([A-Za-z_]\w*)\s*=\s*{_NUMBER}\s*;"
 )
+_FLAG = re.compile(r"\b(?:const|constexpr)\b[\w\s]*?\bbool\s+([A-Za-z_]\w*)\s*=\s*(true|false)\s*;")
+_ASKED = (  # where a name stands for itself as a condition, and is not compared with a number
+    r"(?:#\s*(?:el)?if\b[^\n]*\b{0}\b(?!\s*(?:[<>+\-*/%]|[=!]=))"
+    r"|\bif\s*(?:constexpr\s*)?\(\s*!?\s*{0}\s*\)|\b{0}\s*\?)"
+)
 _ANY_MACRO = re.compile(r"#\s*(?:define|undef)\s+([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A constant with its value and the place of the number: characters `start` to `end`."""
+    """A constant with its value and the place of the number: characters `start` to `end`.
+
+    `switch` says that it is a truth value: a bool (1 is true), or a 0 or 1 that a condition asks.
+    """
 
     name: str
     value: int
     line: int
     start: int
     end: int
+    switch: bool = False
 
 
 def knobs(source: str) -> tuple[Knob, ...]:
-    """The constants of a source that are defined once, as a plain decimal number, in its order.
+    """The constants defined once, as a plain decimal number or truth value, in the source's order.
 
     A name that is defined again, or is undefined anywhere, is left out: which definition counts
     depends on conditions that are not followed here.
@@ -53,7 +62,9 @@ def with_value(source: str, name: str, value: int) -> str:
     """The source with one of its `knobs` set. Raises KeyError for another name."""
     for knob in knobs(source):
         if knob.name == name:
-            return f"{source[: knob.start]}{value}{source[knob.end :]}"
+            is_word = not source[knob.start].isdecimal()
+            text = ("false", "true")[bool(value)] if is_word else str(value)
+            return f"{source[: knob.start]}{text}{source[knob.end :]}"
     raise KeyError(name)
 
 
@@ -63,5 +74,14 @@ def _matches(text: str) -> Iterator[Knob]:
             digits = match[2]
             if len(digits) > 1 and digits[0] == "0":  # octal
                 continue
-            start, end = match.span(2)
-            yield Knob(match[1], int(digits), text.count("\n", 0, start) + 1, start, end)
+            value = int(digits)
+            switch = value < 2 and re.search(_ASKED.format(match[1]), text) is not None
+            yield _knob(match, value, switch=switch)
+    for match in _FLAG.finditer(text):
+        yield _knob(match, int(match[2] == "true"), switch=True)
+
+
+def _knob(match: re.Match[str], value: int, *, switch: bool) -> Knob:
+    start, end = match.span(2)
+    line = match.string.count("\n", 0, start) + 1
+    return Knob(match[1], value, line, start, end, switch)

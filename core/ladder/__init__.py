@@ -13,6 +13,7 @@ import numpy as np
 
 from core.errors import ParameterError, TilescopeError
 from core.ladder.expressions import IntExpression, MatrixExpression
+from core.ladder.orientation import Orientation, check_pairs
 from core.ladder.rung import (
     DEFAULT_SEED,
     ArrayRule,
@@ -55,6 +56,7 @@ _OPTIONAL = (
     "tuned",
     "arithmetic",
     "bytes",
+    "mapping",
 )
 _ROLES = ("input", "output", "inout")
 _T = TypeVar("_T")
@@ -116,7 +118,12 @@ def load_ladder(folder: Path | None = None) -> Ladder:
         values = [getattr(rung, field) for rung in rungs]
         if twice := {value for value in values if values.count(value) > 1}:
             raise TilescopeError(f"{path}: two rungs have the {field} {twice.pop()}.")
-    return Ladder(rungs)
+    ladder = Ladder(rungs)
+    try:
+        check_pairs(ladder)
+    except TilescopeError as error:
+        raise TilescopeError(f"{path}, {error}") from None
+    return ladder
 
 
 def _rung(row: Mapping[str, Any], home: Path) -> Rung:
@@ -152,6 +159,7 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
             tuned=MappingProxyType(dict(row.get("tuned", {}))),
             arithmetic=row.get("arithmetic", "float32"),
             nbytes=_expression(row["bytes"]) if "bytes" in row else None,
+            mapping=Orientation(**row["mapping"]) if "mapping" in row else None,
         )
     except FileNotFoundError as error:
         raise TilescopeError(f"{label}: there is no file {error.filename}.") from None

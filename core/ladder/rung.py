@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from core.errors import ParameterError
 from core.ladder.buffers import poisoned, random_array
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
+from core.ladder.orientation import Orientation
 from core.launch import (
     Arithmetic,
     ArrayArgument,
@@ -161,6 +162,7 @@ class Rung:
     tuned: Mapping[str, int] = field(default_factory=dict)  # parameters that are fast on a GPU
     arithmetic: Arithmetic = "float32"
     nbytes: IntExpression | None = None  # read and written at least, if not every array whole
+    mapping: Orientation | None = None  # which way x runs, and the rung where it runs the other
 
     @property
     def manual(self) -> str:

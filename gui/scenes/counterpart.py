@@ -57,7 +57,12 @@ def _other(rung: Rung, name: str, shown: Configuration) -> int:
 
 
 def _neighbour(rung: Rung, ladder: Ladder) -> Rung:
-    """The nearest rung that takes the same parameters to the same result, or else the next one."""
+    """The rung with the other mapping, or the nearest of the same kind, or the next one.
+
+    Of the same kind is what takes the same parameters to the same result.
+    """
+    if rung.mapping is not None:
+        return ladder[rung.mapping.other]
     others = [other for other in ladder.values() if other is not rung]
     same = [o for o in others if o.defaults.keys() == rung.defaults.keys() and _alike(o, rung)]
     after = [o for o in others if o.number > rung.number]

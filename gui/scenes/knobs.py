@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.cuda.source_knobs import knobs, with_value
+from core.cuda.source_knobs import Knob, knobs, with_value
 from core.errors import TilescopeError
 from core.launch import ScalarArgument
 from core.launching.file_launch import FileLaunch, split_defines
@@ -32,6 +32,8 @@ class KnobRow:
     value: int
     stops: tuple[int, ...]
     tip: str
+    switch: bool = False
+    """Whether it is on (1) or off (0), and nothing else."""
 
 
 def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
@@ -41,16 +43,22 @@ def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
     for name, text in defines.items():
         if text.isdecimal():
             found.append(_row("define", name, int(text), f"-D{name}"))
-    for knob in knobs(workload.source):
-        if knob.name not in defines:
-            tip = f"Line {knob.line} of the source: dragging edits it"
-            found.append(_row("constant", knob.name, knob.value, tip))
+    found += [_constant(knob) for knob in knobs(workload.source) if knob.name not in defines]
     found += [
         _row("argument", argument.name, int(argument.value), "An argument of the kernel")
         for argument in workload.launch.arguments
         if isinstance(argument, ScalarArgument) and argument.value.dtype.kind in "iu"
     ]
     return tuple(found[:MOST])
+
+
+def _constant(knob: Knob) -> KnobRow:
+    where = f"Line {knob.line} of the source"
+    if knob.switch:
+        return KnobRow(
+            "constant", knob.name, knob.value, (0, 1), f"{where}: a click edits it", True
+        )
+    return _row("constant", knob.name, knob.value, f"{where}: dragging edits it")
 
 
 def _row(kind: Kind, name: str, value: int, tip: str) -> KnobRow:

@@ -58,6 +58,8 @@ class Origin:
 
     configuration: Configuration
     original: str
+    twin: str = ""
+    """The rung that does the same with the other mapping; coming from it the place is kept."""
 
 
 @dataclass(frozen=True)

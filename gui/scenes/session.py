@@ -78,7 +78,7 @@ class Session(Clock):
         if trace is self._trace:
             return
         old, block, before = self._trace, self._block_trace, dict(self.values)
-        same = old is not None and trace is not None and source_key(old) == source_key(trace)
+        same = old is not None and trace is not None and self._continues(old, trace)
         self._trace = trace
         if not self._is_of_the_trace(self._counted):
             self._counted = None
@@ -247,12 +247,19 @@ class Session(Clock):
         kept = self.breakpoints_of.pop(source_key(trace), frozenset()) if trace else frozenset()
         self.values.update(block=0, thread=0, line=None, element=None, breakpoints=kept)
 
+    def _continues(self, old: Trace, trace: Trace) -> bool:
+        """Whether a trace is of the same source as the one before, or of its twin."""
+        twin = self.origin.twin if self.origin is not None else ""
+        return source_key(old) == source_key(trace) or source_key(old) == (twin or None)
+
     def _carry_lines(self, old: Trace, trace: Trace) -> None:
         """Selected line and breakpoints move with the text when it was edited."""
         if old.workload.source != trace.workload.source:
             places = line_map(old.workload.source, trace.workload.source)
             self.values["line"] = places.get(self.values["line"])
             self.values["breakpoints"] = carried_over(self.values["breakpoints"], places)
+        if source_key(old) != source_key(trace):  # a twin: those that it had of its own come back
+            self.values["breakpoints"] |= self.breakpoints_of.pop(source_key(trace), frozenset())
 
     def _first_access(self) -> int:
         trace = self._block_trace

@@ -23,6 +23,7 @@ from gui.theme import current_theme
 from gui.views.fields import Fields
 from gui.views.file_form import FileForm
 from gui.views.knob_rows import KnobRows
+from gui.views.mapping_row import MappingRow
 from gui.views.stop_slider import StopSlider, StopSpin
 
 if TYPE_CHECKING:
@@ -34,12 +35,13 @@ DEBOUNCE_MS = 120
 
 
 class ConfigurationForm(QWidget):
-    """Edits a rung's parameters: `changed(values)`.
+    """Edits a rung's parameters: `changed(values)`, or asks for its twin: `mapped(rung)`.
 
     What is typed is announced after a short rest, what is dragged as fast as it can be recorded.
     """
 
     changed = Signal(dict)
+    mapped = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,6 +53,8 @@ class ConfigurationForm(QWidget):
         self.file = FileForm()  # in place of the fields while a user's file is shown
         self.file.hide()
         self.knobs = KnobRows()  # numbers of that file
+        self.mapping = MappingRow()
+        self.mapping.chosen.connect(self.mapped)
         self.fields = Fields()
         self._grid = self.fields.grid
         self.error = QLabel()
@@ -74,6 +78,7 @@ class ConfigurationForm(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
+        layout.addWidget(self.mapping)
         layout.addWidget(self.fields)
         layout.addWidget(self.knobs)
         layout.addWidget(self.file, 1)
@@ -100,12 +105,14 @@ class ConfigurationForm(QWidget):
         if rung is not self.rung:
             self._clear()
             self._build(rung)
+            self.mapping.show_rung(rung)
         self.set_values({p.name: (values or {}).get(p.name, p.default) for p in rung.parameters})
         self.show_error("")
 
     def show_file(self) -> None:
         """Show the form of a user's kernel in place of a rung's fields."""
         self._clear()
+        self.mapping.show_rung(None)
         self.show_error("")
         self.fields.hide()
         self.file.show()
@@ -187,6 +194,9 @@ class ConfigurationForm(QWidget):
     def _build(self, rung: Rung) -> None:
         self.rung = rung
         before: QWidget = self.reset
+        for button in self.mapping.ways.findChildren(QToolButton):
+            QWidget.setTabOrder(before, button)
+            before = button
         for row, parameter in enumerate(rung.parameters):
             label = QLabel(parameter.label)
             label.setWordWrap(True)

@@ -1,19 +1,20 @@
-"""Numbers of a user's own kernel as fields with sliders."""
+"""Numbers of a user's own kernel as fields with sliders, truth values as switches."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from gui.scenes.knobs import KnobRow
 from gui.theme import current_theme
+from gui.views.segmented import Segmented
 from gui.views.stop_slider import StopSlider, StopSpin
 
 DEBOUNCE_MS = 250
 
 
 class KnobRows(QWidget):
-    """`turned(kind, name, value)` when a number is dragged, or was typed and is left alone."""
+    """`turned(kind, name, value)`: a number was dragged, or typed and left alone, or switched."""
 
     turned = Signal(str, str, int)
 
@@ -22,6 +23,7 @@ class KnobRows(QWidget):
         self.rows: tuple[KnobRow, ...] = ()
         self.fields: dict[str, StopSpin] = {}
         self.sliders: dict[str, StopSlider] = {}
+        self.switches: dict[str, Segmented] = {}
         self._typed: KnobRow | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -35,10 +37,15 @@ class KnobRows(QWidget):
 
     def show_rows(self, rows: tuple[KnobRow, ...]) -> None:
         """Show numbers, without a signal; a slider that is being dragged stays as it is."""
-        if [(r.kind, r.name) for r in rows] != [(r.kind, r.name) for r in self.rows]:
+        if [(r.kind, r.name, r.switch) for r in rows] != [
+            (r.kind, r.name, r.switch) for r in self.rows
+        ]:
             self._build(rows)
         self.rows = rows
         for row in rows:
+            if row.switch:
+                self.switches[row.name].value = str(row.value)
+                continue
             slider, field = self.sliders[row.name], self.fields[row.name]
             if slider.isSliderDown() or field.hasFocus():
                 continue
@@ -56,25 +63,43 @@ class KnobRows(QWidget):
                 widget.hide()
                 widget.deleteLater()
         self._timer.stop()
-        self.fields, self.sliders = {}, {}
+        self.fields, self.sliders, self.switches = {}, {}, {}
         for place, row in enumerate(rows):
             label = QLabel(row.name)
             label.setToolTip(row.tip)
-            field = StopSpin()
-            field.setRange(-(2**31), 2**31 - 1)
-            field.setValue(row.value)
-            field.setFixedWidth(round(current_theme().spacing.control * 2.7))
-            field.setToolTip(row.tip)
-            field.setAccessibleName(row.name)
-            field.valueChanged.connect(lambda _, row=row: self._on_typed(row))
-            label.setBuddy(field)
-            slider = StopSlider(row.name)
-            slider.show_stops(row.stops, row.value)
-            slider.dragged.connect(lambda value, row=row: self._on_dragged(row, value))
             self._grid.addWidget(label, place, 0)
-            self._grid.addWidget(slider, place, 1)
-            self._grid.addWidget(field, place, 2)
-            self.fields[row.name], self.sliders[row.name] = field, slider
+            if row.switch:
+                self._add_switch(row, place)
+            else:
+                self._add_number(row, place, label)
+
+    def _add_switch(self, row: KnobRow, place: int) -> None:
+        switch = Segmented({"0": "off", "1": "on"}, {"0": row.tip, "1": row.tip})
+        for key, word in (("0", "off"), ("1", "on")):
+            switch.button(key).setAccessibleName(f"{row.name} {word}")
+        switch.chosen.connect(lambda key, row=row: self._on_switched(row, int(key)))
+        self._grid.addWidget(switch, place, 1, 1, 2, Qt.AlignmentFlag.AlignRight)
+        self.switches[row.name] = switch
+
+    def _add_number(self, row: KnobRow, place: int, label: QLabel) -> None:
+        field = StopSpin()
+        field.setRange(-(2**31), 2**31 - 1)
+        field.setValue(row.value)
+        field.setFixedWidth(round(current_theme().spacing.control * 2.7))
+        field.setToolTip(row.tip)
+        field.setAccessibleName(row.name)
+        field.valueChanged.connect(lambda _, row=row: self._on_typed(row))
+        label.setBuddy(field)
+        slider = StopSlider(row.name)
+        slider.show_stops(row.stops, row.value)
+        slider.dragged.connect(lambda value, row=row: self._on_dragged(row, value))
+        self._grid.addWidget(slider, place, 1)
+        self._grid.addWidget(field, place, 2)
+        self.fields[row.name], self.sliders[row.name] = field, slider
+
+    def _on_switched(self, row: KnobRow, value: int) -> None:
+        self._timer.stop()
+        self.turned.emit(row.kind, row.name, value)
 
     def _on_dragged(self, row: KnobRow, value: int) -> None:
         self._timer.stop()

@@ -137,3 +137,45 @@ def test_typing_a_number_is_recorded_after_a_rest(window, qtbot):
     assert window.session.trace.shared_arrays[0].shape == (8, 11)
     qtbot.keyClick(field, Qt.Key.Key_Up)
     assert field.value() == 4
+
+
+MAPPED = """#define X_ALONG_ROWS 0
+extern "C" __global__ void twice(const float *A, float *C, int n)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+#if X_ALONG_ROWS
+    int row = x, column = y;
+#else
+    int row = y, column = x;
+#endif
+    if (row < n && column < n)
+        C[row * n + column] = 2.0f * A[row * n + column];
+}
+"""
+
+
+def test_a_mapping_of_ones_own_is_a_switch(window, qtbot, tmp_path):
+    path = tmp_path / "twice.cu"
+    path.write_text(MAPPED)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.workbench.open_file(str(path))
+    switch = window.form.knobs.switches["X_ALONG_ROWS"]
+    qtbot.waitUntil(switch.isVisible)
+    assert switch.value == "0"
+    assert "X_ALONG_ROWS" not in window.form.knobs.sliders
+    window.session.update(thread=9)
+
+    def gap():
+        block = window.session.block_trace
+        load = block.access(int(block.access_steps[0]))
+        return int(load.addresses[1] - load.addresses[0])
+
+    assert gap() == 4
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        switch.button("1").click()
+    assert gap() > 4
+    assert window.source.edit.toPlainText() == MAPPED.replace("ROWS 0", "ROWS 1")
+    assert window.session.thread == 9
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.workbench.run_original()
+    assert switch.value == "0"

@@ -118,6 +118,51 @@ def drag_to(window, name, value):
     slider.setValue(slider.stops.index(value))
 
 
+def first(block, kind, space):
+    accesses = (block.access(int(step)) for step in block.access_steps)
+    return next(a for a in accesses if (a.kind, a.space) == (kind, space))
+
+
+def lane_gap(access):
+    return int(access.addresses[1] - access.addresses[0])
+
+
+DRAGS = [  # rung, parameters, what is dragged to where, what the trace then shows
+    ("tiled", {"n": 8, "tile": 4}, ("tile", 2),
+     lambda t: (t.workload.launch.block.x, len(t.block(0).phases)), (2, 4)),
+    ("coalesced", {"n": 12}, ("block_x", 8), lambda t: t.workload.launch.block.x, 8),
+    ("coalesced", {"n": 12}, ("block_y", 2), lambda t: t.workload.launch.block.y, 2),
+    ("transpose_padded", {"m": 8, "n": 8, "tile": 8, "pad": 0}, ("pad", 1),
+     lambda t: t.shared_arrays[0].shape, (8, 9)),
+    ("copy_offset", {"n": 64, "offset": 0}, ("offset", 7),
+     lambda t: first(t.block(0), "load", "global").element(0), (7,)),
+    ("copy_stride", {"n": 64, "stride": 1}, ("stride", 5),
+     lambda t: lane_gap(first(t.block(0), "load", "global")), 20),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rung", "values", "drag", "seen", "expected"),
+    DRAGS,
+    ids=[f"{rung}-{drag[0]}" for rung, _, drag, _, _ in DRAGS],
+)
+def test_each_slider_gives_the_trace_of_its_configuration(
+    tiled, qtbot, rung, values, drag, seen, expected
+):
+    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+        tiled.recorder.configure(rung, values)
+    assert seen(tiled.session.trace) != expected
+    name, value = drag
+    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+        drag_to(tiled, name, value)
+    assert seen(tiled.session.trace) == expected
+    assert tiled.session.parameters == {
+        **tiled.recorder.ladder[rung].defaults,
+        **values,
+        name: value,
+    }
+
+
 def test_dragging_records_and_keeps_the_phase(tiled, qtbot):
     session = tiled.session
     session.update(step=session.block_trace.phases[2].first, thread=9)

@@ -65,3 +65,32 @@ def test_a_name_that_is_no_number_cannot_be_set():
     for name in ("HALF", "TWICE", "GONE", "nothing", "HIDDEN", "NO"):
         with pytest.raises(KeyError):
             with_value(SOURCE, name, 1)
+
+
+FLAGS = """#define X_ALONG_ROWS 0
+#define LEVEL 1
+#define COUNT 1
+#define GUARD 1
+constexpr bool SWAP = false;
+static const bool KEEP = true;
+#if X_ALONG_ROWS
+#endif
+#if LEVEL > 0
+#endif
+int a = GUARD ? 1 : COUNT;
+"""
+
+
+def test_truth_values_are_switches():
+    assert {k.name: (k.value, k.switch) for k in knobs(FLAGS)} == {
+        "X_ALONG_ROWS": (0, True),
+        "LEVEL": (1, False),
+        "COUNT": (1, False),
+        "GUARD": (1, True),
+        "SWAP": (0, True),
+        "KEEP": (1, True),
+    }
+    turned = with_value(with_value(FLAGS, "SWAP", 1), "X_ALONG_ROWS", 1)
+    assert "SWAP = true;" in turned
+    assert turned.startswith("#define X_ALONG_ROWS 1\n")
+    assert with_value(FLAGS, "KEEP", 0).count("false") == 2

@@ -11,6 +11,7 @@ from core.cuda.signature import read_signature
 from core.errors import ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, load_ladder
 from core.launch import ArrayArgument
+from core.recording import record
 
 LADDER = load_ladder()
 RUNGS = list(LADDER.values())
@@ -173,11 +174,36 @@ def test_adding_a_rung_is_one_file_and_one_row(copied):
         ("default = 8", "default = 0", "n = 0 is too small"),
         ("[[rung]]", "[[rung]", "not valid TOML"),
         ('role = "output"', 'role = "result"', "role 'result' is none of"),
+        ('x = "rows"', 'x = "row"', "rung uncoalesced: mapping.x is 'row', .* columns or rows"),
+        ('x = "rows"', 'x = "columns"', "uncoalesced, mapping: x runs along columns in coalesced"),
+        ('other = "coalesced"', 'other = "coalesce"', "mapping: there is no rung coalesce"),
+        ('other = "coalesced"', 'other = "tiled"', "mapping: tiled does not name uncoalesced"),
+        ('other = "coalesced"', 'other = "uncoalesced"', "mapping: the other rung is this one"),
+        ('mapping = { x = "rows", ', "mapping = { ", "rung uncoalesced: .* 'x'"),
     ],
 )
 def test_mistakes_in_the_registry_are_named(copied, old, new, sentence):
     with pytest.raises(TilescopeError, match=sentence):
         copied(lambda text: text.replace(old, new))
+
+
+def test_rungs_that_differ_in_more_than_the_mapping_are_no_pair(copied):
+    def edit(text):
+        at = text.index('name = "coalesced"')
+        return text[:at] + text[at:].replace("default = 4, minimum", "default = 8, minimum", 1)
+
+    with pytest.raises(TilescopeError, match="mapping: coalesced has other parameters"):
+        copied(edit)
+
+
+@pytest.mark.parametrize("rung", [r for r in RUNGS if r.mapping is not None], ids=lambda r: r.name)
+def test_the_mapping_is_what_the_kernel_does(rung):
+    trace = record(rung.workload(n=6, block_x=4, block_y=2), blocks=[0])
+    block = trace.block(0)
+    stores = (a for s in block.access_steps if (a := block.access(int(s))).kind == "store")
+    access = next(stores)
+    step = np.subtract(access.element(1), access.element(0)).tolist()
+    assert step == {"columns": [0, 1], "rows": [1, 0]}[rung.mapping.x]
 
 
 def test_static_shared_memory_is_checked(copied):

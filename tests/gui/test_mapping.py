@@ -1,0 +1,81 @@
+"""The switch between the two mappings: another rung, the same launch and the same place."""
+
+import numpy as np
+import pytest
+
+from gui.compare_menu import compare_page
+from gui.main_window import MainWindow
+from gui.scenes.session import Breakpoint, Configuration
+from gui.theme import apply_theme
+
+RECORDING_MS = 20_000
+SIZES = {"n": 21, "block_x": 8, "block_y": 4}
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.show()
+    qtbot.waitExposed(window)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.recorder.configure("uncoalesced", SIZES)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+def neighbours(session):
+    """What the first two lanes of the block store: the difference of row and column."""
+    block = session.block_trace
+    step = next(
+        s for s in range(block.n_steps) if (a := block.access(s)) is not None and a.kind == "store"
+    )
+    access = block.access(step)
+    return tuple(np.subtract(access.element(1), access.element(0)).tolist())
+
+
+def test_the_switch_swaps_kernel_and_source_and_keeps_the_place(window, qtbot):
+    session, ways = window.session, window.form.mapping.ways
+    assert window.form.mapping.isVisible()
+    assert ways.value == "rows"
+    assert neighbours(session) == (1, 0)
+    last = len(session.trace.workload.source.split("\n"))
+    session.update(block=3, thread=13, line=last - 4, element=("A", (20, 3)))
+    session.update(step=session.block_trace.phases[7].first)
+    session.breakpoints = frozenset({Breakpoint(line=last - 3), Breakpoint(element=("B", (0, 1)))})
+    text, step = session.trace.workload.source, session.step
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        ways.button("columns").click()
+    assert session.trace.workload.rung == "coalesced"
+    assert window.source.edit.toPlainText() == session.trace.workload.source != text
+    assert window.form.rung.name == "coalesced"
+    assert ways.value == "columns"
+    assert neighbours(session) == (0, 1)
+    assert (session.block, session.thread, session.phase) == (3, 13, 7)
+    assert dict(session.parameters) == SIZES
+    assert session.element == ("A", (20, 3))
+    lines = session.trace.workload.source.split("\n")
+    assert lines[session.line - 1] == text.split("\n")[last - 5]
+    assert {b.element for b in session.breakpoints} == {None, ("B", (0, 1))}
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        ways.button("rows").click()
+    assert (session.step, session.block, session.thread) == (step, 3, 13)
+    assert {b.line for b in session.breakpoints} == {None, last - 3}
+
+
+def test_a_kernel_without_a_twin_has_no_switch(window, qtbot):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.recorder.configure("tiled", {"n": 8, "tile": 4})
+    assert window.form.mapping.isHidden()
+    assert (window.session.block, window.session.thread) == (0, 0)
+
+
+def test_side_b_of_a_comparison_has_it_too(window, qtbot):
+    window.show_page("compare")
+    assert window.session.versus == Configuration("coalesced", SIZES)
+    comparing = compare_page(window).comparing
+    qtbot.waitUntil(lambda: comparing.b.trace is not None, timeout=RECORDING_MS)
+    with qtbot.waitSignal(comparing.recorder.recorded, timeout=RECORDING_MS):
+        comparing.column.form.mapping.ways.button("rows").click()
+    assert window.session.versus == Configuration("uncoalesced", SIZES)
