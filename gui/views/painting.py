@@ -13,6 +13,7 @@ from gui.theme import Theme
 CENTRE = Qt.AlignmentFlag.AlignCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_WHOLE = int(Qt.TextFlag.TextDontClip)
 
 
 def pen(color: QColor, width: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
@@ -79,7 +80,26 @@ def text(
         metrics = QFontMetricsF(font)
         if metrics.horizontalAdvance(words) > rect.width():
             words = metrics.elidedText(words, Qt.TextElideMode.ElideRight, rect.width())
-    painter.drawText(rect, int(align) | Qt.TextFlag.TextDontClip, words)
+    painter.drawText(rect, int(align) | _WHOLE, words)
+
+
+Placed = tuple[QRectF, str]
+"""A text and the rectangle that it stands in."""
+
+
+def texts(
+    painter: QPainter,
+    places: Iterable[Placed],
+    color: QColor,
+    font: QFont,
+    align: Qt.AlignmentFlag = CENTRE,
+) -> None:
+    """Many short texts of one colour and font; none is cut."""
+    painter.setFont(font)
+    painter.setPen(color)
+    flags = int(align) | _WHOLE
+    for rect, words in places:
+        painter.drawText(rect, flags, words)
 
 
 def shortest_fit(choices: Sequence[str], font: QFont, width: float) -> str:
@@ -92,11 +112,24 @@ def upright_text(
     painter: QPainter, rect: QRectF, words: str, color: QColor, font: QFont, align: Qt.AlignmentFlag
 ) -> None:
     """Text that reads from bottom to top; `align` is as if the rectangle lay on its side."""
+    upright_texts(painter, [(rect, words)], color, font, align)
+
+
+def upright_texts(
+    painter: QPainter,
+    places: Iterable[Placed],
+    color: QColor,
+    font: QFont,
+    align: Qt.AlignmentFlag,
+) -> None:
+    """Many texts that read from bottom to top: turning the painter for each takes too long."""
     painter.save()
-    painter.translate(rect.left(), rect.bottom())
     painter.rotate(-90)
-    box = QRectF(0, 0, rect.height(), rect.width())
-    text(painter, box, words, color, font, align, elide=False)
+    turned = [
+        (QRectF(-rect.bottom(), rect.left(), rect.height(), rect.width()), words)
+        for rect, words in places
+    ]
+    texts(painter, turned, color, font, align)
     painter.restore()
 
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter
 
 from gui.scenes.grids import rectangles
+from gui.scenes.naming import value_text
 from gui.scenes.shared import SharedGrid
 from gui.theme import Theme
 from gui.views.kept import Kept
-from gui.views.painting import fill, hatch, pen
+from gui.views.painting import fill, hatch, pen, texts
 from gui.views.shared_geometry import cells_rect
 
 HAIRLINES_FROM = 5.0  # pixels a cell
@@ -27,6 +28,7 @@ class SharedGround:
 
     def __init__(self) -> None:
         self._arrays: dict[str, Kept] = {}
+        self.banks = Kept()
 
     def draw_cells(
         self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
@@ -34,6 +36,13 @@ class SharedGround:
         """Written cells in the colour of the thread that wrote them last, others hatched."""
         state = grid.written.tobytes(), grid.writers.tobytes()
         self._draw("cells", _draw_cells, p, (grid, box, cell, theme, threads), state)
+
+    def draw_values(
+        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+    ) -> None:
+        """What each written cell holds."""
+        state = grid.written.tobytes(), grid.values.tobytes()
+        self._draw("values", _draw_values, p, (grid, box, cell, theme, threads), state)
 
     def draw_lines(
         self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
@@ -79,6 +88,27 @@ def _draw_cells(
     columns, rows = grid.columns, grid.rows
     image = QImage(data.data, columns, rows, columns * 4, QImage.Format.Format_RGBA8888)
     p.drawImage(box, image)
+
+
+def value_font(theme: Theme, cell: QSizeF) -> QFont:
+    """The type of the values in cells of a size."""
+    font = theme.mono()
+    sample = QFontMetricsF(font).horizontalAdvance("−0.00")
+    font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * (cell.width() - 3) / sample))
+    return font
+
+
+def value_at(grid: SharedGrid, row: int, column: int) -> str:
+    """A cell's value as it is written into it."""
+    return value_text(grid.values[row, column].item())
+
+
+def _draw_values(
+    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+) -> None:
+    places = np.argwhere(grid.written).tolist()
+    shown = [(cells_rect(box, cell, (r, c, 1, 1)), value_at(grid, r, c)) for r, c in places]
+    texts(p, shown, theme.color("text"), value_font(theme, cell))
 
 
 def _draw_lines(
