@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gui.scenes.link import Moment
 
 DEFAULT_RUNG = "tiled"
+NO_SET = (
+    "--set is for kernels of the ladder: a file's launch is given as mine.cu?gridDim=8&arg.n=64."
+)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -23,7 +26,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "rung",
         nargs="?",
-        help="kernel to begin with: a rung, a link such as 'tiled?n=4&step=12', or a .cu file; "
+        help="kernel to begin with: a rung, a .cu file, or a link to a moment of either, such as "
+        "'tiled?n=4&step=12' or 'mine.cu?gridDim=8&step=12'; "
         "without it, what was shown last",
     )
     parser.add_argument(
@@ -116,6 +120,8 @@ def parse_start(
 
     Raises ParameterError for a link or a name that leads nowhere.
     """
+    from core.errors import ParameterError
+    from gui.scenes.file_links import names_file
     from gui.scenes.link import Moment, parse_link
     from gui.theme import theme_names
 
@@ -123,8 +129,12 @@ def parse_start(
         return Moment(DEFAULT_RUNG, parameters) if parameters else None
     if "?" in text:
         moment = parse_link(text, ladder, theme_names())
+        if moment.own is not None and parameters:
+            raise ParameterError(NO_SET)
         return replace(moment, parameters={**moment.parameters, **parameters})
-    if text.endswith((".cu", ".cuh")):
+    if text not in ladder and names_file(text):
+        if parameters:
+            raise ParameterError(NO_SET)
         return Path(text)
     return Moment(ladder[text].name, parameters)
 

@@ -159,9 +159,11 @@ class Comparing(QObject):
     def _compare_with(self, versus: Configuration | None) -> None:
         if versus is None or not self.active or versus == self.b.configuration:
             return
-        if versus.own is not None and not self._shows(versus.own):
-            own, source = versus.own, versus.source
-            self.opener.submit(open_job(own.path, own, None, source, source is not None))
+        own, source = versus.own, versus.source
+        if own is not None and (not own.complete or not self._shows(own)):
+            self.opener.submit(
+                open_job(own.path, own, None, source, source is not None, linked=not own.complete)
+            )
         else:
             self.recorder.ask(versus, self.a.block)
 

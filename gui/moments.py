@@ -44,7 +44,15 @@ class Moments(QObject):
             return
         QGuiApplication.clipboard().setText(link)
         shown = link if len(link) < 120 else f"{link[:117]}…"
-        self.main.message.show_message(f'Copied. Open it with: tilescope "{shown}"', kind="info")
+        typed = " It leads to the text that was run, not to what was typed since."
+        self.main.message.show_message(
+            f'Copied. Open it with: tilescope "{shown}"{typed if self._typed() else ""}',
+            kind="info",
+        )
+
+    def _typed(self) -> bool:
+        draft, now = self.main.source.draft, self.session.configuration
+        return now is not None and draft.key == now.key and draft.stale
 
     def ask_for_link(self) -> None:
         """Ask for a link and go there."""
@@ -63,6 +71,11 @@ class Moments(QObject):
         """Record what a link names and look where it says. Raises ParameterError for its rung."""
         if moment.theme is not None and moment.theme != self.main.theme_name:
             self.main.set_theme(moment.theme)
+        if moment.own is not None:
+            self._expect(moment)
+            wanted = Configuration("", {}, moment.source, moment.own)
+            self.main.workbench.reopen(wanted, moment.block, linked=True)
+            return
         defaults = self.recorder.ladder[moment.rung].defaults
         parameters = {**defaults, **moment.parameters}
         wanted = Configuration(moment.rung, parameters, moment.source)
@@ -77,7 +90,7 @@ class Moments(QObject):
             return
         self._expect(places, instead)
         if wanted.own is not None:
-            self.main.workbench.reopen(wanted)
+            self.main.workbench.reopen(wanted, places.block)
         else:
             self.recorder.ask(wanted, places.block)
 

@@ -28,11 +28,13 @@ def open_job(
     kernel: str | None,
     text: str | None = None,
     is_edit: bool = True,
+    linked: bool = False,
 ) -> Job:
     """The work of opening `path`; gives an `Opened`, or raises TilescopeError.
 
     `known` is a launch to go on from, `kernel` one to guess anew. `text` stands in for the file's,
-    and is an edit of it unless `is_edit` is False.
+    and is an edit of it unless `is_edit` is False. `linked` says that `known` is a link's: what it
+    leaves empty is guessed, and what the source has not is an error.
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
@@ -41,10 +43,13 @@ def open_job(
         from core.cuda.signature import kernel_names, read_signature
         from core.launching.arguments import read_source
         from core.launching.file_launch import split_defines
-        from core.launching.launch_guess import guess_launch, refit
+        from core.launching.launch_guess import complete, guess_launch, refit
 
         source = text if text is not None else read_source(Path(path))
-        launch = refit(source, known) if known is not None else guess_launch(source, path, kernel)
+        if known is None:
+            launch = guess_launch(source, path, kernel)
+        else:
+            launch = complete(source, known) if linked else refit(source, known)
         signature = read_signature(source, launch.kernel, split_defines(launch.defines))
         edited = source if text is not None and is_edit else None
         return Opened(launch, kernel_names(source), signature, edited)

@@ -38,6 +38,7 @@ class Workbench(QObject):
         self.source = window.source
         self.form = window.form.file
         self.launches: dict[str, FileLaunch] = {}
+        self._first_block: int | None = None
         self.opener = Worker(self, "opener")
         self.opener.finished.connect(self._take)
         self.opener.failed.connect(self._refuse)
@@ -104,10 +105,18 @@ class Workbench(QObject):
         path = str(Path(path).absolute())
         self.opener.submit(open_job(path, self.launches.get(path), None))
 
-    def reopen(self, wanted: Configuration) -> None:
-        """Open the file of an earlier session with its launch and edits."""
+    def reopen(
+        self, wanted: Configuration, block: int | None = None, *, linked: bool = False
+    ) -> None:
+        """Open the file of an earlier session or of a link with its launch and edits.
+
+        `block` is the one to look at first.
+        """
         assert wanted.own is not None
-        self.opener.submit(open_job(wanted.own.path, wanted.own, None, wanted.source))
+        self._first_block = block
+        self.opener.submit(
+            open_job(wanted.own.path, wanted.own, None, wanted.source, linked=linked)
+        )
 
     def show_form(self, configuration: Configuration) -> None:
         """Show the form of a configuration that is a launch of a file's kernel."""
@@ -149,7 +158,8 @@ class Workbench(QObject):
         self.main.show_page("step")
         self.form.show_launch(opened.launch, opened.kernels, opened.signature)
         self.form.show_errors({})
-        self.recorder.ask(Configuration("", {}, opened.edited, opened.launch))
+        block, self._first_block = self._first_block, None
+        self.recorder.ask(Configuration("", {}, opened.edited, opened.launch), block)
 
     def _launch(self, launch: FileLaunch) -> None:
         now = self.session.configuration
@@ -164,6 +174,7 @@ class Workbench(QObject):
         self.recorder.ask(Configuration("", {}, now.source, launch))
 
     def _refuse(self, error: object) -> None:
+        self._first_block = None
         if not isinstance(error, TilescopeError):
             error = TilescopeError(f"The file could not be opened: {error!r}.")
         self._say(str(error))

@@ -45,6 +45,11 @@ class FileLaunch:
         """The file's name without its folder."""
         return Path(self.path).name
 
+    @property
+    def complete(self) -> bool:
+        """Whether nothing that a launch needs is left empty, as a link may leave it."""
+        return all((self.kernel, self.grid.strip(), self.block.strip(), self.shared.strip()))
+
 
 class FieldErrors(ArgumentError):
     """What is wrong with a form: a sentence by field.

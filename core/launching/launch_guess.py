@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from core.cuda.shared_declarations import SharedDeclaration, shared_arrays
 from core.cuda.signature import SignatureParameter, kernel_names, read_signature, without_comments
-from core.errors import TilescopeError
+from core.errors import ArgumentError, TilescopeError
+from core.ladder.rung import listing
 from core.launching.file_launch import FileLaunch, split_defines
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
@@ -86,6 +87,31 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     if kernel is None:
         return replace(guess, arguments=tuple(arguments))
     return replace(launch, arguments=tuple(arguments))
+
+
+def complete(source: str, asked: FileLaunch) -> FileLaunch:
+    """The launch asked for, with what it leaves empty guessed.
+
+    Raises as `guess_launch`, and ArgumentError for a kernel or a parameter that the source has not.
+    """
+    names = kernel_names(source)
+    if asked.kernel and asked.kernel not in names:
+        raise ArgumentError(
+            f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
+        )
+    guess = guess_launch(source, asked.path, asked.kernel or None)
+    given = dict(asked.arguments)
+    guessed = dict(guess.arguments)
+    for name in given:
+        if name not in guessed:
+            raise ArgumentError(
+                f"{guess.kernel} has no parameter {name}: it has {listing([*guessed])}."
+            )
+    texts = {
+        field: getattr(asked, field) or getattr(guess, field)
+        for field in ("grid", "block", "shared", "defines")
+    }
+    return replace(guess, arguments=tuple((guessed | given).items()), **texts)
 
 
 def _fits(parameter: SignatureParameter, text: str) -> bool:

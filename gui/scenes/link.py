@@ -1,36 +1,40 @@
 """A link to one moment: `tiled?n=4&tile=2&step=12`. No Qt here.
 
-`vs` names what it is compared with, and `vs.` stands before its parameters; those left out are the
-first launch's: `tiled?n=64&tile=8&vs=tiled&vs.tile=16`.
+A path in place of the rung leads to a kernel in a file (`gui.scenes.file_links`). `vs` names what
+it is compared with, and `vs.` stands before its parameters; those left out are the first launch's:
+`tiled?n=64&tile=8&vs=tiled&vs.tile=16`. `source` is an edited text, `check` a sum over the file's.
 """
 
 from __future__ import annotations
 
-import base64
 import re
-import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, unquote
 
 from core.errors import ParameterError
-from gui.scenes.selection import Configuration
+from core.launching.file_launch import FileLaunch
+from gui.scenes.file_links import launch_of, name_of, names_file, pairs_of, refuse_unknown
+from gui.scenes.packed import checksum, pack, unpack
+from gui.scenes.selection import Configuration, Element
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from gui.scenes.session import Session
 
-MOST_SOURCE = 1 << 20  # bytes of an edited source in a link
-PLACES = ("block", "step", "thread")
+LONGEST = 8000  # characters of a link that may be typed at any prompt
+PLACES = ("block", "step", "thread", "line")
+LOOKS = ("heat", "close_up")
+EXTRAS = (*PLACES, "element", *LOOKS, "theme")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
 VERSUS = "vs"
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What a link says: a rung, its parameters, an edited source, and where to look.
+    """What a link says: a rung with its parameters or a launch of a file, and where to look.
 
     None for a place means that the link does not say. Steps count from 0, as in the session.
     """
@@ -44,35 +48,68 @@ class Moment:
     source: str | None = None
     versus: Configuration | None = None
     """The launch that this one is compared with, all its parameters given."""
+    own: FileLaunch | None = None
+    """A launch of a kernel in a file, `rung` being empty; what it leaves empty is guessed."""
+    check: str | None = None
+    """`checksum` of the file's text when the link was made."""
+    line: int | None = None
+    element: Element | None = None
+    looks: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
+    """How the matrices are shown: settings of the session, by name."""
 
 
 def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     """Read a link. Raises ParameterError with one sentence for whatever is wrong with it.
 
-    Values of parameters are checked when the launch is made, by its rung.
+    Values of parameters are checked when the launch is made, by its rung or from the file.
     """
-    text = text.strip()
-    if text.startswith("tilescope"):  # a whole command that was pasted
-        text = text.removeprefix("tilescope").strip(" \"':/")
-    name, _, query = text.partition("?")
-    if name not in ladder:
+    name, _, query = _bare(text).partition("?")
+    if name not in ladder and not names_file(name):
         raise ParameterError(f"The link names no kernel of the ladder: `{name}`; try {EXAMPLE}.")
     pairs = _pairs(query)
     other = pairs.pop(VERSUS, None)
     theirs = {key.removeprefix(f"{VERSUS}."): pairs.pop(key) for key in [*pairs] if _is_other(key)}
     if theirs and other is None:
         raise ParameterError(f"The link says `vs.{next(iter(theirs))}` but not which kernel: vs=…")
-    _check_keys(name, pairs, ladder, (*PLACES, "theme", "source"), "")
+    own = None if name in ladder else launch_of(unquote(name), pairs)
+    if own is not None:
+        refuse_unknown(pairs, (*EXTRAS, "source", "check"))
+    else:
+        _check_keys(name, pairs, ladder, (*EXTRAS, "source"), "")
     theme, source = pairs.pop("theme", None), pairs.pop("source", None)
+    check, element = pairs.pop("check", None), pairs.pop("element", None)
     if theme is not None and theme not in themes:
         raise ParameterError(f"The link's theme is `{theme}`: use {', '.join(themes)}.")
     numbers = {key: _number(key, value) for key, value in pairs.items()}
     places = {key: numbers.pop(key, None) for key in PLACES}
+    looks = {key: bool(numbers.pop(key)) for key in LOOKS if key in numbers}
     versus = _versus(other, theirs, numbers, ladder) if other is not None else None
-    edited = _unpack(source) if source is not None else None
     return Moment(
-        name, MappingProxyType(numbers), theme=theme, source=edited, versus=versus, **places
+        "" if own is not None else name,
+        MappingProxyType(numbers),
+        theme=theme,
+        source=unpack(source) if source is not None else None,
+        versus=versus,
+        own=own,
+        check=check,
+        element=_element(element) if element is not None else None,
+        looks=MappingProxyType(looks),
+        **places,
     )
+
+
+def _bare(text: str) -> str:
+    """The link of a whole command that was pasted, or of one in quotation marks."""
+    text = text.strip()
+    command = re.match(r"tilescope(?:\s+|:(?://)?)", text)
+    return text[command.end() if command else 0 :].strip(" \"'")
+
+
+def _element(text: str) -> Element:
+    found = re.fullmatch(r"(\w+)\[(\d{1,12}(?:, ?\d{1,12})*)\]", text)
+    if found is None:
+        raise ParameterError(f"The link's element is `{text}`: write it as A[0,2].")
+    return found[1], tuple(int(part) for part in found[2].split(","))
 
 
 def _pairs(query: str) -> dict[str, str]:
@@ -81,9 +118,10 @@ def _pairs(query: str) -> dict[str, str]:
         key, equals, value = piece.partition("=")
         if not equals or not value:
             raise ParameterError(f"`{piece}` in the link is not NAME=VALUE, such as step=12.")
+        ((key, value),) = parse_qsl(piece)
         if key in found:
             raise ParameterError(f"The link sets `{key}` twice.")
-        found[key] = dict(parse_qsl(piece))[key]
+        found[key] = value
     return found
 
 
@@ -107,15 +145,20 @@ def _versus(
     name: str, pairs: Mapping[str, str], first: Mapping[str, int], ladder: Ladder
 ) -> Configuration:
     """What is compared with; it has the first launch's parameters where the link says nothing."""
-    if name not in ladder:
-        raise ParameterError(f"The link compares with no kernel of the ladder: `{name}`.")
-    _check_keys(name, pairs, ladder, ("source",), f"{VERSUS}.")
     values = dict(pairs)
     source = values.pop("source", None)
+    edited = unpack(source) if source is not None else None
+    if name not in ladder and names_file(name):
+        own = launch_of(name, values)
+        refuse_unknown(values, (), f"{VERSUS}.")
+        return Configuration("", {}, edited, own)
+    if name not in ladder:
+        raise ParameterError(f"The link compares with no kernel of the ladder: `{name}`.")
+    _check_keys(name, values, ladder, (), f"{VERSUS}.")
+    numbers = {key: _number(f"{VERSUS}.{key}", value) for key, value in values.items()}
     rung = ladder[name]
-    parameters = {**rung.defaults, **{k: v for k, v in first.items() if k in rung.defaults}}
-    parameters |= {key: _number(f"{VERSUS}.{key}", value) for key, value in values.items()}
-    return Configuration(name, parameters, _unpack(source) if source is not None else None)
+    common = {key: value for key, value in first.items() if key in rung.defaults}
+    return Configuration(name, {**rung.defaults, **common, **numbers}, edited)
 
 
 def link_to(session: Session, theme: str, versus: Configuration | None = None) -> str:
@@ -127,20 +170,42 @@ def link_to(session: Session, theme: str, versus: Configuration | None = None) -
     if origin is None:
         raise ParameterError("There is nothing to link to yet: no launch has been recorded.")
     shown = origin.configuration
-    if shown.own is not None or (versus is not None and versus.own is not None):
-        raise ParameterError("A link can lead to a kernel of the ladder, not to a file of yours.")
-    parts = [f"{key}={value}" for key, value in shown.parameters.items()]
-    parts += [f"step={session.step}"]
-    parts += [f"{key}={value}" for key in ("block", "thread") if (value := getattr(session, key))]
+    parts = [*_launch(shown), *_place(session)]
     if versus is not None:
-        parts.append(f"{VERSUS}={versus.rung}")
-        parts += [f"{VERSUS}.{key}={value}" for key, value in versus.parameters.items()]
-        if versus.source is not None:
-            parts.append(f"{VERSUS}.source={quote(_pack(versus.source))}")
+        name = name_of(versus.own) if versus.own is not None else versus.rung
+        parts += [f"{VERSUS}={name}", *_launch(versus, f"{VERSUS}.")]
     parts += [f"theme={theme}"]
+    if shown.own is not None and shown.source is None:
+        parts.append(f"check={checksum(origin.original)}")
+    parts.sort(key=lambda part: part.partition("=")[0].endswith("source"))  # the longest last
+    name = name_of(shown.own) if shown.own is not None else shown.rung
+    link = f"{name}?{'&'.join(parts)}"
+    if len(link) > LONGEST:
+        raise ParameterError(
+            f"A link with the edited source would have {len(link)} characters, and {LONGEST} is "
+            "the most: save the source in a file (Ctrl+Shift+S) and open that one."
+        )
+    return link
+
+
+def _launch(shown: Configuration, prefix: str = "") -> Iterator[str]:
+    if shown.own is not None:
+        yield from pairs_of(shown.own, prefix)
+    for key, value in shown.parameters.items():
+        yield f"{prefix}{key}={value}"
     if shown.source is not None:
-        parts.append(f"source={quote(_pack(shown.source))}")
-    return f"{shown.rung}?{'&'.join(parts)}"
+        yield f"{prefix}source={pack(shown.source)}"
+
+
+def _place(session: Session) -> Iterator[str]:
+    yield f"step={session.step}"
+    for key in ("block", "thread", "line"):
+        if value := getattr(session, key):
+            yield f"{key}={value}"
+    if session.element is not None:
+        name, index = session.element
+        yield f"element={quote(name)}[{','.join(map(str, index))}]"
+    yield from (f"{key}=1" for key in LOOKS if getattr(session, key))
 
 
 def go_to(session: Session, moment: Moment) -> str:
@@ -152,6 +217,7 @@ def go_to(session: Session, moment: Moment) -> str:
     session.update(playing=0, **block)
     missing = []
     trace = session.block_trace
+    session.update(**moment.looks)
     for key, count in (("step", session.n_steps), ("thread", trace.n_threads if trace else 0)):
         wanted = getattr(moment, key)
         if wanted is None:
@@ -163,7 +229,18 @@ def go_to(session: Session, moment: Moment) -> str:
         last = session.trace.workload.launch.grid.count - 1
         if moment.block > last:
             missing.append(f"block {moment.block} (the last is {last})")
-    return f"The launch has no {' and no '.join(missing)}." if missing else ""
+    if moment.line is not None:
+        session.line = moment.line
+    if moment.element is not None:
+        session.update(element=moment.element)
+        if session.element is None:
+            name, index = moment.element
+            missing.append(f"element {name}[{','.join(map(str, index))}]")
+    sentence = f"The launch has no {' and no '.join(missing)}." if missing else ""
+    original = session.origin.original if session.origin is not None else None
+    if moment.check is not None and original is not None and checksum(original) != moment.check:
+        sentence = f"The file has been changed since this link was made. {sentence}".strip()
+    return sentence
 
 
 def _number(key: str, value: str) -> int:
@@ -173,20 +250,3 @@ def _number(key: str, value: str) -> int:
     if key in PLACES and number < 0:
         raise ParameterError(f"The link's {key} is {number}: it counts from 0.")
     return number
-
-
-def _pack(source: str) -> str:
-    return base64.urlsafe_b64encode(zlib.compress(source.encode(), 9)).decode().rstrip("=")
-
-
-def _unpack(text: str) -> str:
-    damaged = ParameterError("The link's source is damaged: copy the whole of the link.")
-    try:
-        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        unpacker = zlib.decompressobj()
-        source = unpacker.decompress(data, MOST_SOURCE)
-        if not unpacker.eof:
-            raise damaged
-        return source.decode()
-    except (ValueError, zlib.error):
-        raise damaged from None

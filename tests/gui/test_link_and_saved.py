@@ -2,13 +2,15 @@
 
 import json
 import logging
+import random
 from types import SimpleNamespace
 
 import pytest
 
 from core.errors import ParameterError
 from core.launching.file_launch import FileLaunch
-from gui.scenes.link import Moment, _pack, go_to, link_to, parse_link
+from gui.scenes.link import LONGEST, Moment, go_to, link_to, parse_link
+from gui.scenes.packed import checksum, pack
 from gui.scenes.saved import Saved, load, save, selection
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Configuration, Origin
@@ -40,8 +42,15 @@ def test_a_link_says_all(ladder):
         ("tiled?theme=pink", "theme is `pink`: use light, dark, projector"),
         ("tiled?source=!!", "damaged"),
         ("tiled?source=abcd", "damaged"),
-        (f"tiled?source={_pack('x' * 5000)[:-8]}", "damaged"),
-        (f"tiled?source={_pack('x' * (2 << 20))}", "damaged"),
+        (f"tiled?source={pack('x' * 5000)[:-8]}", "damaged"),
+        (f"tiled?source={pack('x' * (2 << 20))}", "damaged"),
+        ("tiled?element=A", "element is `A`: write it as A[0,2]"),
+        ("tiled?heat=on", "heat is `on`"),
+        ("tiled?gridDim=2", "sets `gridDim`, which tiled has not"),
+        ("a.cu?grid=2", "sets `grid`, which a launch of a file has not: it has kernel, gridDim"),
+        ("a.cu?step=x", "link's step is `x`"),
+        ("a.cu?kernel=k&kernel=k", "sets `kernel` twice"),
+        ("tiled?vs=b.cu&vs.n=4", "sets `vs.n`"),
     ],
 )
 def test_malformed_links_are_one_sentence(ladder, text, words):
@@ -77,9 +86,54 @@ def test_places_that_the_launch_has_not(session):
 def test_what_no_link_can_say(session):
     with pytest.raises(ParameterError, match="nothing to link to"):
         link_to(session, "light")
-    session.origin = Origin(Configuration("", own=FileLaunch("/a.cu", "k")), "")
-    with pytest.raises(ParameterError, match="not to a file"):
+    rng = random.Random(5)
+    long = "// " + "".join(chr(rng.randrange(33, 127)) for _ in range(2 * LONGEST))
+    session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}, long), "")
+    with pytest.raises(ParameterError, match=r"^A link with .* save the source in a file .*\.$"):
         link_to(session, "light")
+
+
+PATHS = ("/home/ada/mine.cu", "/tmp/a b&c=d?e+f%20ü#.cu", "/x/noextension")
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("source", [None, "// edited & more\n"])
+def test_a_link_to_a_file_leads_back(ladder, session, path, source):
+    arguments = (("x", "zeros:float32[4,4]"), ("y", "@/data/a+b.npy"), ("s", "-1.5e+3"))
+    own = FileLaunch(path, "k", "1,2", "32", "0", "T=1 PAD=2", arguments)
+    session.origin = Origin(Configuration("", {}, source, own), "// as it is")
+    session.update(block=1, step=5, thread=3, line=7, element=("A", (2, 1)), heat=True)
+    link = link_to(session, "dark")
+    assert " " not in link
+    found = parse_link(f'tilescope "{link}"', ladder, THEMES)
+    assert found.own == own
+    assert (found.rung, found.parameters, found.source) == ("", {}, source)
+    assert (found.block, found.step, found.thread, found.line) == (1, 5, 3, 7)
+    assert (found.element, found.looks, found.theme) == (("A", (2, 1)), {"heat": True}, "dark")
+    assert found.check == (checksum("// as it is") if source is None else None)
+    compared = link_to(session, "dark", Configuration("", {}, "// b\n", own))
+    assert parse_link(compared, ladder, THEMES).versus == Configuration("", {}, "// b\n", own)
+    compared = link_to(session, "dark", Configuration("tiled", {"n": 16, "tile": 8}))
+    versus = parse_link(compared, ladder, THEMES).versus
+    assert versus == Configuration("tiled", {"n": 16, "tile": 8})
+
+
+def test_a_short_link_to_a_file_says_little(ladder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = parse_link("mine.cu?arg.n=9&step=3", ladder, THEMES)
+    assert found.own == FileLaunch(str(tmp_path / "mine.cu"), "", "", "", "", "", (("n", "9"),))
+    assert not found.own.complete
+    assert parse_link("tilescope://tiled?n=4", ladder, THEMES).rung == "tiled"
+    assert parse_link("tilescope:/a/b.cu?step=1", ladder, THEMES).own.path == "/a/b.cu"
+
+
+def test_line_element_and_looks_are_taken_up(session):
+    moment = Moment("tiled", line=4, element=("A", (2, 1)), looks={"heat": True}, check="0")
+    session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}), "text")
+    assert go_to(session, moment) == "The file has been changed since this link was made."
+    assert (session.line, session.element, session.heat) == (4, ("A", (2, 1)), True)
+    wrong = Moment("tiled", element=("A", (99, 1)), check=checksum("text"))
+    assert go_to(session, wrong) == "The launch has no element A[99,1]."
 
 
 OWN = FileLaunch("/a/b.cu", "k", "1,2", "32", "0", "T=1", (("x", "zeros:float32[4]"),))

@@ -5,6 +5,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from core.errors import ParameterError
 from gui.main_window import MainWindow
 from gui.scenes.arguments import FILE, array_text, split_array
 from gui.theme import apply_theme
@@ -188,3 +189,77 @@ def test_the_source_can_be_saved(opened, qtbot, monkeypatch, tmp_path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "a/b"), ""))
     opened.workbench.save_source()
     assert "could not be written" in opened.message.sentence
+
+
+def test_a_link_restores_the_moment_of_a_file(opened, qtbot, file, qapp):
+    session = opened.session
+    recorded(opened, qtbot, lambda: opened.form.file.kernel_chosen.emit("add"))
+    recorded(opened, qtbot, lambda: type_in(opened, "arg:n", "50"))
+    session.update(block=2, thread=5, element=("b", (9,)))
+    session.step = session.n_steps - 2
+    opened.moments.copy_link()
+    link = qapp.clipboard().text()
+    moment = session.step, session.block, session.thread, session.element
+    launch = session.origin.configuration.own
+    recorded(opened, qtbot, lambda: opened.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    recorded(opened, qtbot, lambda: opened.moments.open_link(link))
+    assert session.origin.configuration.own == launch == opened.form.file.current()
+    assert (session.step, session.block, session.thread, session.element) == moment
+    assert opened.message.isHidden()
+    file.write_text(SOURCE + "// more\n")
+    recorded(opened, qtbot, lambda: opened.moments.open_link(link))
+    qtbot.waitUntil(opened.message.isVisible)
+    assert "has been changed since this link was made" in opened.message.sentence
+
+
+def test_a_link_carries_an_edited_text_even_without_the_file(opened, qtbot, file, qapp):
+    edited = SOURCE.replace("2.0f", "3.0f")
+    opened.source.edit.setPlainText(edited)
+    recorded(opened, qtbot, opened.workbench.run_source)
+    opened.moments.copy_link()
+    link = qapp.clipboard().text()
+    file.unlink()
+    recorded(opened, qtbot, lambda: opened.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    recorded(opened, qtbot, lambda: opened.moments.open_link(link))
+    assert opened.session.trace.workload.source == edited
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("kernel=thrice", "mine.cu has no kernel thrice: it has twice and add."),
+        ("arg.w=3", "twice has no parameter w: it has v and n."),
+        ("kernel=add&arg.n=9&step=2", ""),
+    ],
+)
+def test_a_short_link_guesses_the_rest_or_says_what_is_wrong(window, qtbot, file, query, words):
+    link = f"{file}?{query}"
+    if not words:
+        recorded(window, qtbot, lambda: window.moments.open_link(link))
+        assert dict(window.form.file.current().arguments)["n"] == "9"
+        assert (window.session.trace.workload.kernel, window.session.step) == ("add", 2)
+        return
+    window.moments.open_link(link)
+    qtbot.waitUntil(window.message.isVisible)
+    assert window.message.sentence == words
+
+
+def test_files_are_compared_by_a_link(window, qtbot, file):
+    window.moments.open_link(f"{file}?kernel=add&step=3&vs={file}&vs.kernel=add&vs.arg.n=40")
+    qtbot.waitUntil(lambda: window.session.versus is not None, timeout=RECORDING_MS)
+    from gui.compare_menu import compare_page
+
+    b = compare_page(window).comparing.b
+    qtbot.waitUntil(lambda: b.trace is not None, timeout=RECORDING_MS)
+    assert dict(b.configuration.own.arguments)["n"] == "40"
+    assert b.configuration.own.complete
+
+
+def test_the_command_line_takes_links_to_files(ladder, file):
+    from gui.app import parse_start
+
+    assert parse_start(f"{file}?step=3", {}, ladder).own.path == str(file)
+    assert parse_start(str(file), {}, ladder) == file
+    for text in (f"{file}?step=3", str(file)):
+        with pytest.raises(ParameterError, match="--set is for kernels of the ladder"):
+            parse_start(text, {"n": 4}, ladder)

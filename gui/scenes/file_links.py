@@ -1,0 +1,68 @@
+"""A launch of a kernel in a user's file as a part of a link. No Qt here.
+
+    /home/ada/mine.cu?kernel=add&gridDim=8&blockDim=32&arg.n=200&step=12
+
+The names are CUDA's, `arg.` stands before an argument; what is left out is guessed from the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from core.errors import ParameterError
+from core.launching.file_launch import FileLaunch
+
+FIELDS = {
+    "kernel": "kernel",
+    "gridDim": "grid",
+    "blockDim": "block",
+    "shared": "shared",
+    "defines": "defines",
+}
+"""What a link calls the fields of a launch."""
+ARGUMENT = "arg."
+PLAIN = "/:\\,=[]@.*"  # characters of paths and launches that a link shows as they are
+
+
+def names_file(name: str) -> bool:
+    """Whether a link begins with a path, and not with the name of a rung."""
+    return any(mark in name for mark in "./\\%")
+
+
+def launch_of(path: str, pairs: dict[str, str]) -> FileLaunch:
+    """The launch that a link asks for, its keys taken out of `pairs`; empty where it says nothing.
+
+    A path that does not begin at the root begins where the program was started.
+    """
+    texts = {field: pairs.pop(key) for key, field in FIELDS.items() if key in pairs}
+    given = [key for key in pairs if key.startswith(ARGUMENT)]
+    arguments = tuple((key.removeprefix(ARGUMENT), pairs.pop(key)) for key in given)
+    blank = dict.fromkeys(FIELDS.values(), "")
+    whole = str(Path(path).expanduser().absolute())
+    return FileLaunch(path=whole, arguments=arguments, **{**blank, **texts})
+
+
+def name_of(launch: FileLaunch) -> str:
+    """The path as a link begins with it."""
+    return quote(launch.path, safe=PLAIN.replace("=", ""))
+
+
+def pairs_of(launch: FileLaunch, prefix: str = "") -> Iterator[str]:
+    """`KEY=VALUE` for all that is said of a launch."""
+    texts = {key: getattr(launch, field) for key, field in FIELDS.items()}
+    texts |= {f"{ARGUMENT}{name}": text for name, text in launch.arguments}
+    for key, text in texts.items():
+        if text.strip():
+            yield f"{prefix}{quote(key)}={quote(text, safe=PLAIN)}"
+
+
+def refuse_unknown(keys: Mapping[str, str], more: tuple[str, ...], prefix: str = "") -> None:
+    """Raise ParameterError for a key that a link to a file cannot have."""
+    for key in keys:
+        if key not in more:
+            names = ", ".join([*FIELDS, f"{ARGUMENT}NAME", *more])
+            raise ParameterError(
+                f"The link sets `{prefix}{key}`, which a launch of a file has not: it has {names}."
+            )
