@@ -7,66 +7,23 @@ as a question needs; each answer after that is a look-up.
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import EventKind
+from gui.scenes.loads import Ints, Loads, Tally
+from gui.scenes.origins import Origins
 from gui.scenes.parts import Part, all_elements, parts_of
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace
 
-Ints = NDArray[np.int64]
+__all__ = ["History", "Ints", "history_of", "is_global"]
 
 _LOAD, _STORE, _ATOMIC = EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC
-RECENT = 16  # loaded elements of a thread that a value stored to shared memory may have come from
-
-
-@dataclass
-class _Loads:
-    """Loads of one global array's elements, in order: the step, and each thread's flat element."""
-
-    steps: list[int] = field(default_factory=list)
-    elements: list[NDArray[np.int32]] = field(default_factory=list)
-
-    def add(self, step: int, elements: NDArray[np.int64]) -> None:
-        """One access; -1 where a thread takes no part."""
-        self.steps.append(step)
-        self.elements.append(elements.astype(np.int32))
-
-    def of_thread(self, thread: int, step: int) -> Ints:
-        """What `thread` loaded up to `step`, each element once."""
-        count = int(np.searchsorted(self.steps, step, side="right"))
-        read = np.array([row[thread] for row in self.elements[:count]], np.int64)
-        return np.unique(read[read >= 0])
-
-
-@dataclass
-class _Tally:
-    """How often each element was loaded by the first `done` accesses.
-
-    `ever` holds those that were counted at any time, ascending: few of a large array.
-    """
-
-    counts: Ints
-    done: int = 0
-    ever: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def move(self, rows: list[NDArray[np.int32]], upto: int) -> None:
-        """Count accesses in or out until the first `upto` are counted."""
-        new = []
-        for row in rows[self.done : upto]:
-            flats = row[row >= 0]
-            new.append(flats[self.counts[flats] == 0])
-            np.add.at(self.counts, flats, 1)
-        if any(len(flats) for flats in new):
-            self.ever = np.union1d(self.ever, np.concatenate(new))
-        for row in rows[upto : self.done]:
-            np.subtract.at(self.counts, row[row >= 0], 1)
-        self.done = upto
 
 
 @dataclass(frozen=True)
@@ -87,10 +44,10 @@ class History:
         kind = np.asarray(block_trace.kind)
         self._accesses = np.flatnonzero(np.isin(kind, (_LOAD, _STORE, _ATOMIC)))
         self._writes = np.flatnonzero(np.isin(kind, (_STORE, _ATOMIC)))
-        self._loads: dict[str, _Loads] = {}
-        self._through_shared: dict[str, _Loads] = {}
-        self._tallies: dict[str, _Tally] = {}
-        self._origins = _Origins()
+        self._loads: dict[str, Loads] = {}
+        self._through_shared: dict[str, Loads] = {}
+        self._tallies: dict[str, Tally] = {}
+        self._origins = Origins()
         self._scanned = 0
         self._global_writes: dict[str, list[_Write]] | None = None
         self._stored: dict[str, tuple[Ints, Ints, Ints]] = {}
@@ -141,6 +98,18 @@ class History:
             rows = loads.elements[int(first) : int(last)]
         return np.stack(rows).astype(np.int64) if rows else np.empty((0, 0), np.int64)
 
+    def loads_of(self, name: str, flat: int, step: int) -> list[tuple[int, Ints]]:
+        """The steps up to `step` that load an element of global `name`, each with its threads."""
+        self._scan(step)
+        return self._loads[name].of_element(flat, step) if name in self._loads else []
+
+    def copies_read(self, name: str, flat: int, step: int) -> int:
+        """How many lanes have loaded a copy of that element from shared memory up to `step`."""
+        self._scan(step)
+        loads = self._through_shared.get(name)
+        found = loads.of_element(flat, step) if loads is not None else []
+        return sum(len(threads) for _, threads in found)
+
     def times_loaded(self, name: str, size: int, step: int) -> Ints:
         """How many lanes have loaded each of the `size` elements of global `name` up to `step`.
 
@@ -148,7 +117,7 @@ class History:
         """
         self._scan(step)
         loads = self._loads.get(name)
-        tally = self._tallies.setdefault(name, _Tally(np.zeros(size, np.int64)))
+        tally = self._tallies.setdefault(name, Tally(np.zeros(size, np.int64)))
         if loads is not None:
             tally.move(loads.elements, int(np.searchsorted(loads.steps, step, side="right")))
         return tally.counts
@@ -237,13 +206,13 @@ class History:
         assert access.array is not None
         name = access.array.name
         if access.space == "global" and access.kind == "load":
-            self._loads.setdefault(name, _Loads()).add(step, part.elements)
+            self._loads.setdefault(name, Loads()).add(step, part.elements)
             self._origins.loaded(name, part)
         elif access.space == "shared" and access.kind == "store":
             self._origins.stored(name, access.array.nbytes // access.array.dtype.itemsize, part)
         elif access.space == "shared":
             for source, elements in self._origins.read(name, part):
-                self._through_shared.setdefault(source, _Loads()).add(step, elements)
+                self._through_shared.setdefault(source, Loads()).add(step, elements)
 
     def _writes_to(self, name: str) -> list[_Write]:
         if self._global_writes is None:
@@ -268,52 +237,6 @@ class History:
         unique, first = np.unique(flat, return_index=True)
         _, last = np.unique(flat[::-1], return_index=True)
         return unique, thread[::-1][last], step[first]
-
-
-class _Origins:
-    """Which element of which global array each cell of shared memory holds a copy of."""
-
-    def __init__(self) -> None:
-        self._recent: list[tuple[int, Part]] = []
-        self._names: list[str] = []
-        self._cells: dict[str, tuple[NDArray[np.int16], Ints]] = {}
-
-    def loaded(self, name: str, part: Part) -> None:
-        """A load from global memory: its values may be stored to shared memory next."""
-        if name not in self._names:
-            self._names.append(name)
-        self._recent = [*self._recent[-RECENT + 1 :], (self._names.index(name), part)]
-
-    def stored(self, name: str, size: int, part: Part) -> None:
-        """A store to shared memory: each lane's value is looked for in its latest loads."""
-        names, flats = self._cells.setdefault(
-            name, (np.full(size, -1, np.int16), np.full(size, -1, np.int64))
-        )
-        live = np.flatnonzero(part.elements >= 0)
-        cells, values = part.elements[live], part.values[live]
-        names[cells], flats[cells] = -1, -1
-        open_lanes = np.ones(len(live), bool)
-        for number, load in reversed(self._recent):
-            same = open_lanes & (load.elements[live] >= 0) & (load.values[live] == values)
-            names[cells[same]] = number
-            flats[cells[same]] = load.elements[live[same]]
-            open_lanes &= ~same
-            if not open_lanes.any():
-                break
-
-    def read(self, name: str, part: Part) -> list[tuple[str, Ints]]:
-        """A load from shared memory: for each global array, the element each thread gets."""
-        if name not in self._cells:
-            return []
-        names, flats = self._cells[name]
-        live = part.elements >= 0
-        cell = np.where(live, part.elements, 0)
-        found = []
-        for number, source in enumerate(self._names):
-            mine = live & (names[cell] == number)
-            if mine.any():
-                found.append((source, np.where(mine, flats[cell], -1)))
-        return found
 
 
 def is_global(access: Any) -> bool:
