@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,15 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         bytes_used=used,
         warps=_summaries(access, block_trace.n_warps),
     )
+
+
+def seen_at(scene: WarpScene, block_trace: BlockTrace, step: int) -> WarpScene:
+    """The scene of the same access and warp at another step: for most steps it is the last one."""
+    live = scene.step == step
+    if live == scene.live:
+        return scene
+    access: Any = block_trace.access(scene.step)
+    return replace(scene, live=live, caption=_caption(access, scene.warp, live))
 
 
 def _lane_name(array: Array | SharedArray, first: int, count: int) -> str:

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from gui.scenes.naming import percent, thread_name, value_text
 from gui.scenes.session import Session
 from gui.scenes.text import grouped
-from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene
+from gui.scenes.warp import LANES, SECTOR, WarpScene
 from gui.theme import Theme
 from gui.views.kept import Kept
 from gui.views.painting import (
-    CENTRE,
     LEFT,
     RIGHT,
     Figure,
+    Placed,
     draw_figures,
     fill,
     fitting,
     frame,
     hatch,
     inset,
-    link,
     pen,
-    shortest_fit,
     text,
     text_on,
-    upright_text,
+    texts,
+    upright_texts,
 )
+from gui.views.strip_painter import StripPainter, corner
 from gui.views.warp_geometry import WarpGeometry
 
 STALE = 0.58  # opacity of an access that is not of this step
@@ -55,15 +55,23 @@ class WarpPainter:
         """Everything, paler where the access is not of this step."""
         self.p.setOpacity(1.0 if self.scene.live else STALE)
         lit = self._lit_lanes()
+        strip = StripPainter(self.p, self.theme, self.scene, self.geometry, self.kept)
         self._draw_figures()
         self._draw_lanes(lit)
-        self._draw_strip()
-        self._draw_links(lit)
+        strip.draw_strip()
+        strip.draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
         self._draw_readout()
         self._draw_overview()
 
     def _draw_figures(self) -> None:
-        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        scene, g = self.scene, self.geometry
+        state = scene.sectors, scene.ideal, len(scene.lines), scene.bytes_used
+        area = g.figures.united(g.bar).adjusted(0, 0, 0, 1)
+        self.kept.draw(self.p, "figures", area, state, self._draw_counts)
+
+    def _draw_counts(self, p: QPainter) -> None:
+        """What the access counts, and a bar of what is used of what is fetched."""
+        theme, scene, g = self.theme, self.scene, self.geometry
         wasteful = scene.sectors > scene.ideal
         fetched, used = scene.bytes_fetched, scene.bytes_used
         figures = (
@@ -104,17 +112,16 @@ class WarpPainter:
         state = (
             scene.warp, scene.active.tobytes(), tuple(scene.one_row_per_y),
             scene.threads.tobytes(), threads,
-            _corner(g.lanes[0]), _corner(g.lanes[-1]), _corner(g.groups),
+            corner(g.lanes[0]), corner(g.lanes[-1]), corner(g.groups),
         )  # fmt: skip
         self.kept.draw(p, "lanes", area, state, lambda q: self._draw_boxes(q, threads))
-        if g.names:
-            small = theme.font("small")
-            for lane, rect in enumerate(g.names):
-                if scene.names[lane]:
-                    strong = lane in lit or lane == self.session.lane
-                    color = theme.color("text" if strong else "text_dim")
-                    words = scene.names[lane].replace(", ", ",")
-                    upright_text(p, rect, words, color, small, RIGHT)
+        for strong, color in ((False, "text_dim"), (True, "text")):
+            named = [
+                (rect, scene.names[lane].replace(", ", ","))
+                for lane, rect in enumerate(g.names)
+                if scene.names[lane] and (lane in lit or lane == self.session.lane) == strong
+            ]
+            upright_texts(p, named, theme.color(color), theme.font("small"), RIGHT)
         frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
         frame(p, [inset(g.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
 
@@ -125,6 +132,7 @@ class WarpPainter:
         numbers = fitting(small, "00", g.lanes[0].width() - 1)
         tight = numbers if numbers.pointSizeF() >= LEAST * theme.sizes.small else small
         colors = theme.owner_lut("thread", threads)
+        numbered: dict[str, list[Placed]] = {}
         for first, last, words in scene.one_row_per_y:
             span = QRectF(g.lanes[first].topLeft(), g.lanes[last].topRight())
             span.setTop(g.groups.top())
@@ -144,7 +152,9 @@ class WarpPainter:
                 fill(p, [rect], theme.color("inactive", 0.55))
                 ink = theme.color("text_faint")
             if numbers.pointSizeF() >= LEAST * theme.sizes.small or lane % 4 == 0:
-                text(p, rect, str(lane), ink, tight, elide=False)
+                numbered.setdefault(ink.name(), []).append((rect, str(lane)))
+        for name, places in numbered.items():
+            texts(p, places, QColor(name), tight)
 
     def _draw_group(self, p: QPainter, span: QRectF, words: tuple[str, str]) -> None:
         theme = self.theme
@@ -159,79 +169,6 @@ class WarpPainter:
         p.setPen(pen(theme.color("text_faint"), 1))
         base = span.bottom() + 0.5
         p.drawLine(QPointF(span.left() + 2, base), QPointF(span.right() - 2, base))
-
-    def _draw_strip(self) -> None:
-        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
-        strong = theme.color("load" if scene.verb == "loads" else "store")
-        used: list[QRectF] = []
-        waste: list[QRectF] = []
-        idle: list[QRectF] = []
-        frames: list[QRectF] = []
-        boxes: list[QRectF] = []
-        for line, placed in zip(scene.lines, g.strip, strict=True):
-            for number, rect in enumerate(placed.sectors):
-                (frames if line.fetched[number] else idle).append(rect)
-            boxes.append(inset(placed.box, -1.5))
-            for cell, rect in placed.cells.items():
-                (used if line.lanes[cell] else waste).append(rect)
-        fill(p, idle, theme.color("raised"))
-        fill(p, waste, theme.tint("waste", 0.28))
-        fill(p, waste, hatch(theme.color("waste")))
-        fill(p, [r.adjusted(0.5, 0.5, -0.5, -0.5) for r in used], strong)
-        frame(p, frames, pen(strong, 1.4))
-        frame(p, boxes, pen(theme.color("border"), 1))
-        self._draw_strip_words(text_on(strong))
-
-    def _draw_strip_words(self, ink: QColor) -> None:
-        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
-        small, tiny = theme.font("small"), theme.font("small")
-        size = min(theme.sizes.small, g.cell_width * 0.62)
-        tiny.setPointSizeF(max(size, 1.0))
-        room = QFontMetricsF(small).horizontalAdvance("×32")
-        for line, placed in zip(scene.lines, g.strip, strict=True):
-            label = line.label if g.rows == 1 else self._line_label(line, placed.label, small)
-            if not placed.label.isEmpty():
-                text(p, placed.label, label, theme.color("text_dim"), small, LEFT)
-            for cell, rect in placed.cells.items():
-                lanes = line.lanes[cell]
-                if not lanes:
-                    continue
-                words = str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}"
-                if len(lanes) > 1 and rect.width() < room + 2 < rect.height() + 2:
-                    upright_text(p, rect, words, ink, small, CENTRE)
-                elif size >= 0.62 * theme.sizes.small:
-                    text(p, rect, words, ink, tiny, elide=False)
-
-    @staticmethod
-    def _line_label(line: LineStrip, area: QRectF, font: QFont) -> str:
-        """Who touches what of a line, as fully as there is room for."""
-        full = line.touched
-        tight = full.replace(", ", ",")
-        return shortest_fit((full, tight, tight.split(": ")[-1]), font, area.width())
-
-    def _draw_links(self, lit: set[int]) -> None:
-        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
-        strong = "load" if scene.verb == "loads" else "store"
-        ends = _cell_of_lane(scene, g)
-        starts = g.names or g.lanes
-        special = {self.session.lane, *lit}
-        if g.rows == 1:
-            joined = [(starts[i], rect) for i, rect in ends.items() if i not in special]
-            area = QRectF(starts[0].topLeft(), starts[-1].bottomRight())
-            for placed in g.strip:
-                area = area.united(placed.box)
-            state = strong, tuple((*_corner(start), *_corner(end)) for start, end in joined)
-            color = theme.color(strong, 0.55)
-            self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
-        for lane in special & ends.keys():
-            path = _path(starts[lane], ends[lane])
-            p.setBrush(Qt.BrushStyle.NoBrush)
-            p.setPen(pen(theme.color("panel", 0.85), 4.5))
-            p.drawPath(path)
-            name = "hover" if lane in lit else "selected"
-            p.setPen(pen(theme.color(name), 1.8))
-            p.drawPath(path)
-            frame(p, [inset(ends[lane], -0.5)], pen(theme.color(name), 1.8))
 
     def _draw_readout(self) -> None:
         p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
@@ -282,15 +219,22 @@ class WarpPainter:
         numbers = fitting(small, "00", g.overview[0].width())
         numbered = numbers.pointSizeF() >= LEAST * theme.sizes.small
         tight = numbers if numbered else small
-        for summary, rect in zip(scene.warps, g.overview, strict=True):
-            chosen = summary.warp == scene.warp
-            if numbered or summary.warp % 4 == 0:
-                text(p, rect, str(summary.sectors), ink, tight, elide=False)
-            below = QRectF(rect.left(), rect.bottom() + 1, rect.width(), g.overview_label)
-            if numbered or summary.warp % 4 == 0 or chosen:
-                text(p, below, str(summary.warp), ink if chosen else faint, tight, elide=False)
-            if chosen:
-                frame(p, [rect], pen(theme.color("selected"), 2))
+        shown = [
+            (summary, rect)
+            for summary, rect in zip(scene.warps, g.overview, strict=True)
+            if numbered or summary.warp % 4 == 0 or summary.warp == scene.warp
+        ]
+        counts = [(r, str(w.sectors)) for w, r in shown if numbered or w.warp % 4 == 0]
+        texts(p, counts, ink, tight)
+        for chosen, color in ((False, faint), (True, ink)):
+            names = [
+                (QRectF(r.left(), r.bottom() + 1, r.width(), g.overview_label), str(w.warp))
+                for w, r in shown
+                if (w.warp == scene.warp) == chosen
+            ]
+            texts(p, names, color, tight)
+        own = [rect for summary, rect in shown if summary.warp == scene.warp]
+        frame(p, own, pen(theme.color("selected"), 2))
 
     def _lit_lanes(self) -> set[int]:
         """Lanes that what is hovered, here or in another view, leads to."""
@@ -313,31 +257,3 @@ class WarpPainter:
             inside = (scene.addresses >= start) & (scene.addresses < start + SECTOR)
             return {i for i in lanes if inside[i] and scene.active[i]}
         return set()
-
-
-def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
-    """The first cell that each active lane touches."""
-    found: dict[int, QRectF] = {}
-    for line, placed in zip(scene.lines, g.strip, strict=True):
-        for cell, rect in placed.cells.items():
-            for lane in line.lanes[cell]:
-                found.setdefault(lane, rect)
-    return found
-
-
-def _draw_paths(p: QPainter, joined: list[tuple[QRectF, QRectF]], color: QColor) -> None:
-    paths = QPainterPath()
-    for start, end in joined:
-        paths.addPath(_path(start, end))
-    p.setBrush(Qt.BrushStyle.NoBrush)
-    p.setPen(pen(color, 1.0))  # wider is drawn eight times slower
-    p.drawPath(paths)
-
-
-def _corner(rect: QRectF) -> tuple[float, float, float, float]:
-    return rect.getRect()  # type: ignore[return-value]
-
-
-def _path(start: QRectF, end: QRectF) -> QPainterPath:
-    top = QPointF(start.center().x(), start.bottom() + 2)
-    return link(top, QPointF(end.center().x(), end.top() - 1))

@@ -13,7 +13,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.scenes.session import Hover, Session
-from gui.scenes.warp import LANES, SECTOR, LineStrip, WarpScene, access_shown, warp_scene
+from gui.scenes.warp import (
+    LANES,
+    SECTOR,
+    LineStrip,
+    WarpScene,
+    access_shown,
+    seen_at,
+    warp_scene,
+)
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.element_menu import element_menu
@@ -73,9 +81,13 @@ class WarpView(SessionView):
             now = (*shown, warp, self.session.lane)
             if now == self._shown and names == {"step"}:
                 return  # the last access to global memory is still the same
-            self._shown = now
-            self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
-            self._geometry = None
+            scene, self._shown = self._scene, now
+            moved = names <= {"step", "thread", "hover"}  # the record is still the same
+            if moved and block and scene and (scene.step, scene.warp) == (shown[0], warp):
+                self._scene = seen_at(scene, block, step)
+            else:
+                self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
+                self._geometry = None
             self.caption.setText(self._scene.caption if self._scene else self._why_empty())
             self.setAccessibleDescription(self.caption.text())
         self.update()
