@@ -18,7 +18,8 @@ from typing import Protocol
 from core.errors import ParameterError, TilescopeError
 from core.gpu.jobs import CublasSubject, FileSubject, RungSubject, Subject
 from core.ladder import Rung
-from core.ladder.rung import DEFAULT_SEED, listing
+from core.ladder.rules import listing
+from core.ladder.rung import DEFAULT_SEED
 from core.launching.file_launch import FileLaunch
 
 SIZE = "size"

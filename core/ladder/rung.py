@@ -3,135 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import operator
-from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ParameterError
-from core.ladder.buffers import poisoned, random_array
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
+from core.ladder.limits import Limit, limits_of
 from core.ladder.orientation import Orientation
-from core.launch import (
-    Arithmetic,
-    ArrayArgument,
-    Dim3,
-    Launch,
-    MatrixLayout,
-    Role,
-    ScalarArgument,
-    Workload,
-)
+from core.ladder.rules import ArrayRule, Constraint, Parameter, ScalarRule, dim3, listing
+from core.launch import Arithmetic, Launch, MatrixLayout, Workload
 
 DEFAULT_SEED = 7
-MAX_ARRAY_BYTES = 4 * 10**9  # the arrays of one launch, on this machine
-# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (5.0 to 12.x).
-MAX_THREADS_PER_BLOCK = 1024
-MAX_STATIC_SHARED_BYTES = 48 * 1024
-MAX_SHARED_BYTES = 227 * 1024  # a block's dynamic shared memory on compute capability 9.0
-MAX_BLOCK = Dim3(1024, 1024, 64)
-MAX_GRID = Dim3(2**31 - 1, 65535, 65535)
-
-
-_Fits = Callable[[Mapping[str, int]], bool]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A whole number that a rung lets one choose.
-
-    `choices`, where given, are the values that a form offers; any from `minimum` to `maximum` work
-    unless a constraint of the rung says otherwise.
-    """
-
-    name: str
-    label: str
-    default: int
-    minimum: int
-    maximum: int
-    choices: tuple[int, ...] | None = None
-    why: str = ""
-
-    def check(self, value: Any) -> int:
-        """`value` as an int. Raises ParameterError with what would work."""
-        try:
-            if isinstance(value, bool):
-                raise TypeError
-            number = operator.index(value)
-        except TypeError:
-            raise ParameterError(f"{self.name} = {value!r} is not a whole number.") from None
-        if self.minimum <= number <= self.maximum:
-            return number
-        small = number < self.minimum
-        reason = f" ({self.why})" if self.why and not small else ""
-        raise ParameterError(
-            f"{self.name} = {number} is too {'small' if small else 'large'}: "
-            f"use {self.minimum} to {self.maximum}{reason}."
-        )
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """A condition between parameters, and the sentence for those who break it."""
-
-    require: IntExpression
-    message: str
-
-
-@dataclass(frozen=True)
-class ArrayRule:
-    """How one array argument of a rung is made."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[IntExpression, ...]
-    role: Role
-
-    def make(
-        self, values: Mapping[str, int], generator: np.random.Generator | None
-    ) -> ArrayArgument:
-        """The argument: random where the kernel reads it, poisoned where it only writes.
-
-        Without a generator it is all zeros, which costs no time at any size.
-        """
-        shape = tuple(extent.evaluate(values) for extent in self.shape)
-        if generator is None:
-            return ArrayArgument(self.name, np.zeros(shape, self.dtype), self.role)
-        data = (
-            poisoned(self.dtype, shape)
-            if self.role == "output"
-            else random_array(generator, self.dtype, shape)
-        )
-        return ArrayArgument(self.name, data, self.role)
-
-    def nbytes(self, values: Mapping[str, int]) -> int:
-        """Its size in bytes."""
-        size = int(self.dtype.itemsize)
-        for extent in self.shape:
-            size *= extent.evaluate(values)
-        return size
-
-
-@dataclass(frozen=True)
-class ScalarRule:
-    """How one scalar argument of a rung is computed."""
-
-    name: str
-    dtype: np.dtype[Any]
-    value: IntExpression
-
-    def make(
-        self, values: Mapping[str, int], _generator: np.random.Generator | None
-    ) -> ScalarArgument:
-        """The argument."""
-        return ScalarArgument(self.name, self.dtype.type(self.value.evaluate(values)))
 
 
 @dataclass(frozen=True)
@@ -179,6 +68,11 @@ class Rung:
         """Each parameter's default."""
         return MappingProxyType({p.name: p.default for p in self.parameters})
 
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """What CUDA and this machine's memory allow."""
+        return limits_of(self)
+
     def check(self, **parameters: int) -> Mapping[str, int]:
         """All parameters, checked, defaults filled in and shorthands spelt out.
 
@@ -188,10 +82,9 @@ class Rung:
         for constraint in self.constraints:
             if not constraint.require.evaluate(values):
                 raise ParameterError(fill_in(constraint.message, values))
-        self._check_threads(values)
-        self._check_shared(values)
-        self._check_grid(values)
-        self._check_memory(values)
+        for limit in self.limits:
+            if not limit.fits(values):
+                raise ParameterError(limit.sentence(values))
         return MappingProxyType(values)
 
     def accepts(self, **parameters: int) -> bool:
@@ -200,16 +93,8 @@ class Rung:
             values = self._complete(parameters)
         except ParameterError:
             return False
-        if not all(constraint.require.evaluate(values) for constraint in self.constraints):
-            return False
-        block, grid = _dim3(self.block, values), _dim3(self.grid, values)
-        arrays = (rule for rule in self.arguments if isinstance(rule, ArrayRule))
-        return (
-            block.count <= MAX_THREADS_PER_BLOCK
-            and not _exceeds(block, MAX_BLOCK)
-            and not _exceeds(grid, MAX_GRID)
-            and self.shared_bytes.evaluate(values) <= MAX_STATIC_SHARED_BYTES
-            and sum(rule.nbytes(values) for rule in arrays) <= MAX_ARRAY_BYTES
+        return all(c.require.evaluate(values) for c in self.constraints) and all(
+            limit.fits(values) for limit in self.limits
         )
 
     def workload(self, seed: int = DEFAULT_SEED, **parameters: int) -> Workload:
@@ -227,8 +112,8 @@ class Rung:
         self, values: Mapping[str, int], generator: np.random.Generator | None
     ) -> Workload:
         launch = Launch(
-            grid=_dim3(self.grid, values),
-            block=_dim3(self.block, values),
+            grid=dim3(self.grid, values),
+            block=dim3(self.block, values),
             arguments=tuple(rule.make(values, generator) for rule in self.arguments),
             shared_bytes=self.dynamic_shared_bytes.evaluate(values),
         )
@@ -269,77 +154,6 @@ class Rung:
         close = difflib.get_close_matches(name, names, 1)
         hint = f": did you mean {close[0]}? It" if close else ": it"
         return f"{self.name} has no parameter {name}{hint} has {listing(names)}."
-
-    def _check_threads(self, values: Mapping[str, int]) -> None:
-        block = _dim3(self.block, values)
-        if block.count > MAX_THREADS_PER_BLOCK:
-            fits: _Fits = lambda v: _dim3(self.block, v).count <= MAX_THREADS_PER_BLOCK  # noqa: E731
-            raise ParameterError(
-                f"A block of {block} is {block.count} threads and CUDA allows "
-                f"{MAX_THREADS_PER_BLOCK}: {self._remedy(self.block, values, fits)}."
-            )
-        if _exceeds(block, MAX_BLOCK):
-            raise ParameterError(f"A block of {block} is too long: CUDA allows {MAX_BLOCK}.")
-
-    def _check_shared(self, values: Mapping[str, int]) -> None:
-        for rule, most in (
-            (self.shared_bytes, MAX_STATIC_SHARED_BYTES),
-            (self.dynamic_shared_bytes, MAX_SHARED_BYTES),
-        ):
-            used = rule.evaluate(values)
-            if used > most:
-                fits: _Fits = lambda v, r=rule, m=most: r.evaluate(v) <= m  # type: ignore[misc] # noqa: E731
-                raise ParameterError(
-                    f"A block would need {used} bytes of shared memory and has {most}: "
-                    f"{self._remedy((rule,), values, fits)}."
-                )
-
-    def _check_grid(self, values: Mapping[str, int]) -> None:
-        grid = _dim3(self.grid, values)
-        if _exceeds(grid, MAX_GRID):
-            raise ParameterError(
-                f"A grid of {grid} blocks is too large (CUDA allows {MAX_GRID}): "
-                "use larger blocks or smaller arrays."
-            )
-
-    def _check_memory(self, values: Mapping[str, int]) -> None:
-        rules = [rule for rule in self.arguments if isinstance(rule, ArrayRule)]
-        needed = sum(rule.nbytes(values) for rule in rules)
-        if needed > MAX_ARRAY_BYTES:
-            fits: _Fits = lambda v: sum(r.nbytes(v) for r in rules) <= MAX_ARRAY_BYTES  # noqa: E731
-            extents = tuple(extent for rule in rules for extent in rule.shape)
-            raise ParameterError(
-                f"The arrays would take {needed / 1e9:.1f} GB and at most "
-                f"{MAX_ARRAY_BYTES / 1e9:.0f} GB are allowed: "
-                f"{self._remedy(extents, values, fits)}."
-            )
-
-    def _remedy(
-        self, causes: tuple[IntExpression, ...], values: Mapping[str, int], fits: _Fits
-    ) -> str:
-        """'use n of at most 18257', or which parameters to make smaller where there are several."""
-        used = frozenset[str]().union(*(cause.names for cause in causes))
-        blamed = [p for p in self.parameters if p.name in used]
-        if len(blamed) == 1:
-            (one,) = blamed
-            tried = range(one.minimum, values[one.name] + 1)
-            most = bisect_left(tried, True, key=lambda v: not fits({**values, one.name: v}))
-            if most > 0:
-                return f"use {one.name} of at most {tried[most - 1]}"
-        return f"make {listing([p.name for p in blamed], 'or')} smaller"
-
-
-def _dim3(extents: tuple[IntExpression, ...], values: Mapping[str, int]) -> Dim3:
-    return Dim3(*(extent.evaluate(values) for extent in extents))
-
-
-def _exceeds(size: Dim3, limit: Dim3) -> bool:
-    return size.x > limit.x or size.y > limit.y or size.z > limit.z
-
-
-def listing(names: list[str], word: Literal["and", "or"] = "and") -> str:
-    """'a, b and c'."""
-    return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _evaluate_all(

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from core.cuda.signature import SignatureParameter, kernel_names, read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.ladder.buffers import poisoned, random_array
-from core.ladder.rung import (
-    DEFAULT_SEED,
+from core.ladder.limits import (
     MAX_ARRAY_BYTES,
     MAX_BLOCK,
     MAX_GRID,
     MAX_SHARED_BYTES,
     MAX_THREADS_PER_BLOCK,
-    listing,
 )
+from core.ladder.rules import listing
+from core.ladder.rung import DEFAULT_SEED
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 
 DTYPES = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from core.cuda.shared_declarations import SharedDeclaration, shared_arrays
 from core.cuda.signature import SignatureParameter, kernel_names, read_signature, without_comments
 from core.errors import ArgumentError, TilescopeError
-from core.ladder.rung import listing
+from core.ladder.rules import listing
 from core.launching.file_launch import FileLaunch, split_defines
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions

@@ -12,7 +12,8 @@ import numpy as np
 from core.cuda.compiler import Build, plain_name, resolve_entry
 from core.cuda.signature import SignatureParameter
 from core.errors import TilescopeError
-from core.ladder.rung import DEFAULT_SEED, listing
+from core.ladder.rules import listing
+from core.ladder.rung import DEFAULT_SEED
 from core.launch import Dim3, Launch, Workload
 from core.launching.arguments import bind, check_launch, read_source
 from core.ptx.ast import Function, Module, Variable

@@ -9,8 +9,7 @@ import pytest
 
 from core.counting import count
 from core.errors import ParameterError
-from core.ladder import load_ladder
-from core.ladder.rung import Parameter, Rung
+from core.ladder import Parameter, Rung, load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 
 LADDER = load_ladder()
