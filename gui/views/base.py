@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
@@ -19,6 +18,8 @@ from PySide6.QtWidgets import (
 
 from gui.scenes.session import Session
 from gui.theme import current_theme
+
+MOST_WORDS = 1000  # whose widths a caption remembers
 
 
 class SessionView(QWidget):
@@ -81,6 +82,8 @@ class Caption(QLabel):
         self._lines = 1
         self._wrapped: list[str] = []
         self._wrapped_for: object = None
+        self._widths: dict[str, int] = {}
+        """Of words in the caption's font: captions of steps are made of the same ones."""
 
     def text(self) -> str:
         """The whole sentence."""
@@ -138,25 +141,43 @@ class Caption(QLabel):
         for i, line in enumerate(self._wrapped):
             painter.drawText(box.left(), top + i * spacing, box.width(), spacing, flags, line)
 
-    def _wrap(self) -> list[str]:
-        metrics, width = self.fontMetrics(), self.contentsRect().width()
-        first, rest = self.text(), ""
-        if self._lines == 2:
-            first, rest = self._split(first, width)
-        lines = [first, rest] if rest else [first]
-        return [metrics.elidedText(t, Qt.TextElideMode.ElideRight, width) for t in lines]
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure words anew in another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._widths.clear()
 
-    def _split(self, text: str, width: int) -> tuple[str, str]:
-        metrics = self.fontMetrics()
-        if metrics.horizontalAdvance(text) <= width:
-            return text, ""
-        words = text.split(" ")
-        count = bisect.bisect_right(
-            range(len(words)), width, key=lambda n: metrics.horizontalAdvance(" ".join(words[:n]))
-        )
-        if count <= 1:  # not even the first word fits
-            return text, ""
-        return " ".join(words[: count - 1]), " ".join(words[count - 1 :])
+    def _wrap(self) -> list[str]:
+        width, words = self.contentsRect().width(), self.text().split(" ")
+        count = self._fitting(words, width)
+        if count == len(words):
+            return [self.text()]
+        if self._lines == 1 or not count:
+            return [self._cut(self.text(), width)]
+        first, rest = words[:count], words[count:]
+        text = " ".join(rest)
+        whole = self._fitting(rest, width) == len(rest)
+        return [" ".join(first), text if whole else self._cut(text, width)]
+
+    def _cut(self, text: str, width: int) -> str:
+        return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, width)
+
+    def _fitting(self, words: list[str], width: int) -> int:
+        """How many of the words stand beside each other in a width."""
+        used, space = 0, self._advance(" ")
+        for count, word in enumerate(words):
+            used += self._advance(word)
+            if used > width:
+                return count
+            used += space
+        return len(words)
+
+    def _advance(self, word: str) -> int:
+        if len(self._widths) > MOST_WORDS:
+            self._widths.clear()
+        if word not in self._widths:
+            self._widths[word] = self.fontMetrics().horizontalAdvance(word)
+        return self._widths[word]
 
 
 class Panel(QFrame):
