@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QModelIndex, QObject, QPoint
 from PySide6.QtGui import QCursor
 
 from gui.scenes.counters import CounterRow
-from gui.scenes.why import Step, Topic, topic_of_line, topic_of_row, topic_of_step
+from gui.scenes.session import Session
+from gui.scenes.why import Step, Topic, topic_of_line, topic_of_moment, topic_of_row
+from gui.scenes.why_element import Fetched
 from gui.views.why_panel import WhyPanel
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
+    from gui.views.counters_view import CountersView
+    from gui.views.matrix_canvas import MatrixCanvas
+    from gui.views.shared_view import SharedView
+    from gui.views.source_view import SourceView
+    from gui.views.warp_view import WarpView
 
 FIRST_NUMBER = 2  # column of the counters view
+
+Ask = Callable[[Topic], None]
+
+
+class Views(Protocol):
+    """Views of one session whose numbers can be asked about."""
+
+    matrices: MatrixCanvas
+    warp: WarpView
+    shared: SharedView
+    counters: CountersView
+    source: SourceView
+
+
+def connect_numbers(views: Views, session: Session, ask: Ask) -> None:
+    """Have every number of the views ask why it is what it is."""
+
+    def row_chosen(index: QModelIndex) -> None:
+        row = views.counters.model.rows[index.row()]
+        if isinstance(row, CounterRow) and index.column() >= FIRST_NUMBER:
+            ask(topic_of_row(row))
+
+    def line_chosen(place: int, column: str) -> None:
+        line = views.source.line_of(place)
+        if line is not None:
+            ask(topic_of_line(session, line, column))
+
+    views.warp.why_wanted.connect(lambda: ask(Step("global")))
+    views.shared.why_wanted.connect(lambda: ask(Step("shared")))
+    views.matrices.why_wanted.connect(lambda element: ask(Fetched(*element)))
+    views.counters.table.clicked.connect(row_chosen)
+    views.source.edit.gutter.number_clicked.connect(line_chosen)
 
 
 class Explaining(QObject):
@@ -25,12 +65,11 @@ class Explaining(QObject):
         self.window_, self.session = window, window.session
         self.panel = WhyPanel(window.session, window, above=window.transport)
         self.panel.closed.connect(self._closed)
+        self.sessions = [window.session]
+        """Those whose explanations Escape puts away."""
         self._beside: QPoint | None = None
         window.session.question_changed.connect(self._answer)
-        window.warp.why_wanted.connect(lambda: self.ask(Step("global"), here=True))
-        window.shared.why_wanted.connect(lambda: self.ask(Step("shared"), here=True))
-        window.counters.table.clicked.connect(self._counter_clicked)
-        window.source.edit.gutter.number_clicked.connect(self._gutter_clicked)
+        connect_numbers(window, window.session, lambda topic: self.ask(topic, here=True))
         window.ptx.line_wanted.connect(window.source.go_to_next)
 
     def ask(self, topic: Topic, *, here: bool = False) -> None:
@@ -41,15 +80,16 @@ class Explaining(QObject):
         self.session.question = topic
 
     def why(self) -> None:
-        """Explain the current step's access; close the explanation if it is open."""
+        """Explain what is looked at, or close the explanation if it is open."""
         if self.session.question is not None:
             self.close()
         else:
-            self.ask(topic_of_step(self.session))
+            self.ask(topic_of_moment(self.session))
 
     def close(self) -> None:
-        """Put the explanation away."""
-        self.session.question = None
+        """Put the explanations away."""
+        for session in self.sessions:
+            session.question = None
 
     def _answer(self, topic: Topic | None) -> None:
         if topic is None:
@@ -63,13 +103,3 @@ class Explaining(QObject):
 
     def _pointer(self) -> QPoint:
         return self.window_.mapFromGlobal(QCursor.pos())
-
-    def _counter_clicked(self, index: QModelIndex) -> None:
-        row = self.window_.counters.model.rows[index.row()]
-        if isinstance(row, CounterRow) and index.column() >= FIRST_NUMBER:
-            self.ask(topic_of_row(row), here=True)
-
-    def _gutter_clicked(self, place: int, column: str) -> None:
-        line = self.window_.source.line_of(place)
-        if line is not None:
-            self.ask(topic_of_line(self.session, line, column), here=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from core.analysis.explain_total import Place
 from gui.scenes.text import capital, grouped, plural
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Difference:
     better: Better = "less"
     digits: int = 0
     tip: str = ""
+    topic: Place | None = None
+    """What explains the figures."""
 
     @property
     def change(self) -> float | None:
@@ -135,7 +138,13 @@ def _telling_first(rows: tuple[Difference | str, ...]) -> tuple[Difference | str
     return tuple(row for section in ordered for row in section)
 
 
-def _row(label: str, name: str, a: Mapping[str, Count], b: Mapping[str, Count]) -> list[Difference]:
+def _row(
+    label: str,
+    name: str,
+    a: Mapping[str, Count],
+    b: Mapping[str, Count],
+    array: str | None = None,
+) -> list[Difference]:
     """A counter's row; none where both sides have nothing of it."""
     values = [counts[name].value if name in counts else 0 for counts in (a, b)]
     if not any(values):
@@ -143,7 +152,9 @@ def _row(label: str, name: str, a: Mapping[str, Count], b: Mapping[str, Count]) 
     ideals = [counts[name].ideal if name in counts else 0 for counts in (a, b)]
     tip = f"{name}: {grouped(ideals[0])} and {grouped(ideals[1])} would do."
     better: Better = "" if name.endswith("requests") else "less"
-    return [Difference(label, values[0], values[1], better=better, tip=tip)]
+    space, way, _ = name.split("_")
+    topic = Place(space, way, array=array)
+    return [Difference(label, values[0], values[1], better=better, tip=tip, topic=topic)]
 
 
 def _by_array(
@@ -156,7 +167,7 @@ def _by_array(
         for space, (_, unit) in SPACES.items():
             for kind, label in KINDS.items():
                 words = f"{capital(label)}: {unit}"
-                rows += _row(words, f"{space}_{kind}_{unit}", of_a, of_b)
+                rows += _row(words, f"{space}_{kind}_{unit}", of_a, of_b, name)
         found += [name, *rows] if rows else []
     return tuple(found)
 

@@ -1,4 +1,4 @@
-"""What "Why this number?" explains: an access of the current step, or a total. No Qt here."""
+"""What "Why this number?" explains: a step's access, a total, an element's loads. No Qt here."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.analysis.explain import Explanation, Section, explain_access
 from core.analysis.explain_total import Place, explain_total
 from gui.scenes.counters import CounterRow
 from gui.scenes.history import history_of
+from gui.scenes.why_element import Fetched, explain_fetches
 
 if TYPE_CHECKING:
     from core.analysis.counters import Counters
@@ -28,7 +29,16 @@ class Step:
     space: str
 
 
-Topic = Step | Place
+Topic = Step | Place | Fetched
+
+
+def topic_of_moment(session: Session) -> Topic:
+    """What is looked at: how often the selected element was loaded, or the step's access."""
+    element, trace = session.element, session.trace
+    arrays = [array.name for array in trace.arrays] if trace is not None else []
+    if session.heat and element is not None and element[0] in arrays:
+        return Fetched(*element)
+    return topic_of_step(session)
 
 
 def topic_of_step(session: Session) -> Step:
@@ -66,6 +76,10 @@ def explain(session: Session, topic: Topic) -> Explanation:
     block = session.block_trace
     if session.trace is None or block is None or not block.n_steps:
         return Explanation("Nothing has been recorded yet.", ())
+    if isinstance(topic, Fetched):
+        if not session.fit_element((topic.array, topic.index)):
+            return Explanation("The launch that is shown now has no such element.", ())
+        return explain_fetches(session.trace, block, topic, session.step)
     if isinstance(topic, Place):
         counters = counters_of(session)
         counts = counters.totals

@@ -18,9 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from gui.comparing import Comparing
+from gui.explaining import connect_numbers
 from gui.scenes.presets import PRESETS
 from gui.scenes.selection import COMPARED_VIEWS
-from gui.scenes.why import Step
+from gui.scenes.why import Topic
 from gui.views.base import Panel
 from gui.views.compare_side import CompareSide
 from gui.views.difference_view import DifferenceView
@@ -141,13 +142,26 @@ class ComparePage(QWidget):
         self.switch.chosen.connect(lambda _: self._show_forms())
         session.compared_view_changed.connect(lambda _: self._show_views())
         session.theme_changed.connect(lambda _: self.restyle())
-        self.why.closed.connect(self.why.hide)
+        self.why.closed.connect(lambda: self.comparing.b.update(question=None))
+        self.main.explaining.sessions.append(self.comparing.b)
+        self.comparing.b.question_changed.connect(self._answer_b)
         first, second = self.sides
         explaining = self.main.explaining
-        first.warp.why_wanted.connect(lambda: explaining.ask(Step("global"), here=True))
-        first.shared.why_wanted.connect(lambda: explaining.ask(Step("shared"), here=True))
-        second.warp.why_wanted.connect(lambda: self.why.ask(Step("global"), self._middle()))
-        second.shared.why_wanted.connect(lambda: self.why.ask(Step("shared"), self._middle()))
+        ask_a = partial(explaining.ask, here=True)
+        connect_numbers(first, session, ask_a)
+        connect_numbers(second, self.comparing.b, ask_b := self._ask_b)
+        self.differences.why_wanted.connect(
+            lambda side, topic: ask_a(topic) if side == "a" else ask_b(topic)
+        )
+
+    def _ask_b(self, topic: Topic) -> None:
+        self.comparing.b.question = topic
+
+    def _answer_b(self, topic: Topic | None) -> None:
+        if topic is None:
+            self.why.hide()
+        else:
+            self.why.ask(topic, self._middle())
 
     def _middle(self) -> QPoint:
         """Where an explanation of B leaves B in sight: over A."""
@@ -190,7 +204,7 @@ class ComparePage(QWidget):
         for widget in (self.switch, self.scrub, *self.letters):
             widget.setVisible(active)
         if not active:
-            self.why.hide()
+            self.comparing.b.question = None
         self._show_forms()
 
     def toggle_grouping(self) -> None:

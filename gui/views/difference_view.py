@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
 
@@ -102,7 +102,12 @@ def _alignment(column: int) -> Qt.AlignmentFlag:
 
 
 class DifferenceView(QWidget):
-    """The table, for two sessions; while hidden it does no work."""
+    """The table, for two sessions; while hidden it does no work.
+
+    `why_wanted(side, topic)` when a figure of "a" or "b" is clicked.
+    """
+
+    why_wanted = Signal(str, object)
 
     def __init__(self, a: Session, b: Session) -> None:
         super().__init__()
@@ -121,6 +126,7 @@ class DifferenceView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.table)
+        self.table.clicked.connect(self._clicked)
         self.grouping.chosen.connect(lambda _: self.refresh())
         for session in (a, b):
             session.changed.connect(self._on_changed)
@@ -148,6 +154,11 @@ class DifferenceView(QWidget):
         """Catch up with what changed while hidden."""
         super().showEvent(event)
         self.refresh()
+
+    def _clicked(self, index: QModelIndex) -> None:
+        row, side = self.model.rows[index.row()], {A: "a", B: "b"}.get(index.column())
+        if side is not None and isinstance(row, Difference) and row.topic is not None:
+            self.why_wanted.emit(side, row.topic)
 
     def _on_changed(self, names: frozenset[str]) -> None:
         if names & {"trace", "counts"} and self.isVisible():

@@ -8,10 +8,11 @@ from gui.scenes.breakpoints import exists, next_touch
 from gui.scenes.selection import Breakpoint, Element
 from gui.scenes.session import Session
 from gui.scenes.text import index_text
+from gui.scenes.why_element import Fetched
 
 
 def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
-    """Select it, stop where it is touched, go to its next or its last touch."""
+    """Select it, stop where it is touched, go to its next or last touch, explain its loads."""
     menu = QMenu(parent)
     menu.setAccessibleName(index_text(*element))
     place = Breakpoint(element=element)
@@ -26,6 +27,10 @@ def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
         lambda: go_to_touch(session, element, forward=False)
     )
     menu.addSeparator()
+    if session.trace is not None and element[0] in [array.name for array in session.trace.arrays]:
+        menu.addAction("Why loaded so often?").triggered.connect(
+            lambda: session.update(element=element, question=Fetched(*element))
+        )
     menu.addAction("Select").triggered.connect(lambda: session.update(element=element))
     return menu
 

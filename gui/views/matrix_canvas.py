@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
@@ -40,6 +40,8 @@ class MatrixCanvas(PanZoomView):
     WATCHES = frozenset(
         {"trace", "block", "step", "thread", "hover", "element", "heat", "close_up"}
     )
+    why_wanted = Signal(object)
+    """A count of loads was clicked: its element."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -298,10 +300,12 @@ class MatrixCanvas(PanZoomView):
         self.session.hover = Hover(thread=self.owner_of(grid, flat), element=self._name(grid, flat))
 
     def click_at(self, point: QPointF) -> None:
-        """Select the element under a pixel and, in the result, the thread that stores it."""
+        """Select the element under a pixel; its count is explained, its owner selected with it."""
         found = self.element_at(point)
         if found is not None:
             self._select(*found)
+            if self.session.heat and not found[0].result:
+                self.why_wanted.emit(self._name(*found))
 
     def menu_at(self, point: QPointF) -> QMenu | None:
         """The menu of the element under a pixel."""

@@ -141,12 +141,17 @@ class WarpView(SessionView):
         super().leaveEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Select a lane's thread, a cell's element or a warp of the overview; explain a figure."""
+        """Select a lane's thread, a cell's element or a warp of the overview; explain a figure.
+
+        A click on the selected warp's figure in the overview explains it as well.
+        """
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None or event.button() != Qt.MouseButton.LeftButton:
             return
         for summary, rect in zip(scene.warps, geometry.overview, strict=False):
             if rect.adjusted(0, -4, 0, geometry.overview_label).contains(event.position()):
+                if self.session.warp == summary.warp:
+                    self.why_wanted.emit()
                 self.session.warp = summary.warp
                 return
         if geometry.figures.contains(event.position()):

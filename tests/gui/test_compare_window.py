@@ -287,3 +287,24 @@ def test_counterparts_teach_what_the_rung_is_about(ladder):
     for rung in ladder.values():
         found = pair(rung.name)
         assert found != Configuration(rung.name, dict(rung.defaults))
+
+
+def test_numbers_of_either_side_are_explained(compared, window, qtbot):
+    a, b, table = window.session, compared.comparing.b, compared.differences
+    place = next(i for i, r in enumerate(table.model.rows) if getattr(r, "topic", None))
+    topic = table.model.rows[place].topic
+    table.table.clicked.emit(table.model.index(place, 1))
+    assert (a.question, b.question) == (topic, None)
+    table.table.clicked.emit(table.model.index(place, 2))
+    assert b.question == topic
+    assert compared.why.isVisible()
+    a.compared_view = "Counters"
+    counts = compared.sides[1].counters
+    row = next(i for i, r in enumerate(counts.model.rows) if not isinstance(r, str))
+    counts.table.clicked.emit(counts.model.index(row, 3))
+    assert b.question != topic
+    assert counts.model.rows[row].place in compared.why.title.text()
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not compared.why.isVisible()
+    window.show_page("step")
+    assert b.question is None

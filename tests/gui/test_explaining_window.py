@@ -12,6 +12,7 @@ from core.ladder import load_ladder
 from core.recording import record
 from gui.scenes.selection import Breakpoint
 from gui.scenes.why import Step
+from gui.scenes.why_element import Fetched
 
 LADDER = load_ladder()
 
@@ -91,3 +92,35 @@ def test_the_stack_shows_one_of_source_ptx_and_phases(window, qtbot) -> None:
         assert not any(other.isVisible() for other in others)
     window.ptx.line_wanted.emit(29)
     assert window.session.line == 29
+
+
+def test_a_warp_of_the_overview_is_explained(window) -> None:
+    window.session.trace = record(LADDER["coalesced"].workload(n=16), blocks=[0])
+    places = window.warp.geometry_now().overview
+    assert len(places) == 4
+    click(window, window.warp, places[2].center().toPoint())
+    assert (window.session.warp, window.session.question) == (2, None)
+    click(window, window.warp, window.warp.geometry_now().overview[2].center().toPoint())
+    assert window.session.question == Step("global")
+    assert "warp 2" in window.explaining.panel.title.text()
+
+
+def test_a_count_of_the_heat_map_is_explained(window) -> None:
+    session, canvas = window.session, window.matrices
+    session.update(heat=True, step=session.n_steps - 1)
+    grid = canvas.grids[0]
+    at = canvas._layout.rect(grid, canvas._view, (1, 0, 1, 1)).center()
+    canvas.click_at(at)
+    assert session.question == Fetched("A", (1, 0))
+    assert window.explaining.panel.title.text().startswith("A[1, 0]: loaded once by block (0, 0)")
+    window.leave_field()
+    session.heat = False
+    canvas.click_at(at)
+    assert session.question is None, "a click in the other picture selects"
+    menu = canvas.menu_at(at)
+    next(a for a in menu.actions() if a.text().startswith("Why loaded")).trigger()
+    assert session.question == Fetched("A", (1, 0))
+    window.leave_field()
+    session.heat = True
+    window.explaining.why()
+    assert session.question == Fetched("A", (1, 0))

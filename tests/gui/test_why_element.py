@@ -1,0 +1,88 @@
+"""Why an element has been loaded so often: every load in the record, and what the product needs."""
+
+import numpy as np
+import pytest
+
+from core.ladder import load_ladder
+from core.recording import record
+from gui.scenes.session import Session
+from gui.scenes.why import explain, topic_of_moment
+from gui.scenes.why_element import Fetched, explain_fetches
+
+LADDER = load_ladder()
+
+
+@pytest.fixture(scope="module", params=["uncoalesced", "tiled_rect", "vectorised"])
+def trace(request):
+    sizes = {
+        "uncoalesced": {"n": 11, "block_x": 8, "block_y": 4},
+        "tiled_rect": {"m": 5, "k": 7, "n": 6, "tile": 4},
+        "vectorised": {},
+    }
+    return record(LADDER[request.param].workload(**sizes[request.param]), blocks=[0])
+
+
+def counted(block, array, flat, step):
+    """Lanes that load an element up to a step, from the accesses' addresses alone."""
+    found = []
+    address = array.base + flat * array.dtype.itemsize
+    for at in block.access_steps[block.access_steps <= step]:
+        access = block.access(int(at))
+        if access.space == "global" and access.kind == "load":
+            first = access.addresses
+            hit = access.active & (first <= address) & (address < first + access.width)
+            found += [(int(at), int(thread)) for thread in np.flatnonzero(hit)]
+    return found
+
+
+def test_every_load_is_listed_and_added_up(trace):
+    block, rng = trace.block(0), np.random.default_rng(3)
+    array = trace.arrays[0]
+    for _ in range(4):
+        flat = int(rng.integers(np.prod(array.shape)))
+        step = int(rng.integers(block.n_steps))
+        loads = counted(block, array, flat, step)
+        found = explain_fetches(trace, block, Fetched(array.name, array.index(flat)), step)
+        listed = found.sections[0]
+        assert listed.heading == f"Times loaded = {len(loads)}"
+        requests = {(at, thread // 32) for at, thread in loads}
+        rows = [line for line in listed.lines if line.startswith("step")]
+        assert len(rows) == min(len(requests), 24)
+        assert sum(int(row.rpartition("+ ")[2]) for row in rows) == len(loads)
+        for at, warp in requests:
+            assert any(f"step {at + 1} " in row and f"warp {warp} " in row for row in rows)
+        address = array.base + flat * 4
+        assert f"= 0x{address:x}" in found.text
+
+
+def test_a_tile_serves_what_each_thread_fetched_for_itself():
+    words = {}
+    for name, sizes in (
+        ("coalesced", {"n": 8, "block_x": 4, "block_y": 4}),
+        ("tiled", {"n": 8, "tile": 4}),
+    ):
+        trace = record(LADDER[name].workload(**sizes), blocks=[0])
+        block = trace.block(0)
+        words[name] = explain_fetches(trace, block, Fetched("B", (6, 2)), block.n_steps - 1).text
+    assert "4 elements in column 2 of C" in words["coalesced"]
+    assert "4 uses / 4 loads = 1 for each load" in words["coalesced"]
+    assert "Every one of them had it fetched for itself." in words["coalesced"]
+    assert "4 uses / 1 load = 4 for each load" in words["tiled"]
+    assert "from there 4 times so far" in words["tiled"]
+
+
+def test_the_question_follows_the_step_and_survives_another_launch(trace):
+    session = Session()
+    session.trace = trace
+    name = trace.arrays[0].name
+    session.update(element=(name, tuple(s - 1 for s in trace.arrays[0].shape)))
+    assert topic_of_moment(session) != Fetched(*session.element)
+    session.heat = True
+    topic = topic_of_moment(session)
+    assert topic == Fetched(*session.element)
+    session.step = 0
+    assert "No lane of this block has loaded it" in explain(session, topic).text
+    session.step = session.n_steps - 1
+    assert f"up to step {session.n_steps}" in explain(session, topic).title
+    gone = Fetched(name, tuple(s + 9 for s in trace.arrays[0].shape))
+    assert "no such element" in explain(session, gone).title
