@@ -37,6 +37,7 @@ class Comparing(QObject):
         self.main = window
         self.ladder = window.recorder.ladder
         self.a, self.b = window.session, Session()
+        self.b.turns = self.a.turns
         self.recorder = Recorder(self.b, self.ladder, self)
         self.comparison = Comparison(self.a, self.b)
         self.column = SideColumn(self.ladder)

@@ -165,6 +165,7 @@ class Exporter(QObject):
             sentence = f"{path.name} is neither .png nor .svg: choose one of the two."
             self._failed(TilescopeError(sentence))
             return
+        self.main.session.turns.finish()
         svg = path.suffix.lower() == ".svg"
         picture = svg_of(widget, f"Tilescope: {name}") if svg else image_of(widget)
         self.writer.submit(write_job(picture, path))

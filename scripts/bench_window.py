@@ -30,6 +30,7 @@ from window_watch import WatchedApplication
 from core.ladder import load_ladder
 from gui.headless import record
 from gui.main_window import MainWindow
+from gui.scenes.session import MAX_SPEED
 from gui.theme import apply_theme
 
 SIZE = (1920, 1080)
@@ -195,8 +196,9 @@ def _steps(app: QApplication, window: MainWindow, forward: bool) -> list[Frame]:
 
 
 def _play(app: QApplication, window: MainWindow) -> list[Frame]:
-    """Milliseconds of each frame of playing from the beginning, and again from there."""
+    """Milliseconds of each frame of playing at full speed from the beginning, and again."""
     session = window.session
+    session.speed = MAX_SPEED
     session.first()
     app.processEvents()
     times = []

@@ -31,6 +31,7 @@ from gui.scenes.selection import (
     Origin,
     Unit,
 )
+from gui.scenes.turns import Turns
 
 if TYPE_CHECKING:
     from core.counting import Counted
@@ -65,6 +66,8 @@ class Session(Clock):
         self._anchor = Anchor()
         self.breakpoints_of: dict[str, frozenset[Breakpoint]] = {}
         """The breakpoints of the sources that are not shown, by the sources' keys."""
+        self.turns = Turns(lambda: self.speed if self.playing else 0.0)
+        """Where what is read waits while the clock plays; both sides of a comparison share one."""
 
     # ---- the trace
 
@@ -116,7 +119,7 @@ class Session(Clock):
     def counted(self, counted: Counted | None) -> None:
         if counted is not self._counted and (counted is None or self._is_of_the_trace(counted)):
             self._counted = counted
-            self.changed.emit(frozenset({"counts"}))
+            self.tell(frozenset({"counts"}))
 
     @property
     def counts(self) -> Trace | Counted | None:
@@ -189,6 +192,11 @@ class Session(Clock):
         if "block" in values:
             self._wanted = self._choose_block(values.pop("block"))
         super().put(values)
+
+    def tell(self, names: frozenset[str]) -> None:
+        """Emit `changed`; in a frame of play, what is read takes turns."""
+        with self.turns.change(names):
+            super().tell(names)
 
     def breakpoints_of_all(self) -> dict[str, frozenset[Breakpoint]]:
         """The breakpoints of every source by its key, the shown one's with them."""

@@ -102,4 +102,8 @@ class Settings:
             if name in names:
                 getattr(self, f"{name}_changed").emit(self.values[name])
         if names:
-            self.changed.emit(frozenset(names))
+            self.tell(frozenset(names))
+
+    def tell(self, names: frozenset[str]) -> None:
+        """Emit `changed`."""
+        self.changed.emit(names)

@@ -25,10 +25,12 @@ MOST_WORDS = 1000  # whose widths a caption remembers
 class SessionView(QWidget):
     """A widget that draws the session: `refresh` runs when something in `WATCHES` changed.
 
-    A hidden view does no work; it refreshes when it is shown.
+    A hidden view does no work; it refreshes when it is shown. One that is `READ`, not watched,
+    takes turns with others while the clock plays (`gui.scenes.turns`).
     """
 
     WATCHES: frozenset[str] = frozenset({"trace", "block", "step", "thread"})
+    READ = False
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,17 +46,31 @@ class SessionView(QWidget):
         stale = names & self.WATCHES
         if not stale:
             return
-        if self.isVisible():
-            self.refresh(stale)
+        self._stale |= stale
+        if self.READ:
+            self.session.turns.offer(self, self.catch_up)
         else:
-            self._stale |= stale
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Show what changed since the last time, if this is to be seen."""
+        if self._stale and self.isVisible():
+            stale, self._stale = self._stale, frozenset()
+            self.refresh(stale)
+
+    def say(self, caption: Caption, words: str) -> None:
+        """Put words about a picture into its caption and its description for screen readers."""
+
+        def show() -> None:
+            caption.setText(words)
+            self.setAccessibleDescription(words)
+
+        self.session.turns.offer(caption, show)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up with what changed while hidden."""
         super().showEvent(event)
-        if self._stale:
-            stale, self._stale = self._stale, frozenset()
-            self.refresh(stale)
+        self.catch_up()
 
     def restyle(self) -> None:
         """Take up the colours of a new theme; the default repaints.

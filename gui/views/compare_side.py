@@ -37,6 +37,7 @@ class SideHead(SessionView):
     """The side's letter, its launch, and where its clock stands."""
 
     WATCHES = frozenset({"trace", "block", "step"})
+    READ = True
 
     def __init__(self, session: Session, side: Side) -> None:
         super().__init__(session)

@@ -116,7 +116,7 @@ class MatrixCanvas(PanZoomView):
             self._open_block()
         if block is None or trace is None or not block.n_steps:
             self._scene = None
-            self.caption.setText("")
+            self.say(self.caption, "")
         elif names - {"hover", "element"}:
             self._follow_block()
             self._scene = matrix_scene(
@@ -125,8 +125,7 @@ class MatrixCanvas(PanZoomView):
             words = self._scene.caption
             if self.session.heat:
                 words = heat_caption(block, self._grids, self.session.step)
-            self.caption.setText(words)
-            self.setAccessibleDescription(words)
+            self.say(self.caption, words)
         self.update()
 
     def restyle(self) -> None:

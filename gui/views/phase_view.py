@@ -161,6 +161,7 @@ class PhaseView(SessionView):
     """The phase table of the selected block. It is worked out in a thread of its own."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread"})
+    READ = True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -102,6 +102,7 @@ class PtxView(SessionView):
     """
 
     WATCHES = frozenset({"trace", "block", "step", "line"})
+    READ = True
     line_wanted = Signal(int)
 
     def __init__(self, session: Session) -> None:

@@ -81,8 +81,7 @@ class SharedView(SessionView):
                 else None
             )
             self._geometry = None
-            self.caption.setText(self._scene.caption if self._scene else "")
-            self.setAccessibleDescription(self.caption.text())
+            self.say(self.caption, self._scene.caption if self._scene else "")
         self.update()
 
     def restyle(self) -> None:

@@ -36,6 +36,7 @@ class SourceView(SessionView):
     """
 
     WATCHES = frozenset({"trace", "block", "step", "line", "counts", "breakpoints"})
+    READ = True
     run_wanted = Signal(str)
     original_wanted = Signal()
 

@@ -31,6 +31,7 @@ class TransportBar(SessionView):
     """Buttons, units, speed, caption and scrub bar. Playing is driven by a timer of its own."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "unit", "speed", "playing"})
+    READ = True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -99,6 +99,7 @@ class VariablesView(SessionView):
     """The table of variables. In the warp table, a click on a lane selects its thread."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "warp_table"})
+    READ = True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -88,8 +88,7 @@ class WarpView(SessionView):
             else:
                 self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
                 self._geometry = None
-            self.caption.setText(self._scene.caption if self._scene else self._why_empty())
-            self.setAccessibleDescription(self.caption.text())
+            self.say(self.caption, self._scene.caption if self._scene else self._why_empty())
         self.update()
 
     def restyle(self) -> None:

@@ -32,6 +32,7 @@ class WhyPanel(SessionView):
     """Explains a topic, and follows the step while it is one of the step's."""
 
     WATCHES = frozenset({"trace", "block", "step", "thread", "counts"})
+    READ = True
     closed = Signal()
 
     def __init__(self, session: Session, parent: QWidget, above: QWidget | None = None) -> None:

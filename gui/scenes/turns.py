@@ -1,0 +1,77 @@
+"""Which work of a frame of play may wait for one of the next frames. No Qt here.
+
+Pictures move in every frame. What is read (tables, sources, captions) need not change sixty times
+a second: while the clock plays, each piece of it takes its turn, some in every frame and each at
+least fifteen times a second. A single step, a pause and the end of play show everything at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from math import ceil
+
+LEAST_A_SECOND = 15
+"""How often what is read is brought up to date while the clock plays."""
+FRAME = frozenset({"step"})
+"""What changes in a frame of play; nobody waits for a turn when anything else does."""
+
+Work = Callable[[], object]
+
+
+class Turns:
+    """The works that wait, the one that has waited longest first.
+
+    `pace()` gives the frames a second while the clock plays, and 0 while it stands.
+    """
+
+    def __init__(self, pace: Callable[[], float]) -> None:
+        self._pace = pace
+        self._waiting: dict[Hashable, Work] = {}
+        self._in_frame = False
+        self._depth = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many works wait for their turn."""
+        return len(self._waiting)
+
+    def offer(self, who: Hashable, work: Work) -> None:
+        """Do a work: in a frame of play when its turn comes, otherwise now.
+
+        Somebody's newer work takes the place of the older one in the queue, so that nobody who
+        changes often comes later for it.
+        """
+        if self._in_frame:
+            self._waiting[who] = work
+        else:
+            self._waiting.pop(who, None)
+            work()
+
+    @contextmanager
+    def change(self, names: frozenset[str]) -> Iterator[None]:
+        """A change of what is named, within which works are offered; at its end it is shared out.
+
+        A change within another, as of the other side of a comparison, belongs to the outer one.
+        """
+        outer, self._in_frame = self._in_frame, names == FRAME and self._pace() > 0
+        self._depth += 1
+        try:
+            yield
+        finally:
+            frame, self._in_frame = self._in_frame, outer
+            self._depth -= 1
+        if self._depth:
+            return
+        if frame:
+            self._do(ceil(len(self._waiting) * LEAST_A_SECOND / self._pace()))
+        elif names != {"hover"}:  # pointing while the clock plays is no reason to hurry
+            self.finish()
+
+    def finish(self) -> None:
+        """Do everything that waits: what is on the screen is then exact."""
+        self._do(len(self._waiting))
+
+    def _do(self, count: int) -> None:
+        for who in list(self._waiting)[:count]:
+            self._waiting.pop(who)()
