@@ -15,7 +15,7 @@ from gui.scenes.text import plural
 from gui.scenes.warp import LANES, verb_of
 
 if TYPE_CHECKING:
-    from core.trace import Access, BlockTrace, SharedArray, Trace
+    from core.trace import Access, Array, BlockTrace, SharedArray, Trace
 
 BANKS, WORD = 32, 4  # banks, bytes
 
@@ -65,7 +65,15 @@ class Word:
 
     address: int
     lanes: tuple[int, ...]
-    name: str
+    array: Array | SharedArray | None = None
+
+    @property
+    def name(self) -> str:
+        """The element that the word lies in; empty outside any array."""
+        if self.array is None:
+            return ""
+        flat = max(0, self.address - getattr(self.array, "offset", 0))
+        return element_name(self.array, flat // self.array.dtype.itemsize)
 
 
 @dataclass(frozen=True)
@@ -154,14 +162,10 @@ def _rows(values: NDArray[Any], columns: int) -> NDArray[Any]:
 def _banks(access: Access, warp: int, live: bool) -> BankScene:
     part, array = access.warp(warp), access.array
     asked: list[dict[int, list[int]]] = [{} for _ in range(BANKS)]
-    names: dict[int, str] = {}
     for lane in np.flatnonzero(part.active).tolist():
         first = int(part.addresses[lane])
         for address in range(first // WORD * WORD, first + access.width, WORD):
             asked[address // WORD % BANKS].setdefault(address, []).append(lane)
-            if array is not None and address not in names:
-                flat = max(0, address - array.offset) // array.dtype.itemsize  # type: ignore[union-attr]
-                names[address] = element_name(array, flat)
     return BankScene(
         live=live,
         step=access.step,
@@ -170,7 +174,7 @@ def _banks(access: Access, warp: int, live: bool) -> BankScene:
         warp=warp,
         active=int(np.count_nonzero(part.active)),
         words=tuple(
-            tuple(Word(a, tuple(lanes), names.get(a, "")) for a, lanes in sorted(words.items()))
+            tuple(Word(a, tuple(lanes), array) for a, lanes in sorted(words.items()))
             for words in asked
         ),
         wavefronts=int(part.wavefronts),

@@ -115,15 +115,29 @@ class WarpPainter:
             corner(g.lanes[0]), corner(g.lanes[-1]), corner(g.groups),
         )  # fmt: skip
         self.kept.draw(p, "lanes", area, state, lambda q: self._draw_boxes(q, threads))
-        for strong, color in ((False, "text_dim"), (True, "text")):
-            named = [
-                (rect, scene.names[lane].replace(", ", ","))
-                for lane, rect in enumerate(g.names)
-                if scene.names[lane] and (lane in lit or lane == self.session.lane) == strong
-            ]
-            upright_texts(p, named, theme.color(color), theme.font("small"), RIGHT)
+        if g.names:
+            self._draw_names({self.session.lane, *lit})
         frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
         frame(p, [inset(g.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
+
+    def _draw_names(self, strong: set[int]) -> None:
+        """The elements below their lanes, those of `strong` lanes in a stronger ink."""
+        scene, g = self.scene, self.geometry
+        placed = [
+            (lane, rect, scene.names[lane].replace(", ", ","))
+            for lane, rect in enumerate(g.names)
+            if scene.names[lane]
+        ]
+        dim = [(rect, words) for lane, rect, words in placed if lane not in strong]
+        small, color = self.theme.font("small"), self.theme.color
+        area = QRectF(g.names[0].topLeft(), g.names[-1].bottomRight()).adjusted(-2, 0, 2, 0)
+        state = scene.names, frozenset(strong)
+        self.kept.draw(
+            self.p, "names", area, state,
+            lambda q: upright_texts(q, dim, color("text_dim"), small, RIGHT),
+        )  # fmt: skip
+        named = [(rect, words) for lane, rect, words in placed if lane in strong]
+        upright_texts(self.p, named, color("text"), small, RIGHT)
 
     def _draw_boxes(self, p: QPainter, threads: int) -> None:
         """The lanes in the colours of their threads, under the rows of the block they belong to."""
