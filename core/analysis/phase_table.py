@@ -1,6 +1,6 @@
 """The phase table: what each thread of a block loads, copies and adds up in each phase.
 
-Rows are threads, columns the iterations of the kernel's outermost loop. Everything comes from the
+Rows are threads, columns the iterations of the kernel's main loop. Everything comes from the
 trace: `A[0,2] -> tile_a[0,0]` because a value loaded there was stored here, `C[0,0] += …` because
 that sum ended up in C[0,0]. No kernel is known here.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.analysis.expressions import OTHER, Term, chain, text_of
+from core.analysis.phase_columns import Column, Spans
 from core.analysis.value_flow import FlowReader
 from core.analysis.value_nodes import (
     Constant,
@@ -51,19 +52,6 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A phase, or what lies before, between or after the phases (`phase` is then -1).
-
-    `first` and `last` are its first and last step, both included.
-    """
-
-    title: str
-    phase: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True)
 class Row:
     """A thread (linear threadIdx), its threadIdx, and a cell for each column."""
 
@@ -98,7 +86,7 @@ def phase_table(
     if reason:
         raise TilescopeError(reason)
     reader = FlowReader(trace, block)
-    spans = _Spans(block)
+    spans = Spans(block)
     rows: list[tuple[int, Mapping[float, list[Entry]]]] = []
     for thread in range(block.n_threads):
         if cancelled():
@@ -143,36 +131,11 @@ def _thread_name(block: BlockTrace, thread: int) -> str:
     return f"({x}, {y}, {z})" if block.threads[:, 2].any() else f"({x}, {y})"
 
 
-class _Spans:
-    """Places steps in columns. A column's key is its phase, or lies half way between two."""
-
-    def __init__(self, block: BlockTrace) -> None:
-        self._phase, self._phases, self._end = block.phase, block.phases, block.n_steps - 1
-
-    def key(self, step: int) -> float:
-        phase = int(self._phase[step])
-        if phase >= 0:
-            return float(phase)
-        return sum(p.first <= step for p in self._phases) - 0.5
-
-    def column(self, key: float) -> Column:
-        if key == int(key):
-            phase = self._phases[int(key)]
-            return Column(f"Phase {phase.index}", phase.index, phase.first, phase.last)
-        after = int(key + 0.5)  # phases that have begun before it
-        first = self._phases[after - 1].last + 1 if after else 0
-        last = self._phases[after].first - 1 if after < len(self._phases) else self._end
-        if not self._phases:
-            return Column("Whole kernel", -1, first, last)
-        names = {0: "Before", len(self._phases): "After"}
-        return Column(names.get(after, "Between"), -1, first, last)
-
-
 @dataclass
 class _Cells:
     """Gathers one thread's entries, by the key of their column."""
 
-    spans: _Spans
+    spans: Spans
     entries: dict[float, list[tuple[int, int, Entry]]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # sums that have a name, by identity
     shown: set[int] = field(default_factory=set)  # loads that an entry names, by identity

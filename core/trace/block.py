@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent
 from core.emulator.groups import WARP
 from core.emulator.record import ChunkRecord
 from core.launch import Dim3
 from core.trace.access import Access
 from core.trace.arrays import Array, SharedArray, SharedState, owner_of
 from core.trace.path import Path, Segments
-from core.trace.phases import Phase
+from core.trace.phases import Filling, Phase, filling
 from core.trace.program_info import ProgramInfo
 from core.trace.shared_history import SharedHistory
 from core.trace.steps import EventKind, Executed, Steps, build_steps
+from core.trace.touches import touching
 from core.trace.variables import Value, Variable, VariableReader, VariableRow
 
 Unit = Literal["access", "line", "barrier", "phase"]
-_AT_ONCE = 512  # accesses whose addresses are compared together
 _ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
 
 
@@ -73,7 +71,7 @@ class BlockTrace:
 
     @property
     def phase(self) -> NDArray[np.int32]:
-        """The iteration of the outermost loop that every step belongs to, -1 outside."""
+        """The iteration of the main loop that every step belongs to, -1 outside."""
         return self._steps.phase
 
     @property
@@ -107,6 +105,23 @@ class BlockTrace:
             if len(steps):
                 found.append(Phase(number, int(steps[0]), int(steps[-1])))
         return tuple(found)
+
+    @cached_property
+    def filling(self) -> Filling:
+        """Which phases only fill tiles for those that come after them."""
+        steps, spaces = self._accesses
+        loads, shared = self.kind[steps] == EventKind.LOAD, spaces == "shared"
+        stores = steps[shared & (self.kind[steps] == EventKind.STORE)]
+        fetches = steps[loads & (spaces == "global")]
+        return filling(self.phases, fetches, stores, steps[shared & loads])
+
+    @cached_property
+    def _accesses(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+        """Every step that accesses memory, ascending, and the space that each accesses."""
+        steps = np.flatnonzero(np.isin(self.kind, _ACCESSES))
+        events = self._record.accesses
+        spaces = [events[int(event)].region.space for event in self._steps.event[steps]]
+        return steps, np.array(spaces, np.str_)
 
     # -- one step ---------------------------------------------------------------------------
 
@@ -183,23 +198,8 @@ class BlockTrace:
             if (region.space == "shared") if name in shared else (region.name == name):
                 steps.append(step)
                 events.append(event)
-        found = [
-            self._hits(events[at : at + _AT_ONCE], first, size)
-            for at in range(0, len(events), _AT_ONCE)
-        ]
-        return np.array(steps, np.intp)[np.concatenate(found)] if found else np.empty(0, np.intp)
-
-    def _hits(self, events: Sequence[AccessEvent], first: int, size: int) -> NDArray[np.bool_]:
-        """Which accesses touch any of the `size` bytes from `first` on in their region."""
-        bases = np.array([event.region.base for event in events])[:, None]
-        widths = np.array([event.width for event in events])[:, None]
-        offset = np.stack([self._of_block(event.address) for event in events]) - bases
-        hit = (offset < first + size) & (offset + widths > first)
-        for row in np.flatnonzero(hit.any(axis=1)).tolist():
-            mask = events[row].mask
-            if mask is not None:
-                hit[row] &= mask[self._lanes]
-        return np.asarray(hit.any(axis=1))
+        hit = touching(events, self._lanes, self._of_block, first, size)
+        return np.array(steps, np.intp)[hit]
 
     def shared(self, step: int) -> dict[str, SharedState]:
         """What every shared array holds after the step."""
@@ -285,10 +285,8 @@ class BlockTrace:
         Local memory, a thread's own arrays that no other thread sees, is passed over, unless the
         block accesses nothing else.
         """
-        steps = np.flatnonzero(np.isin(self.kind, _ACCESSES))
-        events = self._record.accesses
-        spaces = [events[int(event)].region.space for event in self._steps.event[steps]]
-        visible = steps[np.array([space != "local" for space in spaces], bool)]
+        steps, spaces = self._accesses
+        visible = steps[spaces != "local"]
         return visible if len(visible) else steps
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Phases: the iterations of the kernel's outermost loop."""
+"""Phases: the iterations of the kernel's main loop."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from core.ptx.ast import Function, Module, Symbol
 
+MAIN = 4
+"""A loop is a main one if it runs for at least this part (a quarter) of the longest one's time."""
+
 
 @dataclass(frozen=True)
 class Phase:
-    """Steps `first` to `last` (inclusive) belong to iteration `index` of the outermost loop."""
+    """Steps `first` to `last` (inclusive) belong to iteration `index` of the main loop."""
 
     index: int
     first: int
@@ -79,15 +82,45 @@ def _test_end(module: Module, first: int, end: int) -> int | None:
     return pc if leaves else None
 
 
-def phase_of(pcs: NDArray[np.int64], loops: tuple[Loop, ...]) -> NDArray[np.int32]:
-    """The phase of each executed instruction, -1 outside every outermost loop.
+def main_loops(
+    pcs: NDArray[np.int64], loops: tuple[Loop, ...], reads: NDArray[np.int64]
+) -> tuple[Loop, ...]:
+    """The outermost loops whose iterations a reader of the source calls the kernel's phases.
 
-    `pcs` is what a block executed, in order. Where a kernel has several outermost loops one after
-    another, their iterations are numbered through.
+    The longest one, and others of some weight (`MAIN`) that read memory as well: not those which
+    only fill tiles ahead of it, nor those which write results back after it. `reads` are the places
+    in `pcs` of loads from global or shared memory, ascending.
+    """
+    spans = {}
+    for loop in loops:
+        inside = np.flatnonzero((pcs >= loop.first) & (pcs < loop.end))
+        if len(inside):
+            spans[loop] = int(inside[0]), int(inside[-1])
+    most = max((last - first for first, last in spans.values()), default=0)
+    return tuple(
+        loop
+        for loop, (first, last) in spans.items()
+        if last - first == most
+        or (MAIN * (last - first) >= most and _any_between(reads, first, last))
+    )
+
+
+def _any_between(places: NDArray[np.int64], first: int, last: int) -> bool:
+    found = np.searchsorted(places, [first, last + 1])
+    return bool(found[0] < found[1])
+
+
+def phase_of(
+    pcs: NDArray[np.int64], loops: tuple[Loop, ...], reads: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The phase of each executed instruction, -1 outside every main loop.
+
+    `pcs` is what a block executed, in order, and `reads` as for `main_loops`. Where a kernel has
+    several main loops one after another, their iterations are numbered through.
     """
     result = np.full(len(pcs), -1, np.int32)
     count = 0
-    for loop in loops:
+    for loop in main_loops(pcs, loops, reads):
         inside = (pcs >= loop.first) & (pcs < loop.end)
         entries = np.flatnonzero(pcs == loop.first)
         if not len(entries):
@@ -113,3 +146,34 @@ def _has_body(
         return np.ones(visits, bool)
     body = inside & (pcs >= loop.test_end) & (visit >= 0)
     return np.bincount(visit[body], minlength=visits) > 0
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What a block does ahead of its use: in its first `phases`, and `before` the first of them."""
+
+    phases: int = 0
+    before: bool = False
+
+
+def filling(
+    phases: tuple[Phase, ...],
+    fetches: NDArray[np.int64],
+    stores: NDArray[np.int64],
+    uses: NDArray[np.int64],
+) -> Filling:
+    """Which phases only fill shared memory for later ones, and whether that begins before them.
+
+    The steps, ascending, that load from global memory, store to shared memory and load from it. A
+    phase fills ahead if it stores before anything has been loaded from shared memory and loads
+    nothing itself; before the phases, if something is fetched and stored there.
+    """
+    if not phases or not len(uses):
+        return Filling()
+    count = 0
+    for phase in phases:
+        if phase.last >= uses[0] or not _any_between(stores, phase.first, phase.last):
+            break
+        count += 1
+    end = phases[0].first - 1
+    return Filling(count, _any_between(fetches, 0, end) and _any_between(stores, 0, end))

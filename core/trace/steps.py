@@ -88,7 +88,6 @@ def build_steps(
 ) -> Steps:
     """The steps of the block whose lanes these are. `exits` says which pcs end a thread."""
     lines = _carry_forward(line_of_pc[path.pcs])
-    phases = phase_of(path.pcs, loops)
     starts = np.flatnonzero(_line_starts(path, lines))
     ends = np.flatnonzero(exits[path.pcs] & (path.depths == 0))
     accesses = _taking_part([e.mask for e in record.accesses], lanes)
@@ -96,6 +95,9 @@ def build_steps(
     access_ticks = np.array([record.accesses[i].tick for i in accesses], np.int64)
     barrier_ticks = np.array([record.barriers[i].tick for i in barriers], np.int64)
     kinds = [_ACCESS[record.accesses[i].kind] for i in accesses]
+    seen = [record.accesses[i].region.space != "local" for i in accesses]
+    reads = np.array(seen, bool) & (np.array(kinds, np.int64) != EventKind.STORE)
+    phases = phase_of(path.pcs, loops, np.searchsorted(path.ticks, access_ticks[reads]))
 
     tick = np.concatenate([path.ticks[starts], access_ticks, barrier_ticks, path.ticks[ends]])
     kind = np.concatenate(

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gui.scenes.correspondence import Lockstep, course_of, same_place
+from gui.scenes.phase_words import part_name
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import plural
@@ -162,9 +163,8 @@ def moment_text(session: Session) -> str:
     if trace is None or not session.n_steps:
         return ""
     step = f"step {session.step + 1} of {session.n_steps}"
-    if session.phase < 0:
-        return step
-    return f"phase {session.phase} of {len(trace.phases)}, {step}"
+    part = part_name(trace, session.step)
+    return f"{part}, {step}" if part else step
 
 
 def launch_text(session: Session) -> str:

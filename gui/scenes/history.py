@@ -21,7 +21,10 @@ from gui.scenes.parts import Part, all_elements, parts_of
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace
 
-__all__ = ["History", "Ints", "history_of", "is_global"]
+BEFORE = -2
+"""In place of a phase: all that comes before the first one."""
+
+__all__ = ["BEFORE", "History", "Ints", "history_of", "is_global"]
 
 _LOAD, _STORE, _ATOMIC = EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC
 
@@ -150,7 +153,7 @@ class History:
         return np.concatenate([w.flats for w in upto]), np.concatenate([w.values for w in upto])
 
     def loaded_in_phase(self, phase: int) -> dict[str, list[Ints]]:
-        """What the block loads from each global array in a whole phase.
+        """What the block loads from each global array in a whole phase, or `BEFORE` them.
 
         One array of flat elements (each once) for each load instruction.
         """
@@ -170,10 +173,13 @@ class History:
         return self._phase_loads[phase]
 
     def _steps_of(self, phase: int) -> Ints:
-        bounds = next((p for p in self._trace.phases if p.index == phase), None)
+        phases = self._trace.phases
+        bounds = next(((p.first, p.last) for p in phases if p.index == phase), None)
+        if phase == BEFORE and phases:
+            bounds = 0, phases[0].first - 1
         if bounds is None:
             return np.empty(0, np.int64)
-        inside = (self._accesses >= bounds.first) & (self._accesses <= bounds.last)
+        inside = (self._accesses >= bounds[0]) & (self._accesses <= bounds[1])
         return self._accesses[inside]
 
     def read_ahead(self, accesses: int) -> bool:

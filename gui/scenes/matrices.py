@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
 from gui.scenes.guards import Guards, zero_filled
-from gui.scenes.history import History, Ints, history_of, is_global
+from gui.scenes.history import BEFORE, History, Ints, history_of, is_global
 from gui.scenes.naming import elements_name
 from gui.scenes.parts import all_elements, elements_a_lane
+from gui.scenes.phase_words import part_name
 from gui.scenes.text import capital, plural
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _marks(
     through = history.read_through(name, step)
     if len(through):
         touched, verb = through[:, thread], "load"
-    loaded = history.loaded_in_phase(int(block_trace.phase[step])).get(name, [])
+    loaded = history.loaded_in_phase(_phase_of(block_trace, step)).get(name, [])
     side = _side(grid, grids, history)
     written, values = history.value_stored(name, step) if grid.result else (EMPTY, EMPTY)
     return GridMarks(
@@ -138,6 +139,13 @@ def _marks(
         written=written,
         values=values,
     )
+
+
+def _phase_of(block_trace: BlockTrace, step: int) -> int:
+    """The phase of a step; `BEFORE` while tiles are filled before the first one, else -1."""
+    phase = int(block_trace.phase[step])
+    ahead = block_trace.filling.before and step < block_trace.phases[0].first
+    return BEFORE if phase < 0 and ahead else phase
 
 
 def _side(grid: Grid, grids: tuple[Grid, ...], history: History) -> Rect | None:
@@ -195,9 +203,9 @@ def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:
 def _caption(
     block_trace: BlockTrace, access: Access | None, step: int, *, filled: bool = False
 ) -> str:
-    phase = int(block_trace.phase[step])
     where = f"Block ({block_trace.index.x}, {block_trace.index.y})"
-    when = f", phase {phase} of {len(block_trace.phases)}" if phase >= 0 else ""
+    part = part_name(block_trace, step)
+    when = f", {part}" if part else ""
     if access is None or access.array is None:
         return f"{where}{when}: {_event(block_trace, step)}."
     lanes = int(np.count_nonzero(access.active))

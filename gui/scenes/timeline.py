@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gui.scenes.phase_words import FILL, fills, part_name
 from gui.scenes.text import grouped, index_text, plural
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ MARKS = ("load", "store", "barrier")
 
 @dataclass(frozen=True)
 class Band:
-    """One phase's share of the time axis: steps `first` to `last`, both included."""
+    """One phase's share of the time axis: steps `first` to `last`, both included, and its name."""
 
     index: int
     first: int
     last: int
+    name: str
 
 
 class Timeline:
@@ -34,7 +36,12 @@ class Timeline:
         """`faults` are the steps at which something is found to be wrong."""
         self.faults = np.array(sorted({s for s in faults if s >= 0}), np.intp)
         self.n_steps = trace.n_steps
-        self.bands = tuple(Band(p.index, p.first, p.last) for p in trace.phases)
+        self.bands = tuple(
+            Band(p.index, p.first, p.last, FILL if fills(trace, p.index) else f"phase {p.index}")
+            for p in trace.phases
+        )
+        self.ahead = self.bands[0].first if trace.filling.before else 0
+        """How many steps fill tiles before the first phase."""
         self._line = np.asarray(trace.line)
         kinds = np.asarray(trace.kind)
         codes = {name: [code] for name, code in event_codes().items()}
@@ -85,11 +92,9 @@ def step_label(session: Session) -> str:
 
 
 def phase_label(session: Session) -> str:
-    """The current phase, counted from 0 as kernels do: "phase 0 of 2"; empty outside any."""
+    """The current phase, or what the step comes before or after: "phase 0 of 2"."""
     trace = session.block_trace
-    if trace is None or session.phase < 0:
-        return ""
-    return f"phase {session.phase} of {len(trace.phases)}"
+    return part_name(trace, session.step) if trace is not None and trace.n_steps else ""
 
 
 def event_caption(session: Session) -> str:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip
 
+from gui.scenes.phase_words import FILL
 from gui.scenes.session import Session
 from gui.scenes.timeline import MARKS, Timeline
 from gui.theme import Theme, current_theme
@@ -134,14 +135,22 @@ class ScrubBar(SessionView):
             box = QRectF(left, 0, (band.last - band.first + 1) * unit, self.height() - 4)
             tint = theme.tint("barrier", 0.22 if band.index % 2 == 0 else 0.12)
             painter.fillRect(box, tint)
-            text = f"phase {band.index}"
+            text = band.name
             if metrics.horizontalAdvance(text) + 8 > box.width():
                 text = str(band.index)
-            if metrics.horizontalAdvance(text) + 4 <= box.width():
-                painter.setPen(theme.color("text_dim"))
-                place = box.adjusted(12 if box.width() > 90 else 5, 0, 0, 0)
-                place.setHeight(self._band_height())
-                painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+            self._name_band(painter, box, text, theme)
+        if self.timeline.ahead:
+            box = QRectF(EDGE, 0, self.timeline.ahead * unit, self.height() - 4)
+            self._name_band(painter, box, FILL, theme)
+
+    def _name_band(self, painter: QPainter, box: QRectF, text: str, theme: Theme) -> None:
+        """A name at the beginning of a stretch, if there is room for it."""
+        if painter.fontMetrics().horizontalAdvance(text) + 4 > box.width():
+            return
+        painter.setPen(theme.color("text_dim"))
+        place = box.adjusted(12 if box.width() > 90 else 5, 0, 0, 0)
+        place.setHeight(self._band_height())
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         assert self.timeline is not None

@@ -8,6 +8,7 @@ from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QToolButton, QVBoxLayout
 
+from gui.scenes.phase_words import longest_name
 from gui.scenes.session import MAX_SPEED, MIN_SPEED, UNITS, Session
 from gui.scenes.text import grouped
 from gui.scenes.timeline import event_caption, phase_label, step_label
@@ -107,13 +108,11 @@ class TransportBar(SessionView):
 
     def _reserve(self) -> None:
         """Give the figures the room that the last step's will need."""
-        count, phases = grouped(self.session.n_steps), 0
-        if self.session.block_trace is not None:
-            phases = len(self.session.block_trace.phases)
+        count, block = grouped(self.session.n_steps), self.session.block_trace
         bold = QFontMetrics(current_theme().font(bold=True))
         plain = QFontMetrics(current_theme().font())
         self.position.setFixedWidth(bold.horizontalAdvance(f"step {count} / {count}") + 4)
-        text = f"phase {phases} of {phases}" if phases else ""
+        text = longest_name(block) if block is not None else ""
         self.phase.setFixedWidth(plain.horizontalAdvance(text) + 4)
 
     def _make_buttons(self) -> dict[str, QToolButton]:

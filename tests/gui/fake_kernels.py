@@ -14,7 +14,7 @@ import numpy as np
 
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.trace import Access, Array, EventKind, SharedArray, SharedState
-from tests.gui.fake_trace import BlockTrace, Counters
+from tests.gui.fake_record import BlockTrace, Counters
 
 F32 = np.dtype(np.float32)
 

@@ -7,7 +7,6 @@ neither a compiler nor an emulator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +14,16 @@ import numpy as np
 
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, ScalarArgument, Workload
 from core.trace import EventKind
+from tests.gui.fake_record import (
+    Access,
+    Array,
+    BlockTrace,
+    Count,
+    Counters,
+    Finding,
+    SharedArray,
+    SharedState,
+)
 
 SOURCE = """\
 // Each block computes one tile of C; its threads load tiles of A and B into shared memory first.
@@ -40,220 +49,6 @@ extern "C" __global__ void tiled(const float* A, const float* B, float* C, int n
 }
 """
 BASES = {"A": 0x7F0000000000, "B": 0x7F0000100000, "C": 0x7F0000200000}
-
-
-@dataclass(frozen=True)
-class Array:
-    name: str
-    base: int
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    role: str = "input"
-
-    @property
-    def nbytes(self) -> int:
-        return int(np.prod(self.shape)) * self.dtype.itemsize
-
-    def index(self, flat: int) -> tuple[int, ...]:
-        return tuple(int(i) for i in np.unravel_index(flat, self.shape))
-
-
-@dataclass(frozen=True)
-class SharedArray:
-    name: str
-    offset: int
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-    @property
-    def nbytes(self) -> int:
-        return int(np.prod(self.shape)) * self.dtype.itemsize
-
-    def index(self, flat: int) -> tuple[int, ...]:
-        return tuple(int(i) for i in np.unravel_index(flat, self.shape))
-
-
-@dataclass(frozen=True)
-class SharedState:
-    values: np.ndarray
-    written: np.ndarray
-    last_writer: np.ndarray
-
-
-@dataclass(frozen=True)
-class Variable:
-    name: str
-    type: str
-    value: float | int | None
-    changed: bool
-
-
-@dataclass(frozen=True)
-class VariableRow:
-    name: str
-    type: str
-    values: list[float | int | None]
-
-
-@dataclass(frozen=True)
-class Phase:
-    index: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True)
-class Count:
-    value: int
-    ideal: int
-
-    @property
-    def excessive(self) -> int:
-        return self.value - self.ideal
-
-
-@dataclass(frozen=True)
-class Counters:
-    totals: dict[str, Count]
-    by_array: dict[str, dict[str, Count]]
-    by_line: dict[int, dict[str, Count]]
-
-
-@dataclass(frozen=True)
-class Finding:
-    kind: str
-    message: str
-    block: int
-    thread: int
-    line: int
-    step: int = -1
-    array: str = ""
-    index: tuple[int, ...] = ()
-
-
-class WarpAccess:
-    """One warp's share of an access."""
-
-    def __init__(self, access: Access, warp: int) -> None:
-        cut = slice(warp * 32, warp * 32 + 32)
-        self.addresses, self.active = access.addresses[cut], access.active[cut]
-        self.elements, self.values = access.elements[cut], access.values[cut]
-        live = self.addresses[self.active]
-        all_bytes = np.unique((live[:, None] + np.arange(access.width)).ravel())
-        self.sectors, used = np.unique(all_bytes // 32 * 32, return_counts=True)
-        self.bytes_used = used.astype(np.uint32)
-        self.lines = np.unique(all_bytes // 128 * 128)
-        self.n_sectors = len(self.sectors)
-        self.ideal_sectors = -(-len(all_bytes) // 32)
-        self.lane_sector = np.full(32, -1, np.int32)
-        self.lane_sector[self.active] = np.searchsorted(self.sectors, live // 32 * 32)
-        self.banks = np.where(self.active, self.addresses // 4 % 32, -1).astype(np.int32)
-        words = np.unique(live // 4)
-        self.ways = np.bincount(words % 32, minlength=32).astype(np.int32)
-        self.wavefronts = int(self.ways.max())
-        self.ideal_wavefronts = 1 if len(live) else 0
-        self.conflicts = self.wavefronts - self.ideal_wavefronts
-
-
-@dataclass(frozen=True)
-class Access:
-    step: int
-    kind: str
-    space: str
-    width: int
-    line: int
-    array: Array | SharedArray
-    addresses: np.ndarray
-    active: np.ndarray
-    elements: np.ndarray
-    values: np.ndarray
-
-    def element(self, thread: int) -> tuple[int, ...] | None:
-        flat = int(self.elements[thread])
-        return self.array.index(flat) if flat >= 0 else None
-
-    def warp(self, w: int) -> WarpAccess:
-        return WarpAccess(self, w)
-
-
-@dataclass
-class BlockTrace:
-    """One block: lists filled by `_record`, read through the interface."""
-
-    block: int
-    index: Dim3
-    n_threads: int
-    threads: np.ndarray
-    kind: Any = field(default_factory=list)
-    line: Any = field(default_factory=list)
-    phase: Any = field(default_factory=list)
-    accesses: dict[int, Access] = field(default_factory=dict)
-    states: list[dict[str, Any]] = field(default_factory=list)
-    shared_states: list[dict[str, SharedState]] = field(default_factory=list)
-
-    @property
-    def n_warps(self) -> int:
-        return -(-self.n_threads // 32)
-
-    @property
-    def n_steps(self) -> int:
-        return len(self.kind)
-
-    @property
-    def pc(self) -> np.ndarray:
-        return np.asarray(self.line) * 4
-
-    def active(self, step: int) -> np.ndarray:
-        return np.arange(self.n_warps * 32) < self.n_threads
-
-    def access(self, step: int) -> Access | None:
-        return self.accesses.get(step)
-
-    def shared(self, step: int) -> dict[str, SharedState]:
-        return self.shared_states[step]
-
-    def variable_table(self, step: int, warp: int) -> list[VariableRow]:
-        rows = []
-        for name, (type_, values) in self.states[step].items():
-            cut = np.asarray(values)[warp * 32 : warp * 32 + 32]
-            rows.append(VariableRow(name, type_, [v.item() for v in cut]))
-        return rows
-
-    def variables(self, step: int, thread: int) -> tuple[Variable, ...]:
-        earlier = self.states[step - 1] if step else {}
-        found = []
-        for name, (type_, values) in self.states[step].items():
-            before = earlier[name][1][thread] if name in earlier else None
-            value = values[thread].item()
-            found.append(Variable(name, type_, value, before is None or value != before))
-        return tuple(found)
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        found = []
-        for index in range(max(self.phase) + 1):
-            steps = np.flatnonzero(np.asarray(self.phase) == index)
-            found.append(Phase(index, int(steps[0]), int(steps[-1])))
-        return tuple(found)
-
-    @property
-    def access_steps(self) -> np.ndarray:
-        kind = np.asarray(self.kind)
-        return np.flatnonzero((kind == EventKind.LOAD) | (kind == EventKind.STORE))
-
-    def seek(self, step: int, unit: str, forward: bool) -> int:
-        kind, phase = np.asarray(self.kind), np.asarray(self.phase)
-        stops = {
-            "access": self.access_steps,
-            "line": np.flatnonzero(kind == EventKind.LINE),
-            "barrier": np.flatnonzero(kind == EventKind.BARRIER),
-            "phase": np.flatnonzero(np.diff(phase, prepend=-2)),
-        }[unit]
-        if forward:
-            later = stops[stops > step]
-            return int(later[0]) if len(later) else self.n_steps - 1
-        earlier = stops[stops < step]
-        return int(earlier[-1]) if len(earlier) else 0
 
 
 class _Recorder:

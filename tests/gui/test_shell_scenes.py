@@ -5,6 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from core.ladder import load_ladder
+from core.recording import record
 from gui.scenes.counters import (
     CounterRow,
     counter_rows,
@@ -13,6 +15,9 @@ from gui.scenes.counters import (
     sections,
     total_rows,
 )
+from gui.scenes.grids import grids_of
+from gui.scenes.matrices import matrix_scene
+from gui.scenes.phase_words import longest_name, part_name
 from gui.scenes.session import Session
 from gui.scenes.source import highlight, line_totals, source_caption
 from gui.scenes.text import compact, join, plural, ratio, value_text
@@ -206,3 +211,37 @@ def test_small_words():
     assert value_text(3.0) == "3.0"
     assert value_text(None) == "–"
     assert value_text(float("nan")) == "nan"
+
+
+@pytest.fixture(scope="module")
+def ahead():
+    """Launches that fill tiles in their first phase, and before it."""
+    ladder = load_ladder()
+    return {
+        name: record(ladder[name].workload(k=24), blocks=[0], only_recorded=True)
+        for name in ("double_buffered", "tuned")
+    }
+
+
+def test_what_only_fills_ahead_says_so(ahead):
+    session = Session()
+    session.trace = ahead["double_buffered"]
+    block = session.block_trace
+    names = [part_name(block, phase.first) for phase in block.phases]
+    assert names == ["phase 0 of 4, fill ahead", *(f"phase {i} of 4" for i in (1, 2, 3))]
+    assert part_name(block, 0) == "before the phases"
+    assert [band.name for band in Timeline(block).bands][:2] == ["fill ahead", "phase 1"]
+    assert len(longest_name(block)) >= max(len(part_name(block, s)) for s in range(block.n_steps))
+    session.trace = ahead["tuned"]
+    block = session.block_trace
+    first = block.phases[0].first
+    assert (part_name(block, first - 1), part_name(block, first)) == ("fill ahead", "phase 0 of 3")
+    assert part_name(block, block.n_steps - 1) == "after the phases"
+    timeline = Timeline(block)
+    assert timeline.ahead == first
+    assert [band.name for band in timeline.bands] == ["phase 0", "phase 1", "phase 2"]
+    scene = matrix_scene(block, grids_of(session.trace), first - 1, 0)
+    assert scene.caption.startswith("Block (0, 0), fill ahead: ")
+    assert scene.marks[0].tiles, "what is filled ahead is framed"
+    end = matrix_scene(block, grids_of(session.trace), block.n_steps - 1, 0)
+    assert not end.marks[0].tiles

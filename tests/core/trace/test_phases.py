@@ -1,0 +1,75 @@
+"""Phases are the iterations of the main loop; what only fills ahead is told from it."""
+
+import numpy as np
+import pytest
+
+from core.ladder import load_ladder
+from core.recording import record
+from core.trace.phases import Filling, Loop, filling, main_loops, phase_of
+
+LADDER = load_ladder()
+NONE = np.empty(0, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("rung", "sizes", "count", "ahead"),
+    [
+        ("tiled", {"n": 12, "tile": 4}, 3, Filling()),
+        ("tile_1d", {"k": 20}, 3, Filling()),
+        ("double_buffered", {"k": 24}, 4, Filling(phases=1)),
+        ("tensor_core", {"k": 64}, 3, Filling(phases=1)),
+        ("tuned", {"k": 24}, 3, Filling(before=True)),
+        ("tensor_tuned", {"k": 4}, 1, Filling(before=True)),
+        ("vector_add", {}, 0, Filling()),
+    ],
+)
+def test_phases_of_the_ladder(rung, sizes, count, ahead):
+    """As many as the source's variable `phases`, whatever its loops before and after them do."""
+    block = record(LADDER[rung].workload(**sizes), blocks=[0], only_recorded=True).block(0)
+    assert len(block.phases) == count
+    assert [p.index for p in block.phases] == list(range(count))
+    assert block.filling == ahead
+
+
+def loop(first, end):
+    return Loop(first, end, None)
+
+
+def run(*parts):
+    """What is executed: (first, end, times) of straight pieces that are repeated."""
+    return np.concatenate([np.tile(np.arange(a, b), n) for a, b, n in parts]).astype(np.int64)
+
+
+def test_loops_of_about_the_same_weight_are_numbered_through():
+    pcs = run((0, 2, 1), (2, 8, 4), (8, 10, 1), (10, 14, 3), (14, 15, 1))
+    loops = loop(2, 8), loop(10, 14)
+    reads = np.flatnonzero((pcs == 3) | (pcs == 11))
+    assert main_loops(pcs, loops, reads) == loops
+    phases = phase_of(pcs, loops, reads)
+    assert phases.max() == 6
+    assert (phases == -1).sum() == 5
+
+
+def test_short_loops_and_those_that_only_write_are_none():
+    pcs = run((0, 2, 2), (2, 8, 10), (8, 11, 8))
+    loops = loop(0, 2), loop(2, 8), loop(8, 11)
+    everywhere = np.arange(len(pcs))
+    assert main_loops(pcs, loops, everywhere) == loops[1:]
+    assert main_loops(pcs, loops, np.flatnonzero(pcs < 8)) == loops[1:2]
+    assert main_loops(pcs, loops, NONE) == loops[1:2], "the longest is always one"
+    assert main_loops(pcs, (), everywhere) == ()
+    assert (phase_of(pcs, (), everywhere) == -1).all()
+
+
+def test_filling_needs_a_later_use():
+    from core.trace.phases import Phase
+
+    phases = Phase(0, 5, 9), Phase(1, 10, 19), Phase(2, 20, 29)
+    at = np.array
+    assert filling(phases, at([6]), at([7, 11, 21]), at([22])) == Filling(2)
+    assert filling(phases, at([6]), at([7]), at([12])) == Filling(1)
+    assert filling(phases, at([6]), at([7]), at([9])) == Filling()
+    assert filling(phases, at([1]), at([2, 7]), at([8])) == Filling(before=True)
+    assert filling(phases, NONE, at([2, 7]), at([8])) == Filling(), "zeros are no tile"
+    assert filling(phases, at([1]), at([2]), NONE) == Filling()
+    assert filling((), at([1]), at([2]), at([3])) == Filling()
