@@ -37,6 +37,7 @@ STYLES = {  # category -> (theme colour, mixed into the text, bold)
 LONG = 120  # lines; a longer text is coloured line by line, so that a keystroke costs nothing
 INSIDE_COMMENT = 1
 INDENT = "    "
+CONTEXT = 2  # lines around one that is shown
 
 
 @dataclass(frozen=True)
@@ -113,18 +114,21 @@ class CodeEdit(QPlainTextEdit):
         return self.blockBoundingGeometry(block).translated(self.contentOffset())
 
     def reveal(self, line: int) -> None:
-        """Scroll so that a line is seen with two lines of context, if it is not already."""
+        """Scroll so that a line is seen with some around it, if it is not already.
+
+        Places of blocks far from what is seen are not exact, so that lines are counted.
+        """
         block = self.document().findBlockByNumber(line - 1)
         if not block.isValid():
             return
-        rect, step = self.block_rect(block), self.fontMetrics().lineSpacing()
-        bar = self.verticalScrollBar()
-        over = rect.bottom() + 2 * step - self.viewport().height()
-        under = 2 * step - rect.top()
-        if over > 0:
-            bar.setValue(bar.value() + int(over / step) + 1)
-        elif under > 0 and bar.value() > 0:
-            bar.setValue(bar.value() - int(under / step) - 1)
+        bar, at = self.verticalScrollBar(), block.firstLineNumber()  # the bar counts lines
+        height = self.document().documentLayout().blockBoundingRect(block).height()
+        seen = int(self.viewport().height() / max(height / max(block.lineCount(), 1), 1))
+        around = min(CONTEXT, max(seen - 1, 0) // 2)
+        if at + around >= bar.value() + seen:
+            bar.setValue(at + around - seen + 1)
+        elif at - around < bar.value():
+            bar.setValue(at - around)
 
     def set_text(self, text: str) -> None:
         """Put in another text as an edit, so that it can be undone."""

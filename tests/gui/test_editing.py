@@ -92,3 +92,24 @@ def test_a_line_is_coloured_by_itself_as_within_the_whole():
         numbers = [s for s in whole if s.category in ("number", "builtin")]
         assert [s for s in spans if s.category in ("number", "builtin")] == numbers
     assert not inside
+
+
+def test_any_line_of_a_long_text_comes_into_sight(qtbot, qapp):
+    from gui.theme import apply_theme
+    from gui.views.code_edit import CodeEdit
+
+    apply_theme(qapp, "light")
+    edit = CodeEdit()
+    qtbot.addWidget(edit)
+    edit.resize(500, 197)
+    edit.show()
+    edit.setPlainText("\n".join(f"int line_{i};" for i in range(1, 400)))
+    for line in (399, 1, 75, 380, 3, 200, 201, 190):
+        edit.reveal(line)
+        block = edit.document().findBlockByNumber(line - 1)
+        rect = edit.block_rect(block)
+        assert rect.top() >= 0
+        assert rect.bottom() <= edit.viewport().height(), line
+    place = edit.verticalScrollBar().value()
+    edit.reveal(191)
+    assert edit.verticalScrollBar().value() == place, "what is seen already stays where it is"
