@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.scenes.ahead import look_ahead
-from gui.scenes.session import Configuration, Origin, Session
+from gui.scenes.ahead import Moment, look_ahead
+from gui.scenes.session import Configuration, Origin, Session, source_key
 from gui.work import Job, Worker
 
 if TYPE_CHECKING:
@@ -75,8 +75,14 @@ def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, st
     return file_workload(original if edited is None else edited, launch), original
 
 
-def record_job(ladder: Ladder, wanted: Configuration, block: int) -> Job:
-    """The work of recording a configuration's launch; gives a `Recorded`."""
+def record_job(
+    ladder: Ladder, wanted: Configuration, block: int, moment: Moment | None = None
+) -> Job:
+    """The work of recording a configuration's launch; gives a `Recorded`.
+
+    `moment` is where the record that is shown now is looked at: the new one probably will be there
+    too, so that what is shown of it is worked out ahead.
+    """
 
     def job(progress: Any, cancelled: Any) -> Any:
         from core.recording import record
@@ -91,9 +97,10 @@ def record_job(ladder: Ladder, wanted: Configuration, block: int) -> Job:
             progress=progress,
             cancelled=cancelled,
         )
-        prepare(trace, block_shown)
         mapping = ladder[wanted.rung].mapping if wanted.own is None else None
         twin = mapping.other if mapping is not None else ""
+        continues = moment is not None and moment.source in (source_key(trace), twin)
+        prepare(trace, block_shown, moment if continues else None)
         return Recorded(trace, Origin(wanted, original, twin))
 
     return job
@@ -116,10 +123,10 @@ def count_job(trace: Trace) -> Job:
     return job
 
 
-def prepare(trace: Trace, block: int) -> None:
+def prepare(trace: Trace, block: int, moment: Moment | None = None) -> None:
     """Have what the window asks first worked out here, not on the UI thread."""
     shown = block if block in trace.recorded_blocks else trace.recorded_blocks[0]
-    look_ahead(trace, shown)
+    look_ahead(trace, shown, moment)
 
 
 class Recorder(QObject):
@@ -193,13 +200,19 @@ class Recorder(QObject):
     def _record(self, configuration: Configuration) -> None:
         block = self.session.block if self._first_block is None else self._first_block
         self._first_block = None
-        self.worker.submit(record_job(self.ladder, configuration, block))
+        self.worker.submit(record_job(self.ladder, configuration, block, self._moment()))
 
     def _record_block(self, block: int) -> None:
         """Another block of the launch that is shown, which may not be the one asked for last."""
         if self.session.origin is not None:
             shown = self.session.origin.configuration
-            self.worker.submit(record_job(self.ladder, shown, block))
+            self.worker.submit(record_job(self.ladder, shown, block, self._moment()))
+
+    def _moment(self) -> Moment | None:
+        session = self.session
+        if session.trace is None or session.block_trace is None:
+            return None
+        return Moment(source_key(session.trace), session.block_trace, session.step, session.thread)
 
     def _take(self, recorded: Recorded) -> None:
         self.session.origin = recorded.origin

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gui.scenes.correspondence import Lockstep, course_of
 from gui.scenes.grids import grids_of, owned_by
-from gui.scenes.guards import Guards
+from gui.scenes.guards import guards_of
 from gui.scenes.history import history_of
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.shared import shared_scene
 from gui.scenes.source import highlight
 from gui.scenes.warp import warp_scene
 
 if TYPE_CHECKING:
-    from core.trace import Trace
+    from core.trace import BlockTrace, Trace
 
 WARP = 32
 ACCESSES = 1500  # of the block's record that are read ahead; the rest when the window is idle
 
 
-def look_ahead(trace: Trace, block: int) -> None:
+@dataclass(frozen=True)
+class Moment:
+    """Where somebody looks at the record that was there before: the new one is shown there too."""
+
+    source: str
+    """`source_key` of its trace: another source is shown from its beginning."""
+    record: BlockTrace
+    step: int
+    thread: int
+
+
+def look_ahead(trace: Trace, block: int, moment: Moment | None = None) -> None:
     """Indexes a recorded block's steps, phases and variables, and what is drawn of it first.
 
     Everything found is kept with the record. Belongs into the thread that made the trace.
@@ -28,16 +42,21 @@ def look_ahead(trace: Trace, block: int) -> None:
     len(record.phases)
     if not record.n_steps:
         return
-    step = record.seek(0, "access", forward=True)
+    step, thread = record.seek(0, "access", forward=True), 0
+    if moment is not None and moment.record.n_steps:
+        lock = Lockstep(course_of(moment.record), course_of(record))
+        step = lock.counterpart(moment.step)
+        thread = min(moment.thread, record.n_threads - 1)
     for warp in range(record.n_warps):
         record.variables(step, warp * WARP)
-    record.shared(step)
+    record.variables(step, thread)
     record.active(step)
-    guards, grids = Guards(trace), grids_of(trace)
+    guards = guards_of(trace)
+    grids = tuple(replace(g, overhang=guards.overhang(g)) for g in grids_of(trace))
     for grid in grids:
-        guards.overhang(grid)
         if grid.result:
             owned_by(trace, grid, block)
-    matrix_scene(record, grids, step, 0, guards)
-    warp_scene(record, step, 0)
+    matrix_scene(record, grids, step, thread, guards)
+    warp_scene(record, step, thread // WARP)
+    shared_scene(trace, record, step, thread // WARP)
     history_of(record).read_ahead(ACCESSES)

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gui.scenes.once import once_for_each
+
 if TYPE_CHECKING:
     from core.trace import BlockTrace
 
@@ -48,8 +50,9 @@ class Course:
         return steps[first:end]
 
 
+@once_for_each
 def course_of(trace: BlockTrace) -> Course:
-    """The course of one block."""
+    """The course of one block, kept with its record."""
     from core.trace import EventKind
 
     kind = np.asarray(trace.kind)

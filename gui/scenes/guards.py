@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from core.trace import EventKind
 from gui.scenes.grids import EMPTY, Grid
 from gui.scenes.history import Ints, is_global
+from gui.scenes.once import once_for_each
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, Trace
@@ -24,11 +25,16 @@ Slopes = NDArray[np.float64]
 
 
 class Guards:
-    """Answers for one trace; the lines are kept for each instruction and grid."""
+    """Answers for one trace; the lines are kept for each instruction and grid.
+
+    Get it with `guards_of`, which keeps one for each trace.
+    """
 
     def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+        self._first = trace.block(trace.recorded_blocks[0])
+        self._last = trace.block(trace.recorded_blocks[-1])
         self._slopes: dict[tuple[int, str, bool], Slopes | None] = {}
+        self._overhangs: dict[tuple[str, bool], tuple[int, int]] = {}
 
     def outside(self, block_trace: BlockTrace, grid: Grid, access: Access) -> tuple[Ints, Ints]:
         """Rows and columns, outside the grid's array, of the threads masked off in an access."""
@@ -55,8 +61,13 @@ class Guards:
 
     def overhang(self, grid: Grid) -> tuple[int, int]:
         """How many rows and columns the last block's masked-off threads reach beyond the array."""
-        down = across = 0
-        block = self._trace.block(self._trace.recorded_blocks[-1])
+        key = grid.array.name, grid.transposed
+        if key not in self._overhangs:
+            self._overhangs[key] = self._find_overhang(grid)
+        return self._overhangs[key]
+
+    def _find_overhang(self, grid: Grid) -> tuple[int, int]:
+        down, across, block = 0, 0, self._last
         for step in _first_and_last_steps(block):
             access = block.access(step)
             if access is None or not is_global(access) or access.array is not grid.array:
@@ -70,10 +81,15 @@ class Guards:
     def _line(self, block_trace: BlockTrace, grid: Grid, access: Access) -> Slopes | None:
         key = (int(block_trace.pc[access.step]), grid.array.name, grid.transposed)
         if key not in self._slopes:
-            first = self._trace.block(self._trace.recorded_blocks[0])
             found = _fit(block_trace, grid, access)
-            self._slopes[key] = _fit_any(first, grid, key[0]) if found is None else found
+            self._slopes[key] = _fit_any(self._first, grid, key[0]) if found is None else found
         return self._slopes[key]
+
+
+@once_for_each
+def guards_of(trace: Trace) -> Guards:
+    """The one Guards of a trace, made when first asked for and dropped with the trace."""
+    return Guards(trace)
 
 
 def zero_filled(block_trace: BlockTrace, access: Access) -> bool:

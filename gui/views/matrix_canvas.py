@@ -13,7 +13,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.scenes.grids import Grid, Owned, close_up, grids_of, owned_by
-from gui.scenes.guards import Guards
+from gui.scenes.guards import Guards, guards_of
 from gui.scenes.history import history_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
 from gui.scenes.session import Element, Hover, Session
@@ -137,7 +137,7 @@ class MatrixCanvas(PanZoomView):
         trace = self.session.trace
         self._whole, self._guards = (), None
         if trace is not None:
-            self._guards = guards = Guards(trace)
+            self._guards = guards = guards_of(trace)
             self._whole = tuple(replace(g, overhang=guards.overhang(g)) for g in grids_of(trace))
         self._grids = self._whole
         self._others = {}
