@@ -72,10 +72,13 @@ def source_lines(module: Module) -> NDArray[np.int32]:
     )
 
 
-def _carry_forward(lines: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Instructions without a line belong to the line before them."""
+def _with_line(lines: NDArray[np.int32]) -> NDArray[np.intp]:
+    """The place of each instruction, or where it has no line that of the last before it with one.
+
+    So a function of a header belongs to the line that calls it, at the caller's depth.
+    """
     known = np.where(lines > 0, np.arange(len(lines)), 0)
-    return lines[np.maximum.accumulate(known)]
+    return np.maximum.accumulate(known)
 
 
 def build_steps(
@@ -87,8 +90,10 @@ def build_steps(
     loops: tuple[Loop, ...],
 ) -> Steps:
     """The steps of the block whose lanes these are. `exits` says which pcs end a thread."""
-    lines = _carry_forward(line_of_pc[path.pcs])
-    starts = np.flatnonzero(_line_starts(path, lines))
+    lines = line_of_pc[path.pcs]
+    known = _with_line(lines)
+    lines, depths = lines[known], path.depths[known]
+    starts = np.flatnonzero(_line_starts(path.pcs, known, lines, depths))
     ends = np.flatnonzero(exits[path.pcs] & (path.depths == 0))
     accesses = _taking_part([e.mask for e in record.accesses], lanes)
     barriers = _taking_part([e.mask for e in record.barriers], lanes)
@@ -124,17 +129,22 @@ def build_steps(
     )
 
 
-def _line_starts(path: Path, lines: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _line_starts(
+    pcs: NDArray[np.int64],
+    known: NDArray[np.intp],
+    lines: NDArray[np.int32],
+    depths: NDArray[np.int64],
+) -> NDArray[np.bool_]:
     """Where a line begins: another line or function, or a jump back in a loop on one line.
 
     In a loop over several lines the increment runs just before the test: one start for both.
     """
-    pcs = path.pcs
     starts = np.ones(len(lines), bool)
-    starts[1:] = (lines[1:] != lines[:-1]) | (path.depths[1:] != path.depths[:-1])
+    starts[1:] = (lines[1:] != lines[:-1]) | (depths[1:] != depths[:-1])
     latest = np.maximum.accumulate(np.where(starts, np.arange(len(lines)), 0))
     back = np.zeros(len(lines), bool)
-    back[1:] = (pcs[1:] <= pcs[:-1]) & (pcs[latest[1:]] <= pcs[1:])
+    own, before = pcs[1:], pcs[known[:-1]]  # not the jumps within functions of a header
+    back[1:] = (known[1:] != known[:-1]) & (own <= before) & (own >= pcs[latest[1:]])
     return (starts | back) & (lines > 0)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from core.ladder import load_ladder
 from core.recording import record
+from core.trace import EventKind
 from core.trace.phases import Filling, Loop, filling, main_loops, phase_of
 
 LADDER = load_ladder()
@@ -73,3 +74,16 @@ def test_filling_needs_a_later_use():
     assert filling(phases, NONE, at([2, 7]), at([8])) == Filling(), "zeros are no tile"
     assert filling(phases, at([1]), at([2]), NONE) == Filling()
     assert filling((), at([1]), at([2]), at([3])) == Filling()
+
+
+def test_a_function_of_a_header_takes_no_step_of_its_own():
+    """`min` is a function of CUDA's headers: its instructions belong to the line that calls it."""
+    block = record(LADDER["tuned"].workload(k=24), blocks=[0], only_recorded=True).block(0)
+    kinds, lines = block.kind, block.line
+    repeated = [
+        step
+        for step in range(1, block.phases[0].first)
+        if kinds[step] == kinds[step - 1] == EventKind.LINE and lines[step] == lines[step - 1]
+    ]
+    assert not repeated
+    assert all(block.variables(step, 0) for step in range(5, block.phases[0].first))
