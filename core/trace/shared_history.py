@@ -12,11 +12,12 @@ from core.emulator.events import AccessEvent
 from core.emulator.record import ChunkRecord
 from core.trace.arrays import SharedArray, SharedState
 
-_KEYFRAME = 64  # stores between two states that are kept
+_LEAST_APART = 16  # stores between two states that are kept
+_ROOM = 8_000_000  # bytes that the kept states of a block may take; where they are large, fewer are
 
 
 class SharedHistory:
-    """Replays the stores of one block. Every 64th state is kept, so that going back is quick."""
+    """Replays the stores of one block. Some states are kept, so that going back is quick."""
 
     def __init__(self, record: ChunkRecord, lanes: slice, arrays: tuple[SharedArray, ...]) -> None:
         self._lanes, self._arrays = lanes, arrays
@@ -31,6 +32,8 @@ class SharedHistory:
         size = max((a.offset + a.nbytes for a in arrays), default=0)
         empty = (np.zeros(size, np.uint8), np.full(size, -1, np.int32))
         self._frames: list[tuple[NDArray[np.uint8], NDArray[np.int32]]] = [empty]
+        whole = len(self._stores) * sum(part.nbytes for part in empty)
+        self._apart = max(_LEAST_APART, -(-whole // _ROOM))
         self._last: tuple[int, dict[str, SharedState]] | None = None
 
     def at(self, tick: int) -> dict[str, SharedState]:
@@ -41,10 +44,11 @@ class SharedHistory:
         return self._last[1]
 
     def _bytes_after(self, count: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        start = min(count // _KEYFRAME, len(self._frames) - 1)
+        apart = self._apart
+        start = min(count // apart, len(self._frames) - 1)
         data, writer = self._frames[start][0].copy(), self._frames[start][1].copy()
-        for i in range(start * _KEYFRAME, count):
-            if i and i % _KEYFRAME == 0 and i // _KEYFRAME == len(self._frames):
+        for i in range(start * apart, count):
+            if i and i % apart == 0 and i // apart == len(self._frames):
                 self._frames.append((data.copy(), writer.copy()))
             self._apply(self._stores[i], data, writer)
         return data, writer

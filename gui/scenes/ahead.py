@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from core.trace import EventKind
 from gui.scenes.correspondence import Lockstep, course_of
 from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.guards import guards_of
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
 
 WARP = 32
+STORES = 400  # that are replayed ahead
 ACCESSES = 1500  # of the block's record that are read ahead; the rest when the window is idle
 
 
@@ -59,4 +63,12 @@ def look_ahead(trace: Trace, block: int, moment: Moment | None = None) -> None:
     matrix_scene(record, grids, step, thread, guards)
     warp_scene(record, step, thread // WARP)
     shared_scene(trace, record, step, thread // WARP)
+    _replay(record)
     history_of(record).read_ahead(ACCESSES)
+
+
+def _replay(record: BlockTrace) -> None:
+    """Have shared memory's states at hand, so that a jump need not replay all stores before it."""
+    stores = np.flatnonzero(np.asarray(record.kind) == EventKind.STORE)
+    if len(stores):
+        record.shared(int(stores[min(len(stores), STORES) - 1]))

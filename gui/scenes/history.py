@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.trace import EventKind
 from gui.scenes.loads import Ints, Loads, Tally
 from gui.scenes.origins import Origins
-from gui.scenes.parts import Part, all_elements, parts_of
+from gui.scenes.parts import Part, parts_of
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace
@@ -113,24 +113,21 @@ class History:
         found = loads.of_element(flat, step) if loads is not None else []
         return sum(len(threads) for _, threads in found)
 
-    def times_loaded(self, name: str, size: int, step: int) -> Ints:
-        """How many lanes have loaded each of the `size` elements of global `name` up to `step`.
-
-        The array is kept and moved along with the clock: use it before asking again.
-        """
+    def loaded(self, name: str, step: int) -> tuple[Ints, Ints]:
+        """The elements of global `name` loaded up to `step`, ascending, and by how many lanes."""
         self._scan(step)
         loads = self._loads.get(name)
-        tally = self._tallies.setdefault(name, Tally(np.zeros(size, np.int64)))
-        if loads is not None:
-            tally.move(loads.elements, int(np.searchsorted(loads.steps, step, side="right")))
-        return tally.counts
+        if loads is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        tally = self._tallies.setdefault(name, Tally())
+        tally.move(loads.elements, loads.upto(step))
+        return tally.loaded
 
-    def loaded(self, name: str, size: int, step: int) -> tuple[Ints, Ints]:
-        """The elements of global `name` loaded up to `step`, ascending, and by how many lanes."""
-        counts = self.times_loaded(name, size, step)
-        ever = self._tallies[name].ever
-        flats = ever[counts[ever] > 0]
-        return flats, counts[flats]
+    def times_loaded(self, name: str, flat: int, step: int) -> int:
+        """How many lanes have loaded one element of global `name` up to `step`."""
+        flats, times = self.loaded(name, step)
+        place = int(np.searchsorted(flats, flat))
+        return int(times[place]) if place < len(flats) and flats[place] == flat else 0
 
     def stored(self, name: str) -> tuple[Ints, Ints, Ints]:
         """What the block stores to global array `name`, over its whole record.
@@ -158,36 +155,37 @@ class History:
         One array of flat elements (each once) for each load instruction.
         """
         if phase not in self._phase_loads:
-            found: dict[tuple[str, int], list[Ints]] = {}
-            for step in self._steps_of(phase):
-                access: Any = self._trace.access(int(step))
-                if is_global(access) and access.kind == "load":
-                    key = (access.array.name, int(self._trace.pc[step]))
-                    found.setdefault(key, []).append(
-                        all_elements(access, access.array.dtype.itemsize)
-                    )
+            first, last = self._bounds_of(phase)
+            self._scan(last)
             result: dict[str, list[Ints]] = {}
-            for (name, _), parts in found.items():
-                result.setdefault(name, []).append(np.unique(np.concatenate(parts)))
+            for name, loads in self._loads.items():
+                parts: dict[int, list[NDArray[np.int32]]] = {}
+                for place in range(loads.upto(first - 1), loads.upto(last)):
+                    pc = int(self._trace.pc[loads.steps[place]])
+                    parts.setdefault(pc, []).append(loads.elements[place])
+                found = (np.unique(np.concatenate(rows)) for rows in parts.values())
+                result[name] = [flats[flats >= 0].astype(np.int64) for flats in found]
             self._phase_loads[phase] = result
         return self._phase_loads[phase]
 
-    def _steps_of(self, phase: int) -> Ints:
+    def _bounds_of(self, phase: int) -> tuple[int, int]:
+        """The first and the last step of a phase; none lies between them where there is no such."""
         phases = self._trace.phases
-        bounds = next(((p.first, p.last) for p in phases if p.index == phase), None)
         if phase == BEFORE and phases:
-            bounds = 0, phases[0].first - 1
-        if bounds is None:
-            return np.empty(0, np.int64)
-        inside = (self._accesses >= bounds[0]) & (self._accesses <= bounds[1])
-        return self._accesses[inside]
+            return 0, phases[0].first - 1
+        return next(((p.first, p.last) for p in phases if p.index == phase), (0, -1))
 
     def read_ahead(self, accesses: int) -> bool:
         """Read a few more accesses of the record before anybody asks; False when all are read."""
         if self._scanned < len(self._accesses):
             last = min(self._scanned + accesses, len(self._accesses)) - 1
             self._scan(int(self._accesses[last]))
-        return self._scanned < len(self._accesses)
+            return True
+        for name, loads in self._loads.items():
+            tally = self._tallies.setdefault(name, Tally())
+            if tally.read(loads.elements, tally.known + accesses):
+                return True
+        return False
 
     def _space(self, step: int) -> str:
         if step not in self._spaces:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+NONE = np.empty(0, np.int64)
 
 
 @dataclass
@@ -16,21 +17,32 @@ class Loads:
 
     steps: list[int] = field(default_factory=list)
     elements: list[NDArray[np.int32]] = field(default_factory=list)
+    _own: tuple[int, int, Ints, Ints] = (-1, 0, NONE, NONE)
+    """Of the thread that was asked about last: its number, accesses read, elements, first steps."""
 
     def add(self, step: int, elements: NDArray[np.int64]) -> None:
         """One access; -1 where a thread takes no part."""
         self.steps.append(step)
         self.elements.append(elements.astype(np.int32))
 
+    def upto(self, step: int) -> int:
+        """How many accesses there are up to a step."""
+        return int(np.searchsorted(self.steps, step, side="right"))
+
     def of_thread(self, thread: int, step: int) -> Ints:
         """What `thread` loaded up to `step`, each element once."""
-        count = int(np.searchsorted(self.steps, step, side="right"))
-        read = np.array([row[thread] for row in self.elements[:count]], np.int64)
-        return np.unique(read[read >= 0])
+        if self._own[:2] != (thread, len(self.elements)):
+            read = np.array([row[thread] for row in self.elements], np.int64)
+            live = read >= 0
+            flats, first = np.unique(read[live], return_index=True)
+            since = np.array(self.steps, np.int64)[live][first]
+            self._own = thread, len(self.elements), flats, since
+        _, _, flats, since = self._own
+        return flats[since <= step]
 
     def of_element(self, flat: int, step: int) -> list[tuple[int, Ints]]:
         """The steps up to `step` that loaded an element, each once, with the threads that did."""
-        count = int(np.searchsorted(self.steps, step, side="right"))
+        count = self.upto(step)
         found: dict[int, list[Ints]] = {}
         for at, row in zip(self.steps[:count], self.elements[:count], strict=True):
             threads = np.flatnonzero(row == flat)
@@ -43,22 +55,51 @@ class Loads:
 class Tally:
     """How often each element was loaded by the first `done` accesses.
 
-    `ever` holds those that were counted at any time, ascending: few of a large array.
+    Only elements that are loaded at all take room: few of a large array. `read` brings in
+    accesses before anybody asks.
     """
 
-    counts: Ints
+    flats: Ints = field(default_factory=lambda: NONE)
+    """Every element of the accesses that were read, ascending."""
+    counts: Ints = field(default_factory=lambda: NONE)
+    """How often each of `flats` was loaded."""
     done: int = 0
-    ever: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    _rows: list[tuple[Ints, Ints]] = field(default_factory=list)
+    """Of each access its elements, each once, and by how many threads."""
 
-    def move(self, rows: list[NDArray[np.int32]], upto: int) -> None:
+    @property
+    def known(self) -> int:
+        """How many accesses were read."""
+        return len(self._rows)
+
+    def read(self, elements: list[NDArray[np.int32]], upto: int) -> bool:
+        """Bring in the first `upto` accesses; whether there were any to bring in."""
+        new = elements[len(self._rows) : upto]
+        if not new:
+            return False
+        found = [np.unique(row[row >= 0], return_counts=True) for row in new]
+        self._rows += [(flats.astype(np.int64), times) for flats, times in found]
+        known = np.union1d(self.flats, np.concatenate([flats for flats, _ in found]))
+        if len(known) > len(self.flats):
+            counts = np.zeros(len(known), np.int64)
+            counts[np.searchsorted(known, self.flats)] = self.counts
+            self.flats, self.counts = known.astype(np.int64), counts
+        return True
+
+    def move(self, elements: list[NDArray[np.int32]], upto: int) -> None:
         """Count accesses in or out until the first `upto` are counted."""
-        new = []
-        for row in rows[self.done : upto]:
-            flats = row[row >= 0]
-            new.append(flats[self.counts[flats] == 0])
-            np.add.at(self.counts, flats, 1)
-        if any(len(flats) for flats in new):
-            self.ever = np.union1d(self.ever, np.concatenate(new))
-        for row in rows[upto : self.done]:
-            np.subtract.at(self.counts, row[row >= 0], 1)
+        self.read(elements, upto)
+        first, last = sorted((self.done, upto))
+        if first < last:
+            rows = self._rows[first:last]
+            places = np.searchsorted(self.flats, np.concatenate([flats for flats, _ in rows]))
+            times = np.concatenate([times for _, times in rows])
+            moved = np.bincount(places, times, len(self.flats)).astype(np.int64)
+            self.counts = self.counts + (moved if upto > self.done else -moved)
         self.done = upto
+
+    @property
+    def loaded(self) -> tuple[Ints, Ints]:
+        """The elements that were loaded, ascending, and how often each."""
+        live = self.counts > 0
+        return self.flats[live], self.counts[live]

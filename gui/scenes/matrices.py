@@ -93,7 +93,7 @@ def heat_caption(block_trace: BlockTrace, grids: tuple[Grid, ...], step: int) ->
     """One sentence: how often the block has loaded the elements of each array so far."""
     said = []
     for grid in {g.array.name: g for g in grids}.values():
-        _, seen = history_of(block_trace).loaded(grid.array.name, grid.size, step)
+        _, seen = history_of(block_trace).loaded(grid.array.name, step)
         if len(seen):
             most, least = int(seen.max()), int(seen.min())
             times = f"{least} times" if least == most else f"{least} to {most} times"

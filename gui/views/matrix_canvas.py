@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
@@ -27,8 +28,8 @@ from gui.views.painting import nothing
 from gui.views.pan_zoom import PanZoomView
 from gui.views.segmented import Segmented
 
-OTHER_BLOCKS_A_TICK = 1
-ACCESSES_A_TICK = 48
+TICK_S = 0.002  # of the UI thread's time, while it has nothing else to do
+ACCESSES_AT_ONCE = 6
 
 
 class MatrixCanvas(PanZoomView):
@@ -211,25 +212,25 @@ class MatrixCanvas(PanZoomView):
         First the rest of the block's record, so that jumping to its end need not read it all;
         then the other blocks' shares of C.
         """
-        block = self.session.block_trace
-        more = False
-        if block is not None and self.isVisible():
-            more = history_of(block).read_ahead(ACCESSES_A_TICK) or self._more_blocks()
+        block, end = self.session.block_trace, time.perf_counter() + TICK_S
+        more = block is not None and self.isVisible()
+        while more and block is not None and time.perf_counter() < end:
+            more = history_of(block).read_ahead(ACCESSES_AT_ONCE) or self._more_blocks()
         if not more:
             self._idle.stop()
 
     def _more_blocks(self) -> bool:
-        """Some of the other blocks' shares of C; False when all are known."""
+        """Another block's share of C; False when all are known."""
         trace = self.session.trace
         result = next((g for g in self._grids if g.result), None)
         if trace is None or result is None:
             return False
         missing = [b for b in trace.recorded_blocks if b not in self._others]
-        for block in missing[:OTHER_BLOCKS_A_TICK]:
+        for block in missing[:1]:
             self._others[block] = owned_by(trace, result, block)
-        if missing and len(missing) <= OTHER_BLOCKS_A_TICK:
+        if len(missing) == 1:
             self.view_changed()
-        return len(missing) > OTHER_BLOCKS_A_TICK
+        return len(missing) > 1
 
     # ---- drawing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
 
 from gui.scenes.grids import Grid, Rect, bounding_box, rectangles
@@ -13,7 +13,7 @@ from gui.scenes.naming import value_text
 from gui.scenes.session import Session
 from gui.theme import Theme
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
-from gui.views.painting import fill, frame, inset, pen
+from gui.views.painting import fill, frame, inset, pen, texts
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
 VALUE_HEIGHT = 12.0  # pixels a cell from which values are written, if it is wide enough
@@ -98,21 +98,21 @@ class MatrixDrawing:
         return None
 
     def _write_values(
-        self, grid: Grid, flats: Ints, data: NDArray[np.generic], color: QColor
+        self, grid: Grid, flats: Ints, values: NDArray[np.generic], color: QColor
     ) -> None:
-        """Write `data[flat]` into each element's cell."""
+        """Write each element's value into its cell."""
         font = self.theme.mono()
         metrics = QFontMetricsF(font)
         fit = min(
             0.9 * self.across / metrics.horizontalAdvance("−0.00"), self.scale / metrics.height()
         )
         font.setPointSizeF(min(self.theme.sizes.body, font.pointSizeF() * fit))
-        self.p.setFont(font)
-        self.p.setPen(color)
         rows, columns = grid.cells(flats)
-        for flat, r, c in zip(flats.tolist(), rows.tolist(), columns.tolist(), strict=True):
-            cell = self.layout.rect(grid, self.view, (r, c, 1, 1))
-            self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, value_text(data[flat].item()))
+        cells = (
+            self.layout.rect(grid, self.view, (r, c, 1, 1))
+            for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
+        )
+        texts(self.p, zip(cells, map(value_text, values.tolist()), strict=True), color, font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
         """Frame elements (those that touch together) in the colour of a meaning."""

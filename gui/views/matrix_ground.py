@@ -116,7 +116,8 @@ class MatrixGround(MatrixDrawing):
             for c in range(left, left + columns)
             if (flat := grid.flat(r, c)) >= 0
         ]
-        self._write_values(grid, np.array(flats, np.int64), data, self.theme.color("text_dim"))
+        shown = np.array(flats, np.int64)
+        self._write_values(grid, shown, data[shown], self.theme.color("text_dim"))
 
     def _draw_names(self) -> None:
         """Each grid's name and size: A and B left of their column numbers, others above."""

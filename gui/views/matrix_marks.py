@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
@@ -85,18 +86,17 @@ class MatrixMarks(MatrixDrawing):
         if block is None:
             return
         history, name, step = history_of(block), grid.array.name, self.session.step
-        flats, times = history.loaded(name, grid.size, step)
+        flats, times = history.loaded(name, step)
         if not len(flats):
             return
         colors = self.theme.heat_lut[np.rint(heat_levels(times) * 255).astype(int)]
         self._draw_cells_colored(grid, flats, colors)
         self._draw_hairlines(grid)
         if self.values_fit:
-            counts = history.times_loaded(name, grid.size, step)
             for count in np.unique(times):
                 level = float(heat_levels(np.array([count]))[0])
                 ink = text_on(self.theme.heat(level))
-                self._write_values(grid, flats[times == count], counts, ink)
+                self._write_values(grid, flats[times == count], times[times == count], ink)
 
     def _draw_band(self, grid: Grid, marks: GridMarks) -> None:
         if marks.band is None:
@@ -145,20 +145,23 @@ class MatrixMarks(MatrixDrawing):
         """Values of the result as the block has stored them so far."""
         if not self.values_fit or not len(marks.written):
             return
-        data = np.zeros(grid.size, marks.values.dtype)
-        data[marks.written] = marks.values
-        self._write_values(grid, np.unique(marks.written), data, self.theme.color("text"))
+        flats, values = _stored(marks)
+        self._write_values(grid, flats, values, self.theme.color("text"))
 
     def _rewrite(self, grid: Grid, marks: GridMarks, flats: Ints, ink: QColor) -> None:
         """Values again over lit cells, in a colour that is read on them."""
         if not self.values_fit:
             return
         data = self._initial(grid)
+        if data is None:
+            return
+        values = data[flats].copy()
         if grid.result and len(marks.written):
-            data = np.zeros(grid.size, marks.values.dtype)
-            data[marks.written] = marks.values
-        if data is not None:
-            self._write_values(grid, flats, data, ink)
+            stored, new = _stored(marks)
+            place = np.minimum(np.searchsorted(stored, flats), len(stored) - 1)
+            again = stored[place] == flats
+            values[again] = new[place[again]]
+        self._write_values(grid, flats, values, ink)
 
     def draw_pointed(self, scene: MatrixScene, own: Owned | None) -> None:
         """The selected and the hovered element, and a line of text about the latter."""
@@ -204,8 +207,7 @@ class MatrixMarks(MatrixDrawing):
         if data is not None and not grid.result:
             words += f" = {value_text(data[flat].item(), 4)}"
         if self.session.heat and not grid.result and block is not None:
-            counts = history_of(block).times_loaded(grid.array.name, grid.size, self.session.step)
-            times = int(counts[flat])
+            times = history_of(block).times_loaded(grid.array.name, flat, self.session.step)
             words += f", loaded {'once' if times == 1 else f'{times} times'} by this block so far"
         if grid.result and own is not None and block is not None:
             at = int(np.searchsorted(own.flats, flat))
@@ -214,3 +216,9 @@ class MatrixMarks(MatrixDrawing):
                 who = thread_name(block.threads[thread])
                 words += f" is stored by thread {who}, warp {thread // 32}, lane {thread % 32}"
         return words
+
+
+def _stored(marks: GridMarks) -> tuple[Ints, NDArray[np.generic]]:
+    """The elements of the result that were stored, each once and ascending, and what is there."""
+    flats, last = np.unique(marks.written[::-1], return_index=True)
+    return flats, marks.values[::-1][last]
