@@ -16,12 +16,16 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar
 
+from core.cuda.diagnostics import Diagnostic, parse_log
 from core.cuda.headers import include_folders, stand_ins
-from core.cuda.host_code import host_items, without_host_code
+from core.cuda.host_code import has_plain_constexpr
+from core.cuda.nvcc_files import without_the_host
 from core.errors import CompileError, TilescopeError
 
+__all__ = ["Build", "BuildKind", "Diagnostic", "compile_cubin", "compile_ptx", "cubin_entries",
+           "find_entry", "parse_log", "plain_name", "resolve_entry"]  # fmt: skip
+
 BuildKind = Literal["as_written", "as_compiled"]
-Severity = Literal["error", "warning", "remark"]
 
 DEFAULT_ARCHITECTURE = "compute_90"
 
@@ -30,21 +34,12 @@ _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
     "as_compiled": ("-lineinfo",),
 }
 _INT128 = "--device-int128"
+_UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
 _MISSING_NVRTC = (
     "NVRTC, the CUDA compiler, cannot be loaded ({reason}): install it with "
     "`pip install nvidia-cuda-nvrtc cuda-bindings`."
 )
-
-
-@dataclass(frozen=True)
-class Diagnostic:
-    """One message of the compiler. `line` and `column` count from 1; line 0: not in the source."""
-
-    severity: Severity
-    line: int
-    column: int | None
-    message: str
 
 
 @dataclass(frozen=True)
@@ -211,37 +206,19 @@ def _load_nvrtc() -> ModuleType:
 
 def _compile(request: _Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
     """Compile; a file for nvcc, with functions of the host in it, without those."""
+    options = request.options
+    if has_plain_constexpr(request.source):
+        options = (*options, _UNMARKED_IS_DEVICE)
+
+    def attempt(text: str) -> tuple[bytes, tuple[Diagnostic, ...]]:
+        return _compile_text(replace(request, source=text, options=options))
+
     try:
-        return _compile_text(request)
-    except CompileError:
-        text = without_host_code(request.source)
-        if text == request.source:
-            raise
-    try:
-        return _compile_text(replace(request, source=text))
+        (image, diagnostics), warnings = without_the_host(request.source, attempt)
+        return image, (*diagnostics, *warnings)
     except CompileError as error:
-        names = {item.name: item.line for item in host_items(request.source)}
-        raise _explained(error, names, request.source_name) from None
-
-
-def _explained(error: CompileError, names: Mapping[str, int], source_name: str) -> CompileError:
-    """Says of what a kernel uses and only the host has how to give it to the GPU."""
-    found = []
-    for diagnostic in error.diagnostics:
-        missing = re.search(
-            r'(?:identifier|has no member) "(\w+)"(?: is undefined|$)', diagnostic.message
-        )
-        if missing and missing[1] in names:
-            name = missing[1]
-            words = (
-                f"{name} (line {names[name]}) belongs to the host: "
-                "write __device__ before it, so that a kernel can use it"
-            )
-            diagnostic = replace(diagnostic, message=words)  # noqa: PLW2901
-        found.append(diagnostic)
-    if tuple(found) == tuple(error.diagnostics):
-        return error
-    return CompileError(_summary(found, source_name, None), tuple(found))
+        first = _summary(error.diagnostics, request.source_name, error)
+        raise CompileError(first, error.diagnostics) from None
 
 
 def _compile_text(request: _Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
@@ -263,7 +240,7 @@ def _compile_text(request: _Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
         log = _read(nvrtc, program, "ProgramLog").decode(errors="replace").rstrip("\0")
         diagnostics = parse_log(log, request.source_name)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(_summary(diagnostics, request.source_name, status), diagnostics)
+            raise CompileError(_unlocated(log, request) or status.name, diagnostics)
         return _read(nvrtc, program, request.output), diagnostics
     finally:
         nvrtc.nvrtcDestroyProgram(program)
@@ -283,68 +260,25 @@ def _check(nvrtc: ModuleType, status: Any) -> None:
         raise TilescopeError(f"NVRTC failed: {status.name}.")
 
 
-def _summary(diagnostics: Sequence[Diagnostic], source_name: str, status: Any) -> str:
+def _unlocated(log: str, request: _Request) -> str:
+    """What the compiler says of a failure that it gives no place for."""
+    words = [line.strip() for line in log.splitlines() if re.match(r"\s*Error:", line)]
+    if not words:
+        return ""
+    said = words[0].partition(":")[2].strip()
+    if "-G" in request.options:
+        return f"NVRTC says `{said}` of the build as written (-G): trace it as compiled"
+    return f"NVRTC says `{said}`"
+
+
+def _summary(diagnostics: Sequence[Diagnostic], source_name: str, error: CompileError) -> str:
     errors = [d for d in diagnostics if d.severity == "error"]
     if not errors:
-        return f"{source_name} does not compile: {status.name}."
+        return f"{source_name} does not compile: {str(error).rstrip('.')}."
     first = errors[0]
     place = f"{source_name}:{first.line}" if first.line else source_name
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"{place}: {first.message.rstrip('.')}{more}."
-
-
-# --- diagnostics -------------------------------------------------------------------------------
-
-_LOCATED = re.compile(
-    r"^(?P<file>.*)\((?P<line>\d+)\): (?:catastrophic )?"
-    r"(?P<severity>error|warning|remark)(?: #[\w-]+)?: (?P<message>.*)$"
-)
-_UNLOCATED = re.compile(
-    r"^(?:nvrtc|ptxas|nvvm)\s*:?\s*(?P<severity>error|fatal|warning|info)\s*:\s*(?P<message>.*)$"
-)
-_SEVERITY: Mapping[str, Severity] = {
-    "error": "error",
-    "fatal": "error",
-    "warning": "warning",
-    "remark": "remark",
-    "info": "remark",
-}
-_ECHO_INDENT = 2  # NVRTC echoes the source line, indented by two, with a caret below it
-
-
-def parse_log(log: str, source_name: str) -> tuple[Diagnostic, ...]:
-    """The messages in an NVRTC log, in order.
-
-    A message about another file than `source_name` (a header) gets line 0 and says where it is.
-    """
-    found: list[Diagnostic] = []
-    lines = log.splitlines()
-    for number, text in enumerate(lines):
-        if match := _LOCATED.match(text):
-            found.append(
-                _located(match, _caret_column(lines[number + 1 : number + 4]), source_name)
-            )
-        elif match := _UNLOCATED.match(text):
-            severity = _SEVERITY[match["severity"]]
-            found.append(Diagnostic(severity, 0, None, match["message"].strip()))
-    return tuple(found)
-
-
-def _located(match: re.Match[str], column: int | None, source_name: str) -> Diagnostic:
-    line, message = int(match["line"]), match["message"].strip()
-    severity = _SEVERITY[match["severity"]]
-    if match["file"] == source_name:
-        return Diagnostic(severity, line, column, message)
-    return Diagnostic(severity, 0, None, f"{match['file']}, line {line}: {message}")
-
-
-def _caret_column(following: Sequence[str]) -> int | None:
-    for text in following:
-        if not text.strip() or _LOCATED.match(text):
-            return None
-        if text.strip() == "^":
-            return text.index("^") - _ECHO_INDENT + 1
-    return None
 
 
 # --- cache -------------------------------------------------------------------------------------

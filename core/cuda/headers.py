@@ -1,8 +1,8 @@
 """Where `#include` finds its files: CUDA's own headers, and stand-ins for those of the host.
 
 NVRTC brings no headers. CUDA's (cuda_fp16.h, mma.h, cooperative_groups.h …) come with a toolkit or
-the PyPI packages nvidia-cuda-runtime, nvidia-cuda-crt and nvidia-cuda-cccl. A header of the host's
-C library declares nothing that a kernel needs beyond what NVRTC predefines and the names below.
+the PyPI packages nvidia-cuda-runtime, nvidia-cuda-crt and nvidia-cuda-cccl; for the host's see
+`core.cuda.host_headers`.
 """
 
 from __future__ import annotations
@@ -12,54 +12,13 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
+
+from core.cuda.host_headers import STAND_INS, with_libraries
 
 _MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
-_INTEGERS = "".join(
-    f"typedef {sign} {plain} {letter}int{bits}_t;\n"
-    for bits, plain in ((8, "char"), (16, "short"), (32, "int"), (64, "long long"))
-    for sign, letter in (("signed", ""), ("unsigned", "u"))
-)
-_POINTERS = "typedef long long intptr_t;\ntypedef unsigned long long uintptr_t;\n"
-_STDINT = "#pragma once\n" + _INTEGERS + _POINTERS
-_LIMITS = """#pragma once
-#define CHAR_BIT 8
-#define SCHAR_MIN (-128)
-#define SCHAR_MAX 127
-#define UCHAR_MAX 255
-#define SHRT_MIN (-32768)
-#define SHRT_MAX 32767
-#define USHRT_MAX 65535
-#define INT_MAX 2147483647
-#define INT_MIN (-INT_MAX - 1)
-#define UINT_MAX 4294967295U
-#define LLONG_MAX 9223372036854775807LL
-#define LLONG_MIN (-LLONG_MAX - 1)
-#define ULLONG_MAX 18446744073709551615ULL
-"""
-_FLOAT = """#pragma once
-#define FLT_MAX 3.402823466e+38f
-#define FLT_MIN 1.175494351e-38f
-#define FLT_EPSILON 1.192092896e-07f
-#define DBL_MAX 1.7976931348623158e+308
-#define DBL_MIN 2.2250738585072014e-308
-#define DBL_EPSILON 2.2204460492503131e-016
-"""
-STAND_INS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("stdio.h", "stdlib.h", "string.h", "math.h", "assert.h", "stddef.h", "time.h",
-             "cstdio", "cstdlib", "cstring", "cmath", "cassert", "cstddef", "iostream", "vector",
-             "algorithm"),
-            "#pragma once\n",
-        ),
-        "stdint.h": _STDINT, "cstdint": _STDINT,
-        "limits.h": _LIMITS, "climits": _LIMITS,
-        "float.h": _FLOAT, "cfloat": _FLOAT,
-    }
-)  # fmt: skip
 # NVRTC predefines what these declare; without a toolkit they are empty.
-_RUNTIME = ("cuda_runtime.h", "cuda.h", "device_launch_parameters.h", "cuda_runtime_api.h")
+_RUNTIME = ("cuda_runtime.h", "device_launch_parameters.h", "cuda_runtime_api.h",
+            "driver_types.h", "device_functions.h", "vector_types.h")  # fmt: skip
 
 
 @cache
@@ -76,11 +35,14 @@ def include_folders() -> tuple[Path, ...]:
     return (best, cccl) if cccl.is_dir() else (best,)
 
 
+@cache
 def stand_ins() -> Mapping[str, str]:
-    """Headers by name and content, for those that nobody else provides."""
-    if include_folders():
-        return STAND_INS
-    return {**STAND_INS, **dict.fromkeys(_RUNTIME, "#pragma once\n")}
+    """Headers by name and content, which come before those of `include_folders`."""
+    folders = include_folders()
+    if not folders:
+        return {**STAND_INS, **dict.fromkeys(_RUNTIME, "#pragma once\n")}
+    has_libraries = any((folder / "cuda" / "std").is_dir() for folder in folders)
+    return with_libraries() if has_libraries else STAND_INS
 
 
 def _candidates() -> Iterator[Path]:

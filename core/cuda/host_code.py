@@ -2,31 +2,37 @@
 
 A file for nvcc holds `main` beside its kernels. Here such things are found, so that they can be
 left out with every line staying where it is. Not a C++ front end: functions at namespace level or
-in a class whose header says neither `__global__` nor `__device__`, and variables at namespace level
-that are neither marked for the GPU nor constant.
+in a class whose header says neither `__global__` nor `__device__` nor `constexpr`, and variables at
+namespace level that are neither marked for the GPU nor constant. Macros that stand for those words
+are known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from core.cuda.source_constants import blanked
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
-_DEVICE = re.compile(r"\b__(?:global|device)__\b")
+_MARK = "\ue000"  # stands for a macro that means __device__ or __global__
+_DEVICE = re.compile(rf"\b__(?:global|device)__\b|{_MARK}")
+_DEFINE = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\()?((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE | re.DOTALL
+)
+_CONSTEXPR = re.compile(r"\bconstexpr\b")
 _CLASS = re.compile(r"\b(?:struct|class|union)\b(?![^(]*\()")
 _ENUM = re.compile(r"\benum\b")
 _ACCESS = re.compile(r"\s*(?:(?:public|private|protected)\s*:)?\s*")
 _SPACE = re.compile(r"^\s*(?:inline\s+)?(?:namespace\b[\w\s:]*|extern\s*)$")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*|operator\s*\S+?)\s*\(")
 _VARIABLE = re.compile(r"(?<=[\w>*&\s])\b([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?=[={;])")
+_NAMED = re.compile(r"(?:\b(?:struct|class|union|enum|using)\s+)?([A-Za-z_]\w*)\s*(?=[\[={;:])")
 _NO_VARIABLE = re.compile(
     r"[()]|\b(?:__\w+__|const|constexpr|using|typedef|struct|class|union|enum|template|extern|friend"
     r"|namespace|return|asm)\b|^\s*\w*\s*$"
 )
-_USING = re.compile(r"\busing\s+namespace\s+std\s*;")
 
 
 @dataclass(frozen=True)
@@ -41,18 +47,56 @@ class HostItem:
 
 def host_items(source: str) -> tuple[HostItem, ...]:
     """The functions and namespace-level variables that only the host has, in order."""
-    text = _DIRECTIVE.sub(_spaces, blanked(source))
-    return tuple(_walk(text))
+    return tuple(_walk(_scanned(source)))
 
 
 def without_host_code(source: str) -> str:
     """The source with spaces in place of its host items; the lines keep their numbers."""
+    return without(source, [(item.start, item.end) for item in host_items(source)])
+
+
+def without(source: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The source with spaces in place of those characters; the lines keep their numbers."""
     text = list(source)
-    spans = [(item.start, item.end) for item in host_items(source)]
-    spans += [match.span() for match in _USING.finditer(blanked(source))]
     for start, end in spans:
         text[start:end] = _blank(source[start:end])
     return "".join(text)
+
+
+def has_plain_constexpr(source: str) -> bool:
+    """Whether a `constexpr` function says nothing of the GPU, as nvcc allows with an option."""
+    found = re.finditer(r"(?:[;}]|^)([^;{}]*)\{", _scanned(source))
+    return any(
+        _CONSTEXPR.search(m[1]) and "(" in m[1].partition("=")[0] and not _DEVICE.search(m[1])
+        for m in found
+    )
+
+
+def plain_statements(source: str) -> tuple[HostItem, ...]:
+    """Classes and declarations at namespace level in which nothing is marked for the GPU."""
+    text = _scanned(source)
+    return tuple(_plain_statements(text))
+
+
+def _scanned(source: str) -> str:
+    """The source without comments, strings and directives; macros for `__device__` are resolved.
+
+    Every character stays in its place.
+    """
+    text = blanked(source)
+    names: list[str] = []
+    kernels: list[str] = []
+    for name, has_parameters, body in _DEFINE.findall(text):
+        if _DEVICE.search(body):
+            (kernels if has_parameters else names).append(name)
+    text = _DIRECTIVE.sub(_spaces, text)
+    for name in names:
+        text = re.sub(rf"\b{name}\b", _MARK.ljust(len(name)), text)
+    for name in kernels:  # a macro that makes a whole kernel: nothing of it is the host's
+        for call in reversed(list(re.finditer(rf"\b{name}\s*\(", text))):
+            end = _closing(text, call.end() - 1, "()")
+            text = text[: call.start()] + _blank(text[call.start() : end]) + text[end:]
+    return text
 
 
 def _blank(text: str) -> str:
@@ -103,6 +147,7 @@ def _is_function(header: str) -> bool:
         "(" in header
         and "=" not in before.replace("operator", "")
         and not _DEVICE.search(header)
+        and not _CONSTEXPR.search(before)
         and not _ENUM.search(before)
     )
 
@@ -113,11 +158,27 @@ def _is_variable(statement: str) -> bool:
     return bool(_VARIABLE.search(before.strip() + "=")) and not _NO_VARIABLE.search(before)
 
 
-def _closing(text: str, at: int) -> int:
+def _plain_statements(text: str) -> Iterator[HostItem]:
+    start = at = 0
+    while at < len(text):
+        header = text[start:at]
+        if text[at] == "{" and not _SPACE.match(header):
+            at = _closing(text, at) - 1
+            if "(" in header.partition("=")[0]:  # a function ends here, all else with a ;
+                start = at + 1
+        elif text[at] in "{};":
+            statement = text[start:at]
+            if statement.strip() and text[at] == ";" and not _DEVICE.search(statement):
+                yield _item(text, start, at + 1, _NAMED)
+            start = at + 1
+        at += 1
+
+
+def _closing(text: str, at: int, pair: str = "{}") -> int:
     """Behind the brace that closes the one at `at`, or the end of the text."""
     depth = 0
     for place in range(at, len(text)):
-        depth += (text[place] == "{") - (text[place] == "}")
+        depth += (text[place] == pair[0]) - (text[place] == pair[1])
         if depth == 0:
             return place + 1
     return len(text)

@@ -34,6 +34,7 @@ DTYPES = [
     *("float16", "float32", "float64", "bool"),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 ]
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
 _BUFFER = re.compile(r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\]")
 _Maker = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], NDArray[Any]]
@@ -76,15 +77,24 @@ def user_workload(
 
 
 def read_source(path: Path) -> str:
-    """The text of a CUDA source. Raises TilescopeError where it cannot be read."""
+    """The text of a CUDA source, its lines ended by newlines alone.
+
+    UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
+    comments. Raises TilescopeError where the file cannot be read or is no text.
+    """
     try:
-        return path.read_text(encoding="utf-8")
+        raw = path.read_bytes()
     except FileNotFoundError:
         raise TilescopeError(f"There is no file {path}.") from None
-    except UnicodeDecodeError:
-        raise TilescopeError(f"{path} is not a text file in UTF-8.") from None
     except OSError as error:
         raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from None
+    try:
+        text = raw.decode("utf-16" if raw[:2] in _UTF16_MARKS else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    if "\0" in text:
+        raise TilescopeError(f"{path} is not a text file.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def bind(

@@ -69,7 +69,7 @@ def test_warning_does_not_stop_a_build():
 
 def test_missing_header_and_bad_architecture_are_compile_errors():
     with pytest.raises(CompileError, match=r"nowhere\.h"):
-        compile_ptx('#include "nowhere.h"\n')
+        compile_ptx('#include "nowhere.h"\n__global__ void k(int* a) { *a = of_it; }\n')
     with pytest.raises(CompileError, match="gpu-architecture"):
         compile_ptx(SOURCE, architecture="compute_1")
 

@@ -60,7 +60,7 @@ def test_every_line_stays_where_it_is():
     before, after = FILE.split("\n"), text.split("\n")
     assert [len(line) for line in before] == [len(line) for line in after]
     assert before[13:19] == after[13:19]
-    for gone in ("main", "report(const", "largest", "using namespace", "CHECK(cudaMalloc"):
+    for gone in ("main", "report(const", "largest", "CHECK(cudaMalloc"):
         assert gone not in text
     assert "#define CHECK" in text
 
@@ -134,3 +134,55 @@ def test_other_mistakes_are_the_compilers_own():
 def test_what_a_gpu_runs_is_left_alone(source):
     assert host_items(source) == ()
     assert without_host_code(source) == source
+
+
+HOST_CLASSES = """#include "opencv2/core.hpp"
+#include <string>
+#include <thrust/device_vector.h>
+#include <cmath>
+#define KERNEL __global__ void
+#define BOTH __host__ __device__ inline
+#define MAKE(NAME, OP) \\
+    __global__ void NAME(float *a, int n) { int i = threadIdx.x; if (i < n) a[i] = a[i] OP 2; }
+MAKE(twice, *)
+MAKE(more, +)
+struct Options { std::string name; int n; };
+static std::vector<Options> all;
+class Board {
+public:
+    Board(int n) : n_(n) { cudaMalloc(&a_, n); }
+    std::string name() const { return "board"; }
+    int n_; float *a_ = nullptr;
+};
+constexpr int thrice(int x) { return 3 * x; }
+BOTH float half_of(float x) { return std::fmin(x / 2, INFINITY); }
+KERNEL fill(float *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = half_of(thrice(n)); }
+int main() { Board b(3); fill<<<1, 32>>>(b.a_, 3); cv::Mat m; thrust::device_vector<int> v; }
+"""
+
+
+def test_classes_headers_and_macros_of_the_host():
+    build = compile_ptx(HOST_CLASSES)
+    assert {e.rstrip("Pfi").lstrip("_Z12345") for e in build.entries} == {"twice", "more", "fill"}
+    warnings = [d for d in build.diagnostics if d.line]
+    assert [(d.line, d.severity) for d in warnings] == [(1, "warning")]
+    assert "opencv2/core.hpp is not here" in warnings[0].message
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "words"),
+    [
+        ('#include "my.h"\n__global__ void k(float *a) { a[0] = mine(a[1]); }', 2,
+         r"mine.*my\.h, included in line 1, is not here: put what the kernel needs"),
+        ("#include <thrust/sort.h>\n__global__ void k(int *a) { thrust::sort(a, a + 9); }", 2,
+         r"serves the host only: a kernel here can use CUB's blocks and warps"),
+        ("struct S { std::vector<int> v; };\n__global__ void k(S *s) { s->v[0] = 1; }", 1,
+         r"std::vector is of the host's library, which no kernel can use"),
+        ("__global__ void c() {}\n__global__ void k() {\n  c<<<1, 1>>>();\n}", 3,
+         r"dynamic parallelism.*trace the kernels one by one"),
+    ],
+)  # fmt: skip
+def test_what_a_kernel_needs_of_the_host_is_said(lines, line, words):
+    with pytest.raises(CompileError, match=words) as caught:
+        compile_ptx(lines)
+    assert caught.value.diagnostics[0].line == line

@@ -5,7 +5,7 @@ import pytest
 
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3
-from core.launching.arguments import parse_defines, parse_dim3, user_workload
+from core.launching.arguments import parse_defines, parse_dim3, read_source, user_workload
 
 SOURCE = """
 extern "C" __global__ void scale(const float* A, float* C, int N, float dt, unsigned char flags)
@@ -144,7 +144,7 @@ def test_unreadable_files(tmp_path, source):
     with pytest.raises(TilescopeError, match="cannot be read"):
         launch(tmp_path)
     source.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(TilescopeError, match="UTF-8"):
+    with pytest.raises(TilescopeError, match="not a text file"):
         launch(source)
     (tmp_path / "bad.npy").write_bytes(b"not an array")
     source.write_text(SOURCE)
@@ -186,3 +186,20 @@ def test_sizes_and_defines():
 
 def test_arrays_are_arrays(source):
     assert all(isinstance(a, ArrayArgument) for a in launch(source).launch.arguments[:2])
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "\ufeff// Größe\r\n__global__ void k(float *a) { a[0] = 1; }\r\n".encode(),
+        "// Größe\n__global__ void k(float *a) { a[0] = 1; }\n".encode("latin-1"),
+        "// Größe\r__global__ void k(float *a) { a[0] = 1; }\r".encode("utf-16"),
+    ],
+)
+def test_sources_of_any_encoding_and_line_end(tmp_path, raw):
+    (tmp_path / "k.cu").write_bytes(raw)
+    text = read_source(tmp_path / "k.cu")
+    assert text == "// Größe\n__global__ void k(float *a) { a[0] = 1; }\n"
+    (tmp_path / "k.cu").write_bytes(raw + b"\0\0\0")
+    with pytest.raises(TilescopeError, match="not a text file"):
+        read_source(tmp_path / "k.cu")
