@@ -30,6 +30,7 @@ from gui.views.segmented import Segmented
 
 TICK_S = 0.002  # of the UI thread's time, while it has nothing else to do
 ACCESSES_AT_ONCE = 6
+PAUSE_MS = 100
 
 
 class MatrixCanvas(PanZoomView):
@@ -119,6 +120,8 @@ class MatrixCanvas(PanZoomView):
             self._scene = None
             self.say(self.caption, "")
         elif names - {"hover", "element"}:
+            if self._idle.isActive():
+                self._idle.start(PAUSE_MS)  # whoever steps needs the time
             self._follow_block()
             self._scene = matrix_scene(
                 block, self._grids, self.session.step, self.session.thread, self._guards
@@ -212,6 +215,7 @@ class MatrixCanvas(PanZoomView):
         First the rest of the block's record, so that jumping to its end need not read it all;
         then the other blocks' shares of C.
         """
+        self._idle.setInterval(0)
         block, end = self.session.block_trace, time.perf_counter() + TICK_S
         more = block is not None and self.isVisible()
         while more and block is not None and time.perf_counter() < end:
