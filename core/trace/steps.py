@@ -81,6 +81,12 @@ def _with_line(lines: NDArray[np.int32]) -> NDArray[np.intp]:
     return np.maximum.accumulate(known)
 
 
+def _caller(depths: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The place of each instruction, or of the kernel's own call if it is in a function called."""
+    own = np.where(depths == 0, np.arange(len(depths)), 0)
+    return np.maximum.accumulate(own)
+
+
 def build_steps(
     record: ChunkRecord,
     path: Path,
@@ -103,6 +109,7 @@ def build_steps(
     seen = [record.accesses[i].region.space != "local" for i in accesses]
     reads = np.array(seen, bool) & (np.array(kinds, np.int64) != EventKind.STORE)
     phases = phase_of(path.pcs, loops, np.searchsorted(path.ticks, access_ticks[reads]))
+    phases = phases[_caller(path.depths)]
 
     tick = np.concatenate([path.ticks[starts], access_ticks, barrier_ticks, path.ticks[ends]])
     kind = np.concatenate(

@@ -68,16 +68,23 @@ def matrix_scene(
     history = history_of(block_trace)
     own = _own(grids, history, thread)
     marks = tuple(_marks(block_trace, grid, grids, access, step, thread, own) for grid in grids)
-    filled = access is not None and is_global(access) and zero_filled(block_trace, access)
-    if guards is not None and access is not None and is_global(access):
-        marks = tuple(
-            replace(m, outside=guards.outside(block_trace, g, access), filled=filled)
-            if g.array is access.array
-            else m
-            for g, m in zip(grids, marks, strict=True)
-        )
+    filled, placed = False, True
+    if access is not None and is_global(access):
+        filled = zero_filled(block_trace, access)
+        if guards is not None:
+            shown = [g.array is access.array for g in grids]
+            places = [
+                guards.outside(block_trace, g, access) if mine else None
+                for g, mine in zip(grids, shown, strict=True)
+            ]
+            placed = not any(shown) or any(place is not None for place in places)
+            marks = tuple(
+                replace(m, outside=place, filled=filled) if place is not None else m
+                for m, place in zip(marks, places, strict=True)
+            )
     phase = int(block_trace.phase[step])
-    return MatrixScene(_caption(block_trace, access, step, filled=filled), marks, phase, own)
+    caption = _caption(block_trace, access, step, filled=filled, placed=placed)
+    return MatrixScene(caption, marks, phase, own)
 
 
 HOT = 32
@@ -201,8 +208,14 @@ def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:
 
 
 def _caption(
-    block_trace: BlockTrace, access: Access | None, step: int, *, filled: bool = False
+    block_trace: BlockTrace,
+    access: Access | None,
+    step: int,
+    *,
+    filled: bool = False,
+    placed: bool = True,
 ) -> str:
+    """One sentence; `placed` says that the places of the threads masked off are known."""
     where = f"Block ({block_trace.index.x}, {block_trace.index.y})"
     part = part_name(block_trace, step)
     when = f", {part}" if part else ""
@@ -217,6 +230,8 @@ def _caption(
     guarded = f"; {plural(idle, 'thread')} masked off" if idle else ""
     if filled:
         guarded = f"; {idle} masked off, 0 in their place"
+    if idle and not placed:
+        guarded += ", where they would have gone is not in the record"
     return f"{where}{when}: {plural(lanes, 'thread')} {verb} {what}{place}{guarded}."
 
 

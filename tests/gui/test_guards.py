@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from core.ladder import load_ladder
+from core.recording import record
 from gui.scenes.grids import grids_of
-from gui.scenes.guards import Guards, zero_filled
+from gui.scenes.guards import Guards, guards_of, zero_filled
 from gui.scenes.matrices import matrix_scene
 from tests.gui.fake_kernels import simple, tiled, vector_add
 
@@ -38,9 +41,6 @@ def test_the_last_tile_reaches_beyond_a():
 
 
 def test_threads_beyond_the_matrix_put_zeros_into_the_tile():
-    from core.ladder import load_ladder
-    from core.recording import record
-
     ladder = load_ladder()
     trace = record(ladder["tiled_rect"].workload(m=5, k=7, n=6, tile=4), blocks="all")
     block, guards, grids = trace.block(0), Guards(trace), grids_of(trace)
@@ -89,5 +89,68 @@ def test_an_irregular_access_has_no_places():
     rng = np.random.default_rng(2)
     scattered = access.addresses.copy()
     scattered[access.active] = grid.array.base + 4 * rng.permutation(35)[: access.active.sum()]
-    rows, _ = Guards(trace).outside(record, grid, replace(access, addresses=scattered))
-    assert not len(rows)
+    assert Guards(trace).outside(record, grid, replace(access, addresses=scattered)) is None
+
+
+AWKWARD = [  # a rung, awkward sizes, and sizes with as many blocks and phases that no guard cuts
+    ("coalesced", {"n": 6, "block_x": 4, "block_y": 4}, {"n": 8}),
+    ("tiled_bounds", {"n": 3, "tile": 2}, {"n": 4}),
+    ("transpose_tiled", {"m": 5, "n": 7, "tile": 4}, {"m": 8, "n": 8}),
+    ("tile_2d", {"m": 35, "k": 11, "n": 37}, {"m": 64, "k": 16, "n": 64}),
+    ("conflict_free", {"m": 70, "k": 12, "n": 40}, {"m": 128, "k": 16, "n": 64}),
+    ("warp_tiled", {"m": 70, "k": 12, "n": 40}, {"m": 128, "k": 16, "n": 64}),
+    ("tensor_core", {"m": 35, "k": 36, "n": 36}, {"m": 64, "k": 64, "n": 64}),
+]
+
+
+def cells(grid, elements):
+    return np.stack(grid.cells(np.asarray(elements)), axis=1)
+
+
+@pytest.mark.parametrize(("rung", "sizes", "whole"), AWKWARD, ids=[row[0] for row in AWKWARD])
+def test_masked_threads_are_where_a_larger_launch_has_them(rung, sizes, whole):
+    """Whatever the mapping: threads of a block go where they go when nothing masks them off."""
+    made = load_ladder()[rung]
+    cut = record(made.workload(**sizes), blocks="all")
+    full = record(made.workload(**{**sizes, **whole}), blocks="all")
+    guards, compared = Guards(cut), 0
+    for number in cut.recorded_blocks:
+        block, other = cut.block(number), full.block(number)
+        there = [other.access(int(s)) for s in other.access_steps]
+        for step in block.access_steps.tolist():
+            access = block.access(step)
+            live = access.active[: block.n_threads]
+            if access.space != "global" or live.all():
+                continue
+            at = next(i for i, g in enumerate(grids_of(cut)) if g.array is access.array)
+            grid, larger = grids_of(cut)[at], grids_of(full)[at]
+            found = guards.masked(block, grid, access)
+            assert found is not None
+            places = cells(grid, access.elements[: block.n_threads][live])
+            same = [
+                cells(larger, a.elements[: block.n_threads][~live])
+                for a in there
+                if a.array is larger.array
+                and a.line == access.line
+                and (a.elements[: block.n_threads] >= 0).all()
+                and np.array_equal(cells(larger, a.elements[: block.n_threads][live]), places)
+            ]
+            assert not same or any(np.array_equal(found, true) for true in same)
+            compared += len(found) if same else 0
+    assert compared > 30
+
+
+def test_places_that_do_not_follow_are_said_to_be_unknown():
+    """`tuned` reads the last row again for the rows beyond it: no line goes through its threads."""
+    trace = record(load_ladder()["tuned"].workload(m=35, k=12, n=36), blocks="all")
+    last, guards, grids = trace.block(trace.recorded_blocks[-1]), guards_of(trace), grids_of(trace)
+    said = 0
+    for step in last.access_steps.tolist():
+        access = last.access(step)
+        if access.space == "global" and not access.active[: last.n_threads].all():
+            grid = next(g for g in grids if g.array is access.array)
+            caption = matrix_scene(last, grids, step, 0, guards).caption
+            unknown = guards.masked(last, grid, access) is None
+            assert ("where they would have gone is not in the record" in caption) == unknown
+            said += unknown
+    assert said

@@ -87,3 +87,13 @@ def test_a_function_of_a_header_takes_no_step_of_its_own():
     ]
     assert not repeated
     assert all(block.variables(step, 0) for step in range(5, block.phases[0].first))
+
+
+def test_a_function_called_in_a_loop_belongs_to_the_phase():
+    block = record(LADDER["tuned"].workload(k=24), blocks=[0], only_recorded=True).block(0)
+    first, last = block.phases[0].first, block.phases[-1].last
+    assert (block.phase[first : last + 1] >= 0).all()
+    fetches = [
+        s for s in block.access_steps if first < s and block.access(int(s)).array.name == "A"
+    ]
+    assert {int(block.phase[s]) for s in fetches} == {0}, "two of three tiles are filled ahead"
