@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.block_moves import alike_places, matters, steps_of_first, uniform_step
 from core.analysis.counters import Counters, CountingObserver, Tally
 from core.cuda.compiler import Build, compile_ptx, find_entry
 from core.cuda.modules import module_of
@@ -31,7 +32,6 @@ from core.trace.program_info import program_info
 if TYPE_CHECKING:
     from core.models.work import WorkPart, WorkProbe
 
-_LINE = 128
 _BLOCKS_AT_ONCE = 16384  # lanes of the full run
 _MOST_KINDS = 64
 
@@ -57,9 +57,12 @@ class Counted:
 
 @dataclass
 class _Moving:
-    """Accesses whose address moves by less than a whole line: counted once the blocks are known."""
+    """Accesses that move by less than counts the same: counted once the blocks are known.
 
-    event: AccessEvent
+    It is one access, or those of one `cp.async`, which ends with a store to shared memory.
+    """
+
+    events: tuple[AccessEvent, ...]
     affine: Affine
 
 
@@ -67,6 +70,7 @@ class _Moving:
 class _Run:
     tally: Tally = field(default_factory=Tally)
     moving: list[_Moving] = field(default_factory=list)
+    copying: list[tuple[AccessEvent, Dependence]] = field(default_factory=list)
 
 
 def count(
@@ -88,6 +92,7 @@ def count(
     if build is None:
         build = compile_ptx(
             workload.source,
+            kernel=workload.kernel,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,  # type: ignore[arg-type]
@@ -183,17 +188,25 @@ class _Counter:
         grid = self.image.launch.grid
         index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
 
+        def on_access(events: list[tuple[AccessEvent, Dependence]]) -> None:
+            moved = [uniform_step(e, d) for e, d in events if matters(e, d)]
+            if moved:
+                run.moving.append(_Moving(tuple(e for e, _ in events), moved[0]))
+            for event, dependence in events:
+                if not moved:
+                    observer.on_access(event)
+                if part is not None:
+                    lines = not matters(event, dependence)
+                    part.on_access(event, lines=lines, moves=steps_of_first(dependence))
+
         def on_address(event: AccessEvent, dependence: Dependence) -> None:
-            if isinstance(dependence, Affine) and not _harmless(event, dependence):
-                if event.region.space != "global":
-                    raise DependsOnData("a shared-memory address depends on the block")
-                run.moving.append(_Moving(event, _uniform(event, dependence)))
-                if part is not None:
-                    part.on_access(event, lines=False, moves=_moves(dependence))
-            else:
-                observer.on_access(event)
-                if part is not None:
-                    part.on_access(event, moves=_moves(dependence))
+            if not self.program.issues[event.pc].is_copy:
+                on_access([(event, dependence)])
+                return
+            run.copying.append((event, dependence))
+            if event.kind == "store":
+                on_access(run.copying)
+                run.copying.clear()
 
         machine.follow(index.T, index[:, 0], on_address)
         machine.run()
@@ -218,51 +231,23 @@ class _Counter:
             self.probe.add(part, times, steps)
 
     def _count_moving(self, moving: _Moving, geometry: Geometry, steps: NDArray[np.int64]) -> None:
-        """Counts an access at every place within a line that it takes, as often as it does."""
+        """Counts an access once for all places that count the same, as often as it takes them."""
         c = moving.affine
-        shifts = (steps[:, 0] * c.x + steps[:, 1] * c.y + steps[:, 2] * c.z) % _LINE
-        event = moving.event
-        for shift, times in zip(*np.unique(shifts, return_counts=True), strict=True):
+        shifts = steps[:, 0] * c.x + steps[:, 1] * c.y + steps[:, 2] * c.z
+        for shift, times in alike_places(moving.events, shifts):
             tally = Tally()
-            moved = AccessEvent(
-                event.tick, event.pc, event.kind, event.region, event.width,
-                event.address + shift, event.mask, event.values,
-            )  # fmt: skip
-            self._observer(tally, geometry).on_access(moved)
-            if (part := self._part(geometry)) is not None:
-                part.on_access(moved, footprint=False)
-                self._keep(part, int(times))
+            observer, part = self._observer(tally, geometry), self._part(geometry)
+            for event in moving.events:
+                if event.region.space != "global":
+                    observer.on_access(event)
+                    continue
+                moved = AccessEvent(
+                    event.tick, event.pc, event.kind, event.region, event.width,
+                    event.address + shift, event.mask, event.values,
+                )  # fmt: skip
+                observer.on_access(moved)
+                if part is not None:
+                    part.on_access(moved, footprint=False)
+            self._keep(part, times)
             for key, sums in tally.sums.items():
-                self.tally.add(*key, sums * int(times))
-
-
-def _moves(dependence: Dependence) -> tuple[int, int, int]:
-    """How far the first lane's address moves for a step in blockIdx (x, y, z)."""
-    if not isinstance(dependence, Affine):
-        return 0, 0, 0
-    return int(dependence.x[0]), int(dependence.y[0]), int(dependence.z[0])
-
-
-def _harmless(event: AccessEvent, dependence: Affine) -> bool:
-    """Whether the access counts the same in every block: it moves by whole lines."""
-    if event.region.space not in ("global", "shared"):
-        return True
-    parts = [_active(event, part) for part in (dependence.x, dependence.y, dependence.z)]
-    return all(bool((part == part[0]).all()) and int(part[0]) % _LINE == 0 for part in parts)
-
-
-def _uniform(event: AccessEvent, dependence: Affine) -> Affine:
-    """The same step for every lane, or the access cannot be moved as a whole."""
-    parts = []
-    for part in (dependence.x, dependence.y, dependence.z):
-        active = _active(event, part)
-        if not (active == active[0]).all():
-            raise DependsOnData("the lanes of a warp move by different steps from block to block")
-        parts.append(active[:1])
-    return Affine(*parts)
-
-
-def _active(event: AccessEvent, part: NDArray[np.int64]) -> NDArray[np.int64]:
-    if part.size == 1 or event.mask is None:
-        return part
-    return part[event.mask]
+                self.tally.add(*key, sums * times)

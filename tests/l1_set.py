@@ -18,7 +18,7 @@ import numpy as np
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from tests.reference_set import FOLDER as REFERENCE
-from tests.reference_set import _mixed
+from tests.reference_set import mixed
 
 FOLDER = Path(__file__).parent / "data" / "l1"
 KIB = 1024
@@ -197,9 +197,9 @@ def _kernels() -> Iterator[L1Launch]:
     n = 1 << 20
     for kib in (64, 256, 1024, 16384):
         cells = kib * KIB // 4
-        index = (_mixed(n, 3) % np.uint64(cells)).astype(np.int32)
+        index = (mixed(n, 3) % np.uint64(cells)).astype(np.int32)
         yield _simple("gather", f"gather-{kib}k", n, {"in": np.zeros(cells, "f4"), "index": index})
-    near = (np.arange(n) + (_mixed(n, 5) % np.uint64(64)).astype(np.int64)).clip(0, n - 1)
+    near = (np.arange(n) + (mixed(n, 5) % np.uint64(64)).astype(np.int64)).clip(0, n - 1)
     arrays = {"in": np.zeros(n, "f4"), "index": near.astype(np.int32)}
     yield _simple("gather", "gather-near", n, arrays)
     for nx, ny, nz, block in (

@@ -111,8 +111,8 @@ def _filled(dtype: np.dtype[Any], size: int, fill: str, seed: int) -> NDArray[An
         expression = IntExpression(fill[2:])
         return np.array([expression.evaluate({"i": i}) for i in range(size)], dtype)
     if fill == "permutation":
-        return np.argsort(_mixed(size, seed), kind="stable").astype(dtype)
-    bits = _mixed(size, seed)
+        return np.argsort(mixed(size, seed), kind="stable").astype(dtype)
+    bits = mixed(size, seed)
     if dtype.kind == "f":  # exact: 23 or 52 random bits, in [-1, 1)
         drop, scale = (11, 2.0**52) if dtype.itemsize == 8 else (40, 2.0**23)
         return ((bits >> np.uint64(drop)) / scale - 1).astype(dtype)
@@ -120,7 +120,7 @@ def _filled(dtype: np.dtype[Any], size: int, fill: str, seed: int) -> NDArray[An
     return (low + (bits % np.uint64(high - low + 1)).astype(np.int64)).astype(dtype)
 
 
-def _mixed(size: int, seed: int) -> NDArray[np.uint64]:
+def mixed(size: int, seed: int) -> NDArray[np.uint64]:
     """64 random bits for each position: the finalizer of SplitMix64 (Steele, Lea, Flood 2014)."""
     x = np.arange(1, size + 1, dtype=np.uint64) + np.uint64(seed << 32)
     x = x * np.uint64(0x9E3779B97F4A7C15)

@@ -1,10 +1,9 @@
 """Atomics: how many sectors and wavefronts they take, measured on an H200 (`docs/counting.md`).
 
-In global memory each sector is visited as often as the busiest of its cells has lanes. In shared
-memory lanes that meet in a bank go one after another, even if they update the same word. What
-shared memory cannot do itself (floating-point additions, 8 bytes a lane in optimised code) is a
-loop: each round loads, and one lane of a bank gets its compare-and-swap through; a minimum or
-maximum tries only while its value would change the cell.
+In shared memory lanes that meet in a bank go one after another, even if they update the same word.
+What shared memory cannot do itself (floating-point additions, 8 bytes a lane in optimised code) is
+a loop: each round loads, and one lane of a bank gets its compare-and-swap through; a minimum or
+maximum tries only while its value would change the cell. Global memory: `global_atomics.py`.
 """
 
 from __future__ import annotations
@@ -17,23 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis import banks
-from core.analysis.coalescing import SECTOR, Rows, distinct
+from core.analysis.coalescing import Rows
 
 _HALF = 16
-
-
-def sectors(address: Rows, active: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Sectors of each warp's atomic in global memory (`…_mem_global_op_atom` and `…_op_red`).
-
-    `address` int64 and `active` bool, (rows, 32). Scattered 8-byte atomics take a few more.
-    """
-    ordered = np.sort(np.where(active, address, np.iinfo(np.int64).max), axis=1)
-    place = np.broadcast_to(np.arange(ordered.shape[1]), ordered.shape)
-    starts = np.ones(ordered.shape, bool)
-    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    turn = place - np.maximum.accumulate(np.where(starts, place, 0), axis=1)
-    live = place < active.sum(axis=1)[:, None]
-    return distinct((ordered // SECTOR) * ordered.shape[1] + turn, live)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis import atomics, banks, coalescing
+from core.analysis import atomics, banks, coalescing, copied_sectors, global_atomics
 from core.analysis.issue import Issue, IssueTable
 from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.pattern import Pattern
+from core.ptx.semantics.operation import immediate
 
 COUNTERS: Mapping[str, str] = {
     "global_ld_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -141,7 +142,7 @@ class _Repeated:
     """What an access counts; `lane` is the first that takes part.
 
     Moved by whole sectors, or by whole words of shared memory, it counts the same: in shared memory
-    all lanes then change their banks alike.
+    all lanes then change their banks alike. Not so atomics in global memory.
     """
 
     array: str
@@ -161,13 +162,20 @@ class CountingObserver:
         self._issues = issues
         # By pc: its latest pattern, and what that counts by the part of the shift that matters.
         self._known: dict[int, tuple[Pattern, dict[int, _Repeated | None]]] = {}
+        # By pc: what a `cp.async` has loaded; it counts when it stores.
+        self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
 
     def on_access(self, event: AccessEvent) -> None:
         """Counts one access; a repetition counts as the first of its kind did."""
-        if event.pattern is None:
+        shared = event.region.space == "shared"
+        if (
+            event.pattern is None
+            or self._issues[event.pc].is_copy
+            or (event.kind == "atomic" and not shared)
+        ):
             self._count(event)
             return
-        grain = banks.WORD if event.region.space == "shared" else coalescing.SECTOR
+        grain = banks.WORD if shared else coalescing.SECTOR
         pattern, counted = self._known.get(event.pc, (None, {}))
         if pattern is not event.pattern:
             counted = {}
@@ -205,12 +213,37 @@ class CountingObserver:
             (self._shared_atomic if event.kind == "atomic" else self._shared)(event, issue, found)
 
     def _global(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        if issue.is_copy:
+            self._collect(event, rows)
+            return
         units = coalescing.sectors(rows.address, rows.active)
         ideal = coalescing.ideal_sectors(units, rows.lanes, event.width)
         self._add(event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units, ideal)
 
+    def _collect(self, event: AccessEvent, rows: _Rows) -> None:
+        """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""
+        if event.pc in self._copied:
+            before, known = self._copied[event.pc]
+            active = known.mask | rows.mask
+            address = np.where(known.mask, known.address, rows.address)
+            event, rows = before, _Rows(address, active, active.sum(axis=1))
+        self._copied[event.pc] = event, rows
+
+    def _copy(self, pc: int, issue: Issue, target: _Rows) -> None:
+        """Counts what a copy loaded; `target` is where it stores."""
+        if pc not in self._copied:
+            return  # it only fills with zeros
+        event, rows = self._copied.pop(pc)
+        past = issue.passes_l1
+        units = copied_sectors.sectors(rows.address, target.address, rows.mask, past_l1=past)
+        width = immediate(issue.instruction.operands[2]) or event.width
+        ideal = coalescing.ideal_sectors(units, rows.lanes, width)
+        self._add(event, event.region.name, "global_ld", rows, units, ideal)
+
     def _global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
-        units = atomics.sectors(rows.address, rows.mask)
+        units = global_atomics.sectors(
+            rows.address, rows.mask, event.width, exchange_if_equal=issue.is_exchange_if_equal
+        )
         ideal = coalescing.ideal_sectors(units, rows.lanes, event.width)
         kind = "red" if issue.is_reduction else "atom"
         self._add(event, event.region.name, f"global_{kind}", rows, units, ideal)
@@ -218,6 +251,8 @@ class CountingObserver:
             self._add_pass(event, event.region.name, issue, rows)
 
     def _shared(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
+        if issue.is_copy:
+            self._copy(event.pc, issue, rows)
         wide = self._issues.wide.get(event.pc)
         width = event.width if wide is None else wide.width
         address = rows.address if wide is None else rows.address + wide.shift

@@ -60,6 +60,16 @@ class Issue:
         return not self.generic and not self.result_used and has_form
 
     @property
+    def is_copy(self) -> bool:
+        """Whether it is a `cp.async`: a load and a store in one."""
+        return self.instruction.opcode == "cp"
+
+    @property
+    def passes_l1(self) -> bool:
+        """Whether what it copies does not stay in the L1 cache."""
+        return self.is_copy and "cg" in self.instruction.modifiers
+
+    @property
     def is_exchange_if_equal(self) -> bool:
         """Compare-and-swap: takes two wavefronts where other atomics take one."""
         return "cas" in self.instruction.modifiers

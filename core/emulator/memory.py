@@ -1,9 +1,9 @@
 """Address spaces: global buffers, shared and local memory, and how an address finds its bytes.
 
 Every space is a window of the 64-bit generic address space (PTX ISA, "Generic Addressing"); the
-windows below are ours, only alignment matters to what is counted. Global buffers start at multiples
-of 256 bytes, as cudaMalloc's do, and lie far apart, so that an index that runs off a buffer hits
-nothing.
+windows below are ours, only the lower part of an address matters to what is counted. There global
+buffers start where the first cudaMalloc calls of a program put them; but they lie far apart, so
+that an index that runs off a buffer hits nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ PARAMETER_WINDOW = 1 << 42
 GLOBAL_WINDOW = 1 << 46
 FAR = 1 << 36  # an address further from a region than this has nothing to do with it
 _GUARD = 1 << 32  # least distance between two buffers, in bytes: an index off by far hits nothing
+_ALIGNED = 512  # bytes: where cudaMalloc begins one small buffer after another (seen on an H200)
+_SLAB = 1 << 21  # what it takes them from; buffers of half of it and more have slabs of their own
 _STRETCH = 1 << 20  # bytes that are copied, or found to be zero, at a time
 _GRAIN = 16  # sizes are padded to the widest access, so that every typed view fits
 
@@ -93,13 +95,13 @@ class GlobalMemory:
     """The buffers of a launch, laid out at fixed addresses."""
 
     def __init__(self, window: int = GLOBAL_WINDOW) -> None:
-        self._next = window
+        self._next, self._taken = window, 0
         self.regions: list[Region] = []
 
     def allocate(
         self, name: str, content: NDArray[Any], space: str = "global", nbytes: int = 0
     ) -> Region:
-        """A buffer with a copy of `content`, at the next multiple of 256 after a guard gap.
+        """A buffer with a copy of `content`, after a guard gap.
 
         It is at least `nbytes` long; what `content` does not fill is zero. Read-only content is
         copied when it is first written to.
@@ -108,10 +110,21 @@ class GlobalMemory:
         nbytes = max(nbytes, raw.size)
         lent = not raw.flags.writeable and raw.size and raw.size == padded(nbytes)
         data = raw if lent else copied(raw, nbytes)
-        region = Region(name, space, self._next, nbytes, data)
-        self._next += -(-(nbytes + _GUARD) // _GUARD) * _GUARD
+        region = Region(name, space, self._next + self._place(nbytes), nbytes, data)
+        self._next += -(-(nbytes + _SLAB + _GUARD) // _GUARD) * _GUARD
         self.regions.append(region)
         return region
+
+    def _place(self, nbytes: int) -> int:
+        """Where in its slab a buffer begins."""
+        room = max(-(-nbytes // _ALIGNED), 1) * _ALIGNED
+        if room >= _SLAB // 2:
+            return 0
+        place = self._taken % _SLAB
+        if place + room > _SLAB:
+            place = 0
+        self._taken = place + room
+        return place
 
 
 @dataclass(frozen=True)

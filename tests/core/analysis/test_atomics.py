@@ -1,8 +1,6 @@
-"""Atomics and joined loads: closed forms and lane-by-lane references (hardware: test_reference)."""
+"""Shared atomics and joined loads: closed forms, lane-by-lane references."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,24 +11,6 @@ from core.ptx.parser import parse
 
 EVERY = np.ones((1, 32), bool)
 LANES = np.arange(32)
-
-
-@pytest.mark.parametrize(
-    ("cells", "want"), [(LANES, 4), (LANES * 0, 32), (LANES // 2, 4), (LANES * 8, 32)]
-)
-def test_sectors_of_closed_forms(cells, want) -> None:
-    assert atomics.sectors(cells[None, :] * 4, EVERY).tolist() == [want]
-
-
-def test_sectors_of_random_cells_are_the_busiest_cells_lanes() -> None:
-    rng = np.random.default_rng(5)
-    cells = rng.integers(0, 60, (40, 32))
-    active = rng.random((40, 32)) < 0.7
-    for row, mask, got in zip(cells, active, atomics.sectors(cells * 4, active), strict=True):
-        busiest: Counter[int] = Counter()
-        for cell, lanes in Counter(row[mask].tolist()).items():
-            busiest[cell // 8] = max(busiest[cell // 8], lanes)
-        assert got == busiest.total()
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,6 @@ from tests.rung_set import FOLDER, emulated, rung_launches
 RECORD = json.loads((FOLDER / "counters_h200.json").read_text(encoding="utf-8"))["rows"]
 ROWS = [row for row in RECORD if row["launch"] in rung_launches()]
 COPIES, MATRICES = (f"smsp__sass_inst_executed_op_{what}.sum" for what in ("ldgsts", "ldsm"))
-# cp.async of 16 bytes: the hardware asks for some sectors twice, or for fewer.
-OTHER_SECTORS = {
-    "double_buffered-m33-k9-n20-tile_m16-tile_n16-tile_k8-thread_m4-thread_n4",
-    "tensor_core",
-    "tensor_core-m1-k4-n4",
-    "tensor_core-m33-k12-n20-tile_m16-tile_n16-tile_k8-warp_m16-warp_n16",
-    "tensor_tuned",
-    "tensor_tuned-m1-k4-n4",
-    "tensor_tuned-m70-k52-n36-group2",
-}
 # Wavefronts that the hardware adds where warps get in each other's way, at most so many.
 ARBITRATION = {
     ("transpose_tiled-m33-n40", "as_written"),
@@ -42,8 +32,6 @@ def test_counts_equal_the_hardware(row):
     loose = set()
     if row["counters"][COPIES]:
         loose |= {"shared_st_wavefronts", "shared_st_conflicts"}
-    if row["launch"] in OTHER_SECTORS:
-        loose.add("global_ld_sectors")
     if (row["launch"], row["build"]) in ARBITRATION:
         for name in ("shared_st_wavefronts", "shared_st_conflicts"):
             assert 0 <= measured[name] - counts[name] <= MOST_ADDED

@@ -1,0 +1,96 @@
+"""What moving with the block does to what an access counts.
+
+Of one kind's blocks only one is run; the others make its accesses at other places. By whole lines
+a load or store may move and count the same; what an atomic counts depends on which of its lines
+have their tags in one bank (`global_atomics.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.coalescing import LINE, SECTOR
+from core.analysis.global_atomics import tag_bank
+from core.emulator.dependence import Affine, Dependence
+from core.emulator.events import AccessEvent
+from core.emulator.tracking import DependsOnData
+
+_AT_ONCE = 1 << 20  # places whose tag banks are worked out together
+
+
+def alike_places(
+    events: Sequence[AccessEvent], shifts: NDArray[np.int64]
+) -> Iterator[tuple[int, int]]:
+    """One of the shifts of each sort that counts the same, and how many are of that sort.
+
+    `shifts` int64 (blocks,), in bytes; the events are one access, or those of one `cp.async`.
+    """
+    atomics = [event for event in events if event.kind == "atomic"]
+    if not atomics:
+        found, counts = np.unique(shifts % LINE, return_counts=True)
+        yield from zip(found.tolist(), counts.tolist(), strict=True)
+        return
+    places = np.unique(np.concatenate([_places(event) for event in atomics]))
+    known: dict[bytes, list[int]] = {}
+    step = max(1, _AT_ONCE // len(places))
+    for start in range(0, len(shifts), step):
+        part = shifts[start : start + step, None]
+        banks = tag_bank(places + part)
+        keys = np.column_stack([part % LINE, banks ^ banks[:, :1]]).astype(np.uint8)
+        rows, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
+        for row, at, times in zip(rows, first.tolist(), counts.tolist(), strict=True):
+            known.setdefault(row.tobytes(), [int(part[at, 0]), 0])[1] += times
+    yield from ((shift, times) for shift, times in known.values())
+
+
+def _places(event: AccessEvent) -> NDArray[np.int64]:
+    """The sectors that the lanes touch, as addresses."""
+    active = event.address if event.mask is None else np.broadcast_to(
+        event.address, event.mask.shape)[event.mask]  # fmt: skip
+    return np.unique(active // SECTOR * SECTOR)
+
+
+def steps_of_first(dependence: Dependence) -> tuple[int, int, int]:
+    """How far the first lane's address moves for a step in blockIdx (x, y, z)."""
+    if not isinstance(dependence, Affine):
+        return 0, 0, 0
+    return int(dependence.x[0]), int(dependence.y[0]), int(dependence.z[0])
+
+
+def matters(event: AccessEvent, dependence: Dependence) -> bool:
+    """Whether the access may count otherwise in another block, because of where it lies there."""
+    space = event.region.space
+    if not isinstance(dependence, Affine) or space not in ("global", "shared"):
+        return False
+    parts = [_active(event, part) for part in (dependence.x, dependence.y, dependence.z)]
+    period = 0 if event.kind == "atomic" and space == "global" else LINE
+    if all(bool((part == part[0]).all()) and _divides(period, int(part[0])) for part in parts):
+        return False
+    if space == "shared":
+        raise DependsOnData("a shared-memory address depends on the block")
+    return True
+
+
+def uniform_step(event: AccessEvent, dependence: Dependence) -> Affine:
+    """The same step for every lane, or the access cannot be moved as a whole."""
+    assert isinstance(dependence, Affine)
+    parts = []
+    for part in (dependence.x, dependence.y, dependence.z):
+        active = _active(event, part)
+        if not (active == active[0]).all():
+            raise DependsOnData("the lanes of a warp move by different steps from block to block")
+        parts.append(active[:1])
+    return Affine(*parts)
+
+
+def _divides(period: int, step: int) -> bool:
+    return step % period == 0 if period else step == 0
+
+
+def _active(event: AccessEvent, part: NDArray[np.int64]) -> NDArray[np.int64]:
+    if part.size == 1 or event.mask is None:
+        return part
+    return part[event.mask]
