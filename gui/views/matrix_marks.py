@@ -20,6 +20,7 @@ from gui.views.matrix_drawing import (
 )
 from gui.views.painting import LEFT, fill, frame, hatch, inset, pen, text, text_on
 
+THIN = 4  # pixels: in a thinner band nothing shows through
 ZERO_FROM = 9.0  # pixels a cell: one figure fits where a value does not
 
 
@@ -102,8 +103,10 @@ class MatrixMarks(MatrixDrawing):
         if marks.band is None:
             return
         rect = self.layout.rect(grid, self.view, marks.band, 1)
-        self.p.fillRect(rect, self.theme.color("selected", 0.06 if rect.height() > 3 else 0.4))
-        if min(rect.width(), rect.height()) > 4:
+        thin = min(rect.width(), rect.height()) <= THIN
+        faint = self.theme.tint("selected", 0.4) if thin else self.theme.color("selected", 0.06)
+        self.p.fillRect(rect, faint)  # opaque where it can be: that is drawn many times as fast
+        if not thin:
             frame(self.p, [rect], pen(self.theme.color("selected", 0.4), 1))
 
     def _draw_trail(self, grid: Grid, marks: GridMarks) -> None:

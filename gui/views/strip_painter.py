@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath
 
@@ -70,13 +72,16 @@ class StripPainter:
             color = theme.color(self.meaning, 0.55)
             self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
         for lane in chosen.keys() & ends.keys():
-            path = _path(starts[lane], ends[lane])
-            p.setBrush(Qt.BrushStyle.NoBrush)
-            p.setPen(pen(theme.color("panel", 0.85), 4.5))
-            p.drawPath(path)
-            p.setPen(pen(theme.color(chosen[lane]), 1.8))
-            p.drawPath(path)
-            frame(p, [inset(ends[lane], -0.5)], pen(theme.color(chosen[lane]), 1.8))
+            self._draw_chosen(starts[lane], ends[lane], chosen[lane])
+
+    def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
+        """The curve of a selected or hovered lane, and a frame around what it touches."""
+        color = self.theme.color(name)
+        area = start.united(end).adjusted(-4, -4, 4, 4)
+        state = name, corner(start), corner(end)
+        draw = partial(_draw_thick, path=_path(start, end), theme=self.theme, color=color)
+        self.kept.draw(self.p, name, area, state, draw)
+        frame(self.p, [inset(end, -0.5)], pen(color, 1.8))
 
     def _strip_area(self) -> QRectF:
         area = QRectF()
@@ -152,6 +157,15 @@ def _draw_paths(p: QPainter, joined: list[tuple[QRectF, QRectF]], color: QColor)
     p.setBrush(Qt.BrushStyle.NoBrush)
     p.setPen(pen(color, 1.0))  # wider is drawn eight times slower
     p.drawPath(paths)
+
+
+def _draw_thick(p: QPainter, path: QPainterPath, theme: Theme, color: QColor) -> None:
+    """A curve over others: what lies below shines through at neither side."""
+    p.setBrush(Qt.BrushStyle.NoBrush)
+    p.setPen(pen(theme.color("panel"), 4.5))  # what is opaque is drawn twice as fast
+    p.drawPath(path)
+    p.setPen(pen(color, 1.8))
+    p.drawPath(path)
 
 
 def _path(start: QRectF, end: QRectF) -> QPainterPath:
