@@ -3,10 +3,11 @@
     python scripts/window_on_gpu.py OUT [--ceilings]
 
 Opens the window on Qt's offscreen platform, sweeps rungs over sizes and tiles on the Benchmark
-page, with pictures while samples arrive and of each quantity at the end; then a sweep with faults
-in it: a kernel that reads what it must not, one that never ends, and a worker that is killed in the
-midst. The window must live, say each for what it is, and measure the rest. Writes
-OUT/window_on_gpu.json with what the page said.
+page, with pictures while samples arrive and of each quantity at the end; where there are several
+GPUs, a sweep over all of them; the Ceilings and Occupancy pages with the live device; then a sweep
+with faults in it: a kernel that reads what it must not, one that never ends, arrays larger than the
+card, and a worker that is killed in the midst. The window must live, say each for what it is, and
+measure the rest. Writes OUT/window_on_gpu.json with what the pages said.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import os
 import sys
 import tempfile
 import time
+import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +99,77 @@ def sweep(
         wait(app, lambda: not page.ceilings.busy, 200, "the ceilings")
         save(window, out / "share_over_size.png")
     page.curves.quantity.button("gflops").click()
+    page.files.save(out / "report.md", page.results.measured, (), page.ceilings.known)
     return {**said, "after": page.shown.text(), "machine": page.results.caption.text()}
+
+
+def every_gpu(app: QApplication, window: MainWindow, page: Any, out: Path) -> dict[str, Any]:
+    """A sweep over all GPUs of this machine."""
+    gpus = page.strip.gpus
+    offered = [gpus.itemText(i) for i in range(gpus.count())]
+    if len(page.model.devices) < 2:
+        return {"offered": offered}
+    gpus.setCurrentIndex(gpus.count() - 1)
+    page.setup = replace(
+        page.setup, kernels=frozenset(("tiled", "coalesced", "vectorised")),
+        sizes="1024, 2048, 4096", budget_s=0.5,
+    )  # fmt: skip
+    page.refresh(frozenset())
+    before = len(page.measured)
+    page.run()
+    wait(app, lambda: _done(page) >= 3, 100, "results of all GPUs")
+    save(window, out / "all_gpus_running.png")
+    wait(app, lambda: not page.model.running, 200, "the end of the sweep over all GPUs")
+    save(window, out / "all_gpus.png")
+    found = page.measured[before:]
+    counts = Counter(r.device.ordinal for r in found)
+    gpus.setCurrentIndex(0)
+    return {"offered": offered, "points": len(found), "by_gpu": counts,
+            "right": sum(r.ok is True for r in found), "caption": page.caption.text()}  # fmt: skip
+
+
+def live_pages(app: QApplication, window: MainWindow, out: Path) -> dict[str, Any]:
+    """The Ceilings and Occupancy pages with the device that the driver describes."""
+    launches = {
+        "tiled": {"n": 64, "tile": 32},
+        "coalesced": {"n": 64, "block_x": 32, "block_y": 32},
+    }
+    said = {name: live_ceilings(app, window, out, name, launches[name]) for name in launches}
+    window.show_page("occupancy")
+    filled: Any = window.pages.made("occupancy")
+    wait(app, lambda: filled._live and filled._compiled is not None, 60, "the kernel's registers")
+    settle(app, 1.0, lambda: False)
+    save(window, out / "occupancy.png")
+    filled.shown.button("devices").click()
+    save(window, out / "devices.png")
+    said["occupancy"] = {"sm": filled.sm_box.currentText(), "caption": filled.caption.text()}
+    window.show_page("benchmark")
+    return said
+
+
+def live_ceilings(
+    app: QApplication, window: MainWindow, out: Path, rung: str, parameters: dict[str, int]
+) -> dict[str, str]:
+    """The Ceilings page for a launch of a rung."""
+    record(window, app, rung, parameters)
+    window.show_page("ceilings")
+    page: Any = window.pages.made("ceilings")
+    wait(app, lambda: page._live, 60, "the driver's devices")
+    wait(app, lambda: page.found is not None, 120, "the ceilings")
+    settle(app, 12.0, lambda: not page._placer.busy)
+    save(window, out / f"ceilings_{rung}.png")
+    return {
+        "device": page.device_box.currentText(), "figures": repr(page.device),
+        "caption": page.caption.text(), "measured": page.against.text(),
+    }  # fmt: skip
+
+
+def settle(app: QApplication, seconds: float, until: Callable[[], bool]) -> None:
+    """Lets the window do what it has begun, so long at most."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not until():
+        app.processEvents()
+        time.sleep(0.005)
 
 
 def faults(app: QApplication, window: MainWindow, page: Any, out: Path) -> dict[str, Any]:
@@ -130,6 +203,24 @@ def faults(app: QApplication, window: MainWindow, page: Any, out: Path) -> dict[
     }
 
 
+def no_memory(app: QApplication, page: Any) -> dict[str, Any]:
+    """A point whose arrays are larger than what the card has left, and one that fits."""
+    from tests.gpu import in_worker
+
+    worker = page.model._worker(0)
+    worker.submit(in_worker.fill_memory, 600 << 20).result(timeout=60)
+    page.setup = replace(page.setup, kernels=frozenset(("tiled",)), files=(), sizes="8192, 512")
+    plan = plan_of(page._ladder, page.session.configuration, page.setup)
+    page.model.run(plan, Timing(budget_s=0.3, launch_limit_s=3.0), (0,))
+    page._timer.start()
+    wait(app, lambda: not page.model.running, 120, "the end of the sweep without memory")
+    worker.submit(in_worker.empty_memory).result(timeout=60)
+    return {
+        "caption": page.caption.text(),
+        "failures": {o.point.text: o.failure.message for o in page.model.failed if o.failure},
+    }
+
+
 def main() -> int:
     """Returns 0 when the sweeps ended and the window outlived its workers."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -149,15 +240,32 @@ def main() -> int:
     page: Any = window.pages.made("benchmark")
     wait(app, lambda: page.model.devices, 60, "looking for a GPU")
     said: dict[str, Any] = {"ready": page.caption.text()}
-    said["sweep"] = sweep(app, window, page, options.out, ceilings=options.ceilings)
-    page.files.save(options.out / "report.md", page.results.measured, (), page.ceilings.known)
-    said["faults"] = faults(app, window, page, options.out)
+    out = options.out
+    steps: dict[str, Callable[[], Any]] = {
+        "sweep": lambda: sweep(app, window, page, out, ceilings=options.ceilings),
+        "all_gpus": lambda: every_gpu(app, window, page, out),
+        "live": lambda: live_pages(app, window, out),
+        "memory": lambda: no_memory(app, page),
+        "faults": lambda: faults(app, window, page, out),
+    }
+    failed = False
+    for name, step in steps.items():
+        try:
+            said[name] = step()
+        except Exception:  # noqa: BLE001 - the other steps are worth having all the same
+            said[name], failed = traceback.format_exc(), True
+        keep(out, said)
     window.close()
     app.processEvents()
+    sys.stdout.write(keep(out, said) + "\n")
+    return int(failed)
+
+
+def keep(out: Path, said: dict[str, Any]) -> str:
+    """Write what was said so far."""
     text = json.dumps(said, indent=1, ensure_ascii=False)
-    (options.out / "window_on_gpu.json").write_text(text, encoding="utf-8")
-    sys.stdout.write(text + "\n")
-    return 0
+    (out / "window_on_gpu.json").write_text(text, encoding="utf-8")
+    return text
 
 
 def save(window: MainWindow, path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from core.models.capability import capability_of
 from core.models.counts import SECTOR, Counts
 from core.models.devices import Device
+from core.models.machine_code import MachineNeeds
 from core.models.numbers import number
 
 _SM_PORT = 64  # bytes a clock from L2 to an SM's L1, compute capability 7.0 and later
@@ -22,6 +23,7 @@ NAMES: Mapping[str, str] = {
     "shared": "Shared memory: wavefronts",
     "data_stage": "L1 and shared memory together",
     "issue": "Issue slots",
+    "registers": "Registers: two banks",
     "tensor": "Tensor cores",
     "fp32": "FP32 peak",
 }
@@ -59,10 +61,11 @@ Made = Ceiling | str
 
 @dataclass(frozen=True)
 class Case:
-    """A counted launch on a device."""
+    """A counted launch on a device, and what its machine code needs there, if that is known."""
 
     counts: Counts
     device: Device
+    machine: MachineNeeds | None = None
 
     @property
     def flops(self) -> int:
@@ -198,18 +201,40 @@ def _issue(case: Case) -> Made:
     if case.major < _FIRST_UNIFIED:
         return "an SM's warp instructions a clock are not in the table before 7.0"
     rate = capability_of(case.device.compute_capability).partitions
+    certain = case.counts.work.instructions
     assumes = (
         f"{rate} warp instructions a clock per SM; float arithmetic, memory accesses and barriers "
         "count, which the assembler cannot do without; addresses and loops come on top"
     )
-    return case.per_sm("issue", case.counts.work.instructions, "warp instructions", rate, assumes)
+    units = certain
+    if case.machine is not None and case.machine.instructions > certain:
+        units = case.machine.instructions
+        assumes = (
+            f"{rate} warp instructions a clock per SM; the fewest that NVRTC "
+            f"{case.machine.compiler}'s machine code needs for the work, addresses and loops too"
+        )
+    return case.per_sm("issue", units, "warp instructions", rate, assumes)
+
+
+def _registers(case: Case) -> Made:
+    machine = case.machine
+    if machine is None or machine.clocks is None:
+        return "" if case.counts.work.tensor else "register banks were measured on 9.0 only"
+    if machine.clocks <= machine.instructions:
+        return ""
+    rate = capability_of(case.device.compute_capability).partitions
+    assumes = (
+        f"{rate} partitions, each with an even and an odd bank of registers that give one a clock; "
+        "a multiply-add's factors are read within three clocks (measured on an H200)"
+    )
+    return case.per_sm("registers", machine.clocks, "clocks of a partition", rate, assumes)
 
 
 def _tensor(case: Case) -> Made:
     done = case.counts.work.tensor
     if not done:
         return ""
-    rate = case.device.tensor_per_clock
+    rate = case.device.mma_sync_per_clock
     if not rate:
         return f"{case.device.name} has no tensor cores in the table"
     if odd := [name for name in done if name not in _TENSOR_RATES]:
@@ -218,8 +243,11 @@ def _tensor(case: Case) -> Made:
     peak = case.device.sms * case.device.boost_mhz / 1e3 * rate
     gflops = peak * case.flops / halves
     scale = f" x {number(case.flops / halves)}" if round(halves) != case.flops else ""
-    formula = f"{case.sm_clocks} x {rate:,} FLOP a clock{scale} = {number(gflops)} GFLOPS"
+    formula = f"{case.sm_clocks} x {number(rate)} FLOP a clock{scale} = {number(gflops)} GFLOPS"
     assumes = "tensor cores busy in every clock, with dense factors"
+    if rate != case.device.tensor_per_clock:
+        full = f"{case.device.tensor_per_clock:,}"
+        assumes += f"; mma.sync reaches {number(rate)} of their {full} (measured on an H200)"
     if scale:
         assumes += f"; {', '.join(done)} against halves with float sums, whose rate that is"
     return Ceiling("tensor", NAMES["tensor"], gflops, formula, case.counts.build, assumes)
@@ -244,6 +272,7 @@ RULES: Mapping[str, Callable[[Case], Made]] = {
     "shared": _shared,
     "data_stage": _data_stage,
     "issue": _issue,
+    "registers": _registers,
     "tensor": _tensor,
     "fp32": _fp32,
 }

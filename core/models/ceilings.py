@@ -15,6 +15,7 @@ from core.errors import TilescopeError
 from core.models.ceiling_rules import NAMES, RULES, Case, Ceiling
 from core.models.counts import Counts
 from core.models.devices import Device
+from core.models.machine_code import machine_needs
 from core.models.numbers import nbytes, number, share
 
 __all__ = ["NAMES", "Ceiling", "Ceilings", "ceilings"]
@@ -60,6 +61,7 @@ class Ceilings:
 def ceilings(counts: Counts, device: Device) -> Ceilings:
     """The ceilings of a counted launch on a device.
 
+    Compiles the kernel for the device where that was not done before, which takes a second.
     Raises TilescopeError where the launch does no floating-point work.
     """
     if not counts.flops:
@@ -67,10 +69,11 @@ def ceilings(counts: Counts, device: Device) -> Ceilings:
             f"{counts.workload.kernel} does no floating-point work, so it has no GFLOPS: "
             "look at its traffic with `tilescope trace`."
         )
+    case = Case(counts, device, machine_needs(counts, device.compute_capability))
     found: dict[str, Ceiling] = {}
     left_out: dict[str, str] = {}
     for name, rule in RULES.items():
-        made = rule(Case(counts, device))
+        made = rule(case)
         if isinstance(made, Ceiling):
             found[name] = made
         elif made:

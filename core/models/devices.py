@@ -45,6 +45,11 @@ class Device:
         return 2 * self.cores * self.boost_mhz / 1e3
 
     @property
+    def mma_sync_per_clock(self) -> float:
+        """What `mma.sync` reaches of `tensor_per_clock`: all of it, where nothing else is known."""
+        return self.tensor_per_clock * _MMA_SYNC.get(self.compute_capability[0], 1.0)
+
+    @property
     def computed_bandwidth_gbs(self) -> float:
         """2 x memory clock x bus width / 8: the rule of NVIDIA's deviceQuery sample, in GB/s."""
         return bandwidth_gbs(self.memory_mhz, self.bus_bits)
@@ -90,6 +95,13 @@ _TENSOR: Mapping[tuple[int, int | None], int] = {
     (8, None): 1024,
     (7, None): 1024,
 }
+
+
+# The share of that rate which `mma.sync` reaches, by major revision, where `wgmma` has the whole.
+# NVIDIA publishes none; measured by scripts/measure_tensor.py on an H200 (driver 580.159.04,
+# 2026-11-21): one m16n8k16 product of halves in six clocks of a partition (four for the full rate),
+# and one m16n8k8 product of tf32 likewise.
+_MMA_SYNC: Mapping[int, float] = {9: 2 / 3}
 
 
 def tensor_per_clock(compute_capability: tuple[int, int]) -> int:

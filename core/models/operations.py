@@ -69,6 +69,26 @@ def tensor_operations(instruction: Instruction) -> MatrixProduct | None:
     return MatrixProduct(2 * m * n * k // warps, factors)
 
 
+def machine_work(instruction: Instruction) -> tuple[str, int] | None:
+    """What machine code must have for an instruction: a class of `core.models.machine_code`.
+
+    With it the units that a lane contributes: operations for "fp32", one for any other class. None
+    for what the assembler may merge or leave out.
+    """
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if is_copy(instruction):
+        return ("LDGSTS", 1) if _COPIES & set(modifiers) else None
+    if is_tensor(instruction):
+        halves = opcode in ("mma", "wmma") and {"f16", "bf16", "tf32"} & set(modifiers)
+        return ("HMMA", 1) if halves else None
+    if opcode in ("bar", "barrier") and "warp" not in modifiers and "arrive" not in modifiers:
+        return ("BAR", 1)
+    if opcode in ("ld", "st") and "global" in modifiers:
+        return ("LDG" if opcode == "ld" else "STG", 1)
+    plain = opcode in ("add", "sub", "mul", "fma", "mad") and "f32" in modifiers
+    return ("fp32", operations(instruction)) if plain else None
+
+
 def is_copy(instruction: Instruction) -> bool:
     """Whether it copies from global to shared memory without passing through registers."""
     return instruction.opcode == "cp" and "async" in instruction.modifiers

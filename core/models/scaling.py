@@ -114,9 +114,11 @@ def _part(tell: Progress, place: int) -> Progress:
 
 
 def _extrapolated(target: Workload, small: list[Counts], n: int, step: int) -> Counts | None:
+    times = n // step
+    if not _grows(small, target, times):
+        return None
     if not all(_touches_everything(counts) for counts in small):
         return None
-    times = n // step
     work = _at([c.work for c in small], small, target, times)
     written = _at([c.written for c in small[:2]], small[:2], target, times)
     if written is None or work is None:
@@ -133,6 +135,18 @@ def _extrapolated(target: Workload, small: list[Counts], n: int, step: int) -> C
         note=f"Counted at N = {step}, {2 * step} and {3 * step}, where every figure of a block "
         f"lies on a line that is followed to N = {n:,}.",
     )
+
+
+def _grows(small: list[Counts], target: Workload, times: int) -> bool:
+    """Whether each side of the grid grows with N, or stays: blocks that N does not fill do not."""
+    grids = [counts.workload.launch.grid for counts in small]
+    for side in ("x", "y", "z"):
+        first, *others = (getattr(grid, side) for grid in (*grids, target.launch.grid))
+        steps = (*range(2, len(small) + 1), times)
+        grown = [first * step for step in steps]
+        if others not in (grown, [first] * len(others)):
+            return False
+    return True
 
 
 def _touches_everything(counts: Counts) -> bool:
@@ -160,7 +174,7 @@ def _at(works: list[Work], small: list[Counts], target: Workload, times: int) ->
 
     sums = {name: line([getattr(work, name) for work in works]) for name in SUMS}
     tables = {}
-    for name in ("tensor", "load_sectors", "store_sectors"):
+    for name in ("tensor", "needs", "load_sectors", "store_sectors"):
         parts = [getattr(work, name) for work in works]
         if any(part.keys() != parts[0].keys() for part in parts):
             return None

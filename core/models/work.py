@@ -21,7 +21,13 @@ from core.emulator.image import Image
 from core.emulator.program import FunctionCode
 from core.emulator.record import ChunkRecord
 from core.models.footprint import Footprint, Moves, Touched
-from core.models.operations import is_certain, is_copy, operations, tensor_operations
+from core.models.operations import (
+    is_certain,
+    is_copy,
+    machine_work,
+    operations,
+    tensor_operations,
+)
 from core.ptx.ast import Module
 
 _LANE_WIDTH = 4
@@ -36,7 +42,8 @@ class Work:
     of each global request, summed. `wavefronts`: of shared memory. `l2_sectors`: sectors that a
     block loads, each once, and every sector stored. `instructions`: warp instructions that no
     assembler can do without. `flops`: floating-point operations, a multiply-add as two, those of
-    tensor cores among them; `tensor` are the latter alone, by the type of the factors.
+    tensor cores among them; `tensor` are the latter alone, by the type of the factors. `needs` is
+    what machine code must do for all lanes together, by the classes of `operations.machine_work`.
     """
 
     loaded_bytes: int = 0
@@ -48,6 +55,7 @@ class Work:
     instructions: int = 0
     flops: int = 0
     tensor: Mapping[str, int] = field(default_factory=dict)
+    needs: Mapping[str, int] = field(default_factory=dict)
     load_sectors: Mapping[str, int] = field(default_factory=dict)
     store_sectors: Mapping[str, int] = field(default_factory=dict)
 
@@ -57,6 +65,7 @@ class Work:
         return Work(
             **numbers,
             tensor=_sum(self.tensor, other.tensor, times),
+            needs=_sum(self.needs, other.needs, times),
             load_sectors=_sum(self.load_sectors, other.load_sectors, times),
             store_sectors=_sum(self.store_sectors, other.store_sectors, times),
         )
@@ -216,18 +225,22 @@ class WorkPart:
         sums["l2_sectors"] += sum(g.blocks for g in self.touched.groups() if g.kind == "load")
         warps, lanes = self.record.warps, self.record.lanes
         tensor: dict[str, int] = {}
+        needs: dict[str, int] = {}
         for instruction in self._image.module.instructions:
             if not warps[instruction.pc]:
                 continue
             sums["instructions"] += int(warps[instruction.pc]) * is_certain(instruction)
             each = operations(instruction)
             sums["flops"] += each * int(lanes[instruction.pc])
+            if does := machine_work(instruction):
+                name, units = does
+                needs[name] = needs.get(name, 0) + units * int(lanes[instruction.pc])
             if product := tensor_operations(instruction):
                 done = product.flops * int(warps[instruction.pc])
                 tensor[product.factors] = tensor.get(product.factors, 0) + done
                 sums["flops"] += done * product.floating
         loads, stores = self._sectors["load"], self._sectors["store"]
-        return Work(**sums, tensor=tensor, load_sectors=loads, store_sectors=stores)
+        return Work(**sums, tensor=tensor, needs=needs, load_sectors=loads, store_sectors=stores)
 
 
 def _pieces(

@@ -1,7 +1,12 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from core.errors import TilescopeError
 from core.models.devices import cores_per_sm, devices_file, load_devices
+
+DATA = Path(__file__).resolve().parents[2] / "data"
 
 TABLE = load_devices()
 
@@ -102,3 +107,14 @@ def test_a_wrong_table_is_refused(tmp_path, old, new, complaint):
 def test_a_missing_table_is_told(tmp_path):
     with pytest.raises(TilescopeError, match="cannot be read"):
         load_devices(tmp_path / "none.toml")
+
+
+def test_mma_sync_is_what_was_measured():
+    """Two thirds of the full rate: an H200's best, of halves and of tf32 (half of them)."""
+    rates = json.loads((DATA / "mma_sync_h200.json").read_text())["per_clock_and_sm"]
+    device = load_devices().find("H200")
+    halves = max(rates["m16n8k16 f16 f32"].values())
+    tf32 = max(rates["m16n8k8 tf32 f32"].values())
+    assert device.mma_sync_per_clock == pytest.approx(halves, rel=0.005)
+    assert device.mma_sync_per_clock / 2 == pytest.approx(tf32, rel=0.005)
+    assert load_devices().find("A100").mma_sync_per_clock == 2048

@@ -118,8 +118,11 @@ def test_tensor_cores() -> None:
     assert counts.work.tensor == {"f16": 2 * n**3}
     assert counts.flops == 2 * n**3
     found = ceilings(counts, H200)
-    # 4,096 operations a clock: 989 TFLOPS at the 1.83 GHz that NVIDIA rates them at.
-    assert found.ceilings["tensor"].gflops == pytest.approx(989.4e3 * 1.98 / 1.83, rel=1e-3)
+    # 4,096 operations a clock: 989 TFLOPS at the 1.83 GHz that NVIDIA rates them at; two thirds of
+    # that for mma.sync, as measured.
+    rated = 989.4e3 * 1.98 / 1.83
+    assert found.ceilings["tensor"].gflops == pytest.approx(2 / 3 * rated, rel=1e-3)
+    assert "mma.sync reaches" in found.ceilings["tensor"].assumes
     assert "fp32" not in found.ceilings
     assert "done by tensor cores" in found.left_out["fp32"]
     geforce = ceilings(counts, load_devices().find("RTX 3090")).ceilings["tensor"]

@@ -1,0 +1,174 @@
+"""What a launch needs of a partition at least, from the machine code that a GPU runs.
+
+The emulator knows how often the PTX's arithmetic, accesses to memory and barriers are executed; the
+assembler has unrolled, hoisted and merged what lies between them. So how often each basic block of
+the machine code runs is not known, but it is bounded: what enters a block leaves it, every thread
+enters the kernel once, and the blocks together do at least the work that was counted. The least
+that any such flow can need is found by linear programming; no real run can need less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from core.cuda.sass import SIZE, MachineInstruction, machine_code
+from core.errors import TilescopeError
+from core.models.registers import read_clocks
+
+if TYPE_CHECKING:
+    from core.launch import Workload
+    from core.models.counts import Counts
+
+_UNITS: Mapping[str, tuple[str, int]] = {
+    "FFMA": ("fp32", 2), "FADD": ("fp32", 1), "FMUL": ("fp32", 1), "LDG": ("LDG", 1),
+    "STG": ("STG", 1), "LDGSTS": ("LDGSTS", 1), "BAR": ("BAR", 1), "HMMA": ("HMMA", 1),
+}  # fmt: skip
+_LEAVES = frozenset({"EXIT", "RET", "KILL"})
+_UNKNOWN = frozenset({"BRX", "JMP", "JMX"})
+_OUT = -1  # where an edge leads by which threads end
+_OLDEST = (7, 5)  # NVRTC 13 makes no machine code for older ones
+_MEASURED = 9  # major revision whose register banks were measured
+
+
+@dataclass(frozen=True)
+class BasicBlock:
+    """Instructions that run one after the other, and the blocks that may follow.
+
+    `leaves`: whether threads may end here. `does` is the work that a pass does, by class.
+    """
+
+    code: tuple[MachineInstruction, ...]
+    next: tuple[int, ...]
+    leaves: bool
+
+    @property
+    def does(self) -> Mapping[str, int]:
+        """Floating-point operations ("fp32"), or instructions of a class."""
+        found: dict[str, int] = {}
+        for instruction in self.code:
+            if instruction.name in _UNITS:
+                name, units = _UNITS[instruction.name]
+                found[name] = found.get(name, 0) + units
+        return found
+
+
+@dataclass(frozen=True)
+class MachineNeeds:
+    """What a launch needs at least: warp instructions, and clocks of partitions, each in sum.
+
+    `clocks` counts the conflicts of register banks too; None where the banks are not known.
+    `compiler` is the version of NVRTC whose machine code it is.
+    """
+
+    instructions: int
+    clocks: int | None
+    compiler: str
+
+
+def basic_blocks(code: Sequence[MachineInstruction]) -> tuple[BasicBlock, ...]:
+    """The basic blocks of a kernel, the first one first.
+
+    A call is passed over: what the function does comes on top. Raises TilescopeError where a jump's
+    target is computed.
+    """
+    if odd := next((one for one in code if one.name in _UNKNOWN), None):
+        raise TilescopeError(f"Machine code jumps to a computed address ({odd.name}).")
+    ends = _LEAVES | {"BRA"}
+    starts = {0, *(one.target // SIZE for one in code if one.target is not None)}
+    starts |= {i + 1 for i, one in enumerate(code) if one.name in ends and i + 1 < len(code)}
+    order = sorted(starts)
+    number = {start: place for place, start in enumerate(order)}
+    blocks = []
+    for start, end in zip(order, [*order[1:], len(code)], strict=True):
+        last = code[end - 1]
+        falls = last.guarded or last.name not in ends
+        following = [number[end]] if falls and end in number else []
+        if last.target is not None:
+            following.append(number[last.target // SIZE])
+        leaves = last.name in _LEAVES or not following
+        blocks.append(BasicBlock(tuple(code[start:end]), tuple(dict.fromkeys(following)), leaves))
+    return tuple(blocks)
+
+
+def least(
+    blocks: Sequence[BasicBlock], cost: Callable[[BasicBlock], int], needs: Mapping[str, float]
+) -> float | None:
+    """The least cost of one entry into the kernel whose passes do at least what `needs` says.
+
+    None where no flow through the blocks does that.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+
+    edges = [
+        (place, to)
+        for place, block in enumerate(blocks)
+        for to in (*block.next, *[_OUT] * block.leaves)
+    ]
+    into, out = np.zeros((len(blocks), len(edges))), np.zeros((len(blocks), len(edges)))
+    for place, (source, target) in enumerate(edges):
+        out[source, place] = 1
+        if target != _OUT:
+            into[target, place] = 1
+    entered = np.zeros(len(blocks))
+    entered[0] = 1
+    costs = np.array([cost(block) for block in blocks], float)
+    does = np.array([[block.does.get(name, 0) for block in blocks] for name in needs], float)
+    wanted = np.array(list(needs.values()))
+    limits = {}
+    if len(needs):
+        limits = {"A_ub": -(does @ into), "b_ub": does @ entered - wanted}
+    found = linprog(costs @ into, A_eq=out - into, b_eq=entered, **limits)
+    return float(found.fun + costs[0]) if found.success else None
+
+
+def machine_needs(counts: Counts, capability: tuple[int, int]) -> MachineNeeds | None:
+    """What a counted launch needs on a compute capability; None where that cannot be told.
+
+    That is so for the build as written, where the compiler makes no code for the capability, and
+    where control flow is computed. Compiles the kernel, which takes a second the first time.
+    """
+    if counts.build != "as_compiled" or capability < _OLDEST:
+        return None
+    try:
+        blocks, compiler = _blocks(counts.workload, capability)
+    except TilescopeError:
+        return None
+    threads = counts.workload.launch.grid.count * counts.workload.launch.block.count
+    each = {name: lanes / threads for name, lanes in counts.work.needs.items()}
+    instructions = least(blocks, lambda block: len(block.code), each)
+    clocks = None
+    if capability[0] == _MEASURED:
+        clocks = least(blocks, lambda block: read_clocks(block.code), each)
+    if instructions is None:
+        return None
+    block = counts.workload.launch.block.count
+    warps = threads / min(block, 32)  # a warp does at least what the mean of its lanes does
+    return MachineNeeds(
+        int(instructions * warps), None if clocks is None else int(clocks * warps), compiler
+    )
+
+
+def _blocks(workload: Workload, capability: tuple[int, int]) -> tuple[tuple[BasicBlock, ...], str]:
+    defines = tuple(sorted((name, str(value)) for name, value in workload.defines.items()))
+    return _compiled(workload.source, workload.source_name, defines, workload.kernel, capability)
+
+
+@lru_cache(64)
+def _compiled(
+    source: str,
+    source_name: str,
+    defines: tuple[tuple[str, str], ...],
+    kernel: str,
+    capability: tuple[int, int],
+) -> tuple[tuple[BasicBlock, ...], str]:
+    from core.cuda.compiler import compile_cubin, cubin_entries, nvrtc_version, resolve_entry
+
+    image = compile_cubin(
+        source, source_name=source_name, defines=dict(defines), compute_capability=capability
+    )
+    entry = resolve_entry(cubin_entries(image), kernel, source_name)
+    return basic_blocks(machine_code(image, entry)), nvrtc_version()

@@ -1,0 +1,107 @@
+"""The least that machine code can need, against what Nsight Compute counted on an H200."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.cuda.sass import MachineInstruction
+from core.errors import TilescopeError
+from core.ladder import load_ladder
+from core.models.counts import measure
+from core.models.machine_code import BasicBlock, basic_blocks, least, machine_needs
+from core.models.scaling import measure_rung
+
+LADDER = load_ladder()
+DATA = Path(__file__).resolve().parents[2] / "data"
+FOUND = json.loads((DATA / "issue_h200.json").read_text())
+QUICK = ("coalesced", "uncoalesced", "tiled", "tiled_bounds", "tiled_rect", "aat_strided",
+         "aat_shared", "aat_padded")  # fmt: skip
+
+
+def length(block: BasicBlock) -> int:
+    return len(block.code)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [r for r in FOUND["rows"] if r["rung"] in QUICK and r["parameters"].get("block_x") != 512],
+    ids=lambda row: f"{row['rung']}-{'-'.join(map(str, row['parameters'].values()))}",
+)
+def test_executed_instructions_are_close_above(row) -> None:
+    counts = measure_rung(LADDER[row["rung"]], row["parameters"], written=False)
+    needs = machine_needs(counts, (9, 0))
+    assert needs is not None
+    assert 0.97 * row["executed"] < needs.instructions <= row["executed"]
+    assert counts.work.instructions < needs.instructions
+    assert needs.clocks <= 132 * 4 * row["clocks"]
+
+
+def test_a_register_tile_without_emulating_it() -> None:
+    """Its work is known: a multiply-add for each element and step."""
+    row = next(
+        r for r in FOUND["rows"] if r["rung"] == "vectorised" and r["parameters"]["n"] > 1000
+    )
+    workload = LADDER["vectorised"].blank_workload(**row["parameters"])
+    small = measure_rung(LADDER["coalesced"], {"n": 512}, written=False)
+    work = replace(small.work, needs={"fp32": 2 * 2048**3})
+    needs = machine_needs(replace(small, workload=workload, work=work), (9, 0))
+    assert needs is not None
+    assert 0.99 * row["executed"] < needs.instructions <= row["executed"]
+    assert 1.1 * needs.instructions < needs.clocks <= 132 * 4 * row["clocks"]
+
+
+def test_warps_that_are_not_full() -> None:
+    row = next(
+        r for r in FOUND["rows"] if r["rung"] == "vector_add" and r["parameters"]["block_x"] == 8
+    )
+    counts = measure_rung(LADDER["vector_add"], row["parameters"], written=False)
+    needs = machine_needs(counts, (9, 0))
+    assert needs is not None
+    assert needs.instructions == row["executed"]
+
+
+def test_nothing_is_said_where_nothing_is_known() -> None:
+    counts = measure(LADDER["coalesced"].blank_workload(n=32), written=False)
+    assert machine_needs(counts, (7, 0)) is None
+    assert machine_needs(counts, (8, 6)).clocks is None
+    assert machine_needs(replace(counts, build="as_written"), (9, 0)) is None
+    broken = replace(counts.workload, source="not C++ at all")
+    assert machine_needs(replace(counts, workload=broken), (9, 0)) is None
+
+
+def instruction(address: int, name: str = "", target: int | None = None, *, guarded: bool = False):
+    return MachineInstruction(16 * address, name, guarded, None if target is None else 16 * target)
+
+
+LOOP = (  # 0; 1 2 3 the loop by four, 4 5 its rest one by one, 6 the end
+    instruction(0),
+    instruction(1, "LDG"), instruction(2, "LDG"), instruction(3, "BRA", 1, guarded=True),
+    instruction(4, "LDG"), instruction(5, "BRA", 4, guarded=True),
+    instruction(6, "STG"), instruction(7, "EXIT"),
+)  # fmt: skip
+
+
+def test_blocks_of_a_loop() -> None:
+    blocks = basic_blocks(LOOP)
+    assert [len(block.code) for block in blocks] == [1, 3, 2, 2]
+    assert [block.next for block in blocks] == [(1,), (2, 1), (3, 2), ()]
+    assert [block.leaves for block in blocks] == [False, False, False, True]
+    assert [dict(block.does) for block in blocks] == [{}, {"LDG": 2}, {"LDG": 1}, {"STG": 1}]
+
+
+def test_the_cheapest_way_through() -> None:
+    blocks = basic_blocks(LOOP)
+    assert least(blocks, length, {}) == pytest.approx(1 + 3 + 2 + 2)
+    # 101 loads: the rest's one, and 50 passes of the loop that does two
+    assert least(blocks, length, {"LDG": 101}) == pytest.approx(1 + 3 * 50 + 2 + 2)
+    assert least(blocks, length, {"STG": 2}) is None
+    assert least(blocks, length, {"HMMA": 1}) is None
+
+
+def test_a_computed_jump_is_refused() -> None:
+    with pytest.raises(TilescopeError, match="computed address"):
+        basic_blocks((instruction(0, "BRX"), instruction(1, "EXIT")))
