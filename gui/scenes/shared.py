@@ -188,7 +188,7 @@ def _caption(access: Access | None, banks: BankScene | None, grids: tuple[Shared
     if access is None or banks is None or access.array is None:
         empty = all(not g.written.any() for g in grids)
         return "Shared memory holds nothing yet." if empty else "No access to shared memory yet."
-    before = "" if banks.live else "Last access to shared memory: "
+    before = "" if banks.live else "Last access: "
     if not banks.active:
         return f"{before}No lane of warp {banks.warp} takes part in this access."
     part = access.warp(banks.warp)

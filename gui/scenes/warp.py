@@ -161,7 +161,7 @@ def verb_of(access: Access) -> str:
 def _caption(access: Access, warp: int, live: bool) -> str:
     part = access.warp(warp)
     lanes = int(np.count_nonzero(part.active))
-    before = "" if live else "Last access to global memory: "
+    before = "" if live else "Last access: "
     if not lanes or access.array is None:
         return f"{before}No lane of warp {warp} takes part in this access."
     itemsize = access.array.dtype.itemsize

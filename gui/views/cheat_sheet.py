@@ -33,7 +33,7 @@ MOUSE: Lines = (
     ("Double click a line", "Go to its next step"),
     ("+  −  0", "Zoom in or out, or show all, with the keyboard in a matrix"),
 )
-COLUMNS = 3
+COLUMNS = 3  # at most, where there is room for them
 
 
 class CheatSheet(QDialog):
@@ -43,31 +43,43 @@ class CheatSheet(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Keyboard shortcuts")
         self.setObjectName("shell")
-        sheet = QWidget()
-        sheet.setObjectName("shell")
-        row = QHBoxLayout(sheet)
-        row.setContentsMargins(28, 24, 28, 24)
-        row.setSpacing(36)
         parts = [(title.replace("&", ""), _keys(commands)) for title, commands in menus.items()]
         parts.append(("Mouse", MOUSE))
-        for some in columns(parts, COLUMNS):
-            column = QVBoxLayout()
-            column.setSpacing(6)
-            for title, lines in some:
-                self._add(column, title, lines)
-            column.addStretch(1)
-            row.addLayout(column)
         area = QScrollArea()
-        area.setWidget(sheet)
         area.setWidgetResizable(True)
         area.setAccessibleName("Keyboard shortcuts")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(area)
         room = parent.screen().availableSize()
-        wanted = sheet.sizeHint() + QSize(4, 4)
         bar = area.verticalScrollBar().sizeHint().width() + 4
-        self.resize(min(wanted.width() + bar, room.width()), min(wanted.height(), room.height()))
+        for count in range(COLUMNS, 0, -1):
+            sheet = self._sheet(parts, count)
+            for label in sheet.findChildren(QLabel):
+                label.ensurePolished()
+            wanted = sheet.sizeHint() + QSize(bar, 4)
+            if wanted.width() <= room.width() or count == 1:
+                break
+            sheet.hide()
+            sheet.deleteLater()
+        area.setWidget(sheet)
+        self.resize(min(wanted.width(), room.width()), min(wanted.height(), room.height()))
+
+    def _sheet(self, parts: Sequence[tuple[str, Lines]], count: int) -> QWidget:
+        """All parts in so many columns; it belongs to the dialog, for that has the type's size."""
+        sheet = QWidget(self)
+        sheet.setObjectName("shell")
+        row = QHBoxLayout(sheet)
+        row.setContentsMargins(28, 24, 28, 24)
+        row.setSpacing(36)
+        for some in columns(parts, count):
+            column = QVBoxLayout()
+            column.setSpacing(6)
+            for title, lines in some:
+                self._add(column, title, lines)
+            column.addStretch(1)
+            row.addLayout(column)
+        return sheet
 
     def _add(self, column: QVBoxLayout, title: str, lines: Lines) -> None:
         heading = QLabel(title)

@@ -38,7 +38,9 @@ class Fields(QScrollArea):
         return QSize(80, min(least, self._height()))
 
     def _height(self) -> int:
-        room = max(self.viewport().width(), 80)
+        """What the rows need beside a scroll bar, so that there is room enough to do without."""
+        bar = self.verticalScrollBar().sizeHint().width()
+        room = max(self.width() - bar, 80)
         return max(self.grid.totalHeightForWidth(room), self.grid.totalSizeHint().height())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

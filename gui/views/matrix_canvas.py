@@ -253,6 +253,9 @@ class MatrixCanvas(PanZoomView):
         box = QRectF(self.rect())
         marks = MatrixMarks(painter, theme, self._layout, self._view, box, self.session)
         marks.draw(self._scene, loads=self.session.heat)
+        edges = MatrixGround(painter, theme, self._layout, self._view, box, self.session)
+        if not edges.fits_all():
+            edges.draw_edges()
         marks.draw_pointed(self._scene, self._own)
 
     def _draw_ground(self, layout: MatrixLayout, theme: Theme) -> QPixmap:

@@ -15,6 +15,7 @@ from gui.views.matrix_drawing import TICK_ROOM, MatrixDrawing, tick_step
 from gui.views.painting import LEFT, RIGHT, Key, draw_legend, fill, frame, pen, text
 
 NAME_GAP = 18.0  # pixels between a name and the column numbers
+VEIL = 0.94  # opacity of what lies under names and numbers over cells
 BESIDE_FROM = 190.0  # pixels left of A from which the legend has the whole height there
 
 
@@ -36,18 +37,23 @@ class MatrixGround(MatrixDrawing):
             frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
             if not grid.result:
                 self._draw_inputs(grid)
-        self._draw_indices()
-        self._draw_names()
+        if self.fits_all():
+            self.draw_edges()
         draw_legend(self.p, self._corner(), self.theme, self._key(loads=loads))
 
-    def _fits_all(self) -> bool:
+    def fits_all(self) -> bool:
         """Whether every grid is in sight as a whole."""
         return all(self.window.contains(self.layout.box(g, self.view)) for g in self.layout.grids)
+
+    def draw_edges(self) -> None:
+        """Indices and names. Zoomed in they lie over the cells, and over the marks of the step."""
+        self._draw_indices()
+        self._draw_names()
 
     def _corner(self) -> QRectF:
         """The space left of B and above A; empty where the arrays are not drawn so."""
         grids = self.layout.grids
-        if len(grids) != 3 or grids[2].place != (1, 1) or not self._fits_all():
+        if len(grids) != 3 or grids[2].place != (1, 1) or not self.fits_all():
             return QRectF()
         left, above = (self.layout.box(g, self.view) for g in grids[:2])
         line = QFontMetricsF(self.theme.font("caption")).height()
@@ -156,10 +162,10 @@ class MatrixGround(MatrixDrawing):
             return
         ink, dim = self.theme.color("text"), self.theme.color("text_dim")
         bold, small = self.theme.font("caption", bold=True), self.theme.font("small")
-        if not self._fits_all():
+        if not self.fits_all():
             wide = area.width() + QFontMetricsF(small).horizontalAdvance(size) + 14
             chip = QRectF(area.left() - 4, area.top(), wide, area.height())
-            self.p.fillRect(chip, self.theme.color("panel", 0.88))
+            self.p.fillRect(chip, self.theme.color("panel", VEIL))
         text(self.p, area, name, ink, bold, LEFT, elide=False)
         rest = area.translated(area.width() + 6, 0)
         text(self.p, rest, size, dim, small, LEFT, elide=False)
@@ -171,7 +177,7 @@ class MatrixGround(MatrixDrawing):
         """
         small, color = self.theme.font("small"), self.theme.color("text_faint")
         line = QFontMetricsF(small).height()
-        veil, side = self.theme.color("panel", 0.88), 36.0
+        veil, side = self.theme.color("panel", VEIL), 36.0
         boxes = [self.layout.box(g, self.view) for g in self.layout.grids if g.place != (1, 1)]
         if any(b.top() < line + 4 and b.right() > 0 for b in boxes):
             self.p.fillRect(QRectF(0, 0, self.window.width(), line + 5), veil)

@@ -194,14 +194,18 @@ class WarpPainter:
         if lane >= len(scene.threads):
             return
         who = f"Lane {lane}, thread {thread_name(scene.threads[lane])}"
+        at = ""
         if scene.active[lane]:
             values = ", ".join(value_text(v) for v in scene.values[lane].tolist())
             where = f"{scene.verb} {scene.names[lane]} = {values}"
             address = int(scene.addresses[lane])
-            at = f"at byte {address % 128} of the line at 0x{address // 128 * 128:x}"
-            words = f"{who} {where}, {at}"
+            words = f"{who} {where}"
+            at = f", byte {address % 128} of line 0x{address // 128 * 128:x}"
         else:
             words = f"{who} takes no part in this access"
+        metrics = QFontMetricsF(theme.font("small"))
+        if metrics.horizontalAdvance(words + at) <= g.readout.width():
+            words += at  # whole, or not at all
         text(p, g.readout, words, theme.color("text"), theme.font("small"), LEFT)
 
     def _draw_overview(self) -> None:

@@ -77,7 +77,7 @@ def test_a_step_elsewhere_keeps_the_last_access():
     block = trace.block(0)
     scene = shared_scene(trace, block, block.n_steps - 1, 0)
     assert not scene.banks.live
-    assert scene.caption.startswith("Last access to shared memory: warp 0 loads tile_b")
+    assert scene.caption.startswith("Last access: warp 0 loads tile_b")
     assert not len(scene.grids[0].block_lit)
 
 

@@ -69,7 +69,7 @@ def test_a_step_without_global_access_shows_the_last_one():
     scene = warp_scene(block, step, 0)
     assert not scene.live
     assert scene.array == "B"
-    assert scene.caption.startswith("Last access to global memory: 16 lanes of warp 0 load B[")
+    assert scene.caption.startswith("Last access: 16 lanes of warp 0 load B[")
     assert warp_scene(block, 0, 0) is None
 
 
