@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Role = Literal["input", "output", "inout"]
-Arithmetic = Literal["float32", "tf32"]  # tf32: factors of 10 bits after the point, float32 sums
+# tf32: factors cut to 10 bits after the point; float16: factors of that type; sums in float32.
+Arithmetic = Literal["float32", "tf32", "float16"]
 
 
 @dataclass(frozen=True)

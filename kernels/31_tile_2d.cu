@@ -5,6 +5,7 @@
 //              THREAD_N reads for THREAD_M * THREAD_N multiply-adds. With 8 x 8 that is a quarter of a
 //              read for each, where 30 needs more than one and 14 two.
 // Against 30   The values have two indices, and the elements of tile_a for one k are kept, too.
+//              __launch_bounds__ makes the compiler leave registers for a second block on each SM.
 // Look at      Shared loads for each multiply-add. Then the wavefronts of tile_b: the lanes' columns
 //              lie THREAD_N apart, and the banks begin to collide. The store of C is scattered
 //              likewise.

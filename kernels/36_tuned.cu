@@ -60,9 +60,9 @@ tuned(const float* A, const float* B, float* C, int M, int K, int N)
     int thread_col = warp % (TILE_N / WARP_N) * WARP_N + lane_col * 4;
 
     int number = blockIdx.y * gridDim.x + blockIdx.x;
-    int group = number / (GROUP * gridDim.x) * GROUP;
-    int height = min(GROUP, gridDim.y - group);
-    int tile_row = (group + number % (GROUP * gridDim.x) % height) * TILE_M;
+    int first_row = number / (GROUP * gridDim.x) * GROUP;
+    int height = min(GROUP, gridDim.y - first_row);
+    int tile_row = (first_row + number % (GROUP * gridDim.x) % height) * TILE_M;
     int tile_col = number % (GROUP * gridDim.x) / height * TILE_N;
     int phases = (K + TILE_K - 1) / TILE_K;
 
@@ -133,13 +133,13 @@ tuned(const float* A, const float* B, float* C, int M, int K, int N)
     for (int phase = 0; phase < phases; phase++) {
         #pragma unroll
         for (int k = 0; k < TILE_K; k++) {
-            if (k == TILE_K - 1) {
+            if (k == TILE_K - 1) {  // the next reads are of the next tiles: all must be there
                 asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
                 __syncthreads();
                 ready = ready + 1 == STAGES ? 0 : ready + 1;
             }
             read_shared((k + 1) % 2, ready, (k + 1) % TILE_K);
-            if (k == 0) {
+            if (k == 0) {  // nobody reads the tiles of the last phase any more: fill their buffers
                 fetch_tiles(phase + STAGES - 1, fetched);
                 asm volatile("cp.async.commit_group;" ::: "memory");
                 fetched = fetched + 1 == STAGES ? 0 : fetched + 1;

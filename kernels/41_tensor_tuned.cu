@@ -2,13 +2,18 @@
 //
 // The idea     Tensor cores are so fast that everything else must keep out of their way. What 36 added
 //              to 35 is added to 40: STAGES buffers for each tile, a second set of registers for the
-//              next k, and blocks in groups of rows. And ldmatrix reads a whole 16 x 8 piece of A with
-//              one instruction: each lane names a row of four floats, and every lane gets its four
-//              elements.
+//              next k, and blocks in groups of rows. Two things make the reads of shared memory fewer:
+//              1. ldmatrix reads a whole 16 x 8 piece of A with one instruction: each lane names a row
+//                 of four floats, and every lane gets its four elements.
+//              2. The factors change places: the instruction gets 16 columns of B as its first and 8
+//                 rows of A as its second, and multiplies to a piece of C transposed. Which of the 16
+//                 columns is which is free to choose: those that it wants in neighbouring registers are
+//                 neighbours in tile_b, and one float2 brings both.
 // Against 40   The above; beyond the edge the last row and column are copied in place of zeros, as in
 //              36.
-// Look at      Requests of tile_a: a quarter of those of 40, with the same wavefronts. Tiles of 128 x 256
-//              are used for 43 operations a byte: at 220 TFLOPS the L2 cache still has to give 5 TB/s.
+// Look at      Requests of tile_a: a quarter of those of 40, of tile_b half, with the same wavefronts.
+//              Tiles of 128 x 256 are used for 43 operations a byte: at 230 TFLOPS the L2 cache still has
+//              to give 5 TB/s.
 // Limits       K % 4 == 0 and N % 4 == 0. Any M. Compute capability 8.0. On Hopper only wgmma, which
 //              exists there alone, reaches the tensor cores' full rate.
 
@@ -27,21 +32,22 @@ __device__ __forceinline__ void copy_async_4(float* to, const float* from, bool 
 }
 
 // Four 8 x 4 pieces: lane l names row l % 8 of piece l / 8, and gets element [l / 4][l % 4] of each.
-__device__ __forceinline__ void read_matrices(unsigned (&a)[4], const float* row)
+__device__ __forceinline__ void read_matrices(unsigned (&upper)[2], unsigned (&lower)[2],
+                                              const float* row)
 {
     unsigned address = __cvta_generic_to_shared(row);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(address));
+                 : "=r"(upper[0]), "=r"(upper[1]), "=r"(lower[0]), "=r"(lower[1]) : "r"(address));
 }
 
-// c += a * b, 16 x 8 by 8 x 8.
-__device__ __forceinline__ void multiply_add(float (&c)[4], const unsigned (&a)[4],
-                                             const unsigned (&b)[2])
+// c += a * b, 8 x 8 by 8 x 16; the instruction multiplies b by a, transposed, to c transposed.
+__device__ __forceinline__ void multiply_add(float (&c)[4], const unsigned (&a)[2],
+                                             const unsigned (&b)[4])
 {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+                 : "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(a[0]), "r"(a[1]));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -88,30 +94,30 @@ tensor_tuned(const float* A, const float* B, float* C, int M, int K, int N)
         }
     };
 
-    float values[WARP_M / 16][WARP_N / 8][4] = {};
-    unsigned a[2][WARP_M / 16][4], b[2][WARP_N / 8][2];
+    float values[WARP_M / 8][WARP_N / 16][4] = {};
+    __align__(8) unsigned a[2][WARP_M / 8][2], b[2][WARP_N / 16][4];
 
     auto read_shared = [&](int into, int stage, int k) {
         #pragma unroll
-        for (int i = 0; i < WARP_M / 16; i++) {
-            int row = warp_row + i * 16 + lane % 16;
-            read_matrices(a[into][i], &tile_a[stage][row][k + lane / 16 * 4]);
+        for (int i = 0; i < WARP_M / 8; i += 2) {
+            int row = warp_row + i * 8 + lane / 16 * 8 + lane % 8;
+            read_matrices(a[into][i], a[into][i + 1], &tile_a[stage][row][k + lane / 8 % 2 * 4]);
         }
         #pragma unroll
-        for (int j = 0; j < WARP_N / 8; j++)
+        for (int j = 0; j < WARP_N / 16; j++)
             #pragma unroll
             for (int l = 0; l < 2; l++) {
-                int col = warp_col + j * 8 + group;
-                b[into][j][l] = __float_as_uint(tile_b[stage][k + place + l * 4][col]);
+                int col = warp_col + j * 16 + group * 2;
+                *(uint2*)&b[into][j][l * 2] = *(uint2*)&tile_b[stage][k + place + l * 4][col];
             }
     };
 
     auto multiply = [&](int from) {
         #pragma unroll
-        for (int i = 0; i < WARP_M / 16; i++)
+        for (int j = 0; j < WARP_N / 16; j++)
             #pragma unroll
-            for (int step = 0; step < WARP_N / 8; step++) {
-                int j = i % 2 ? WARP_N / 8 - 1 - step : step;
+            for (int step = 0; step < WARP_M / 8; step++) {
+                int i = j % 2 ? WARP_M / 8 - 1 - step : step;
                 multiply_add(values[i][j], a[from][i], b[from][j]);
             }
     };
@@ -130,13 +136,13 @@ tensor_tuned(const float* A, const float* B, float* C, int M, int K, int N)
     for (int phase = 0; phase < phases; phase++) {
         #pragma unroll
         for (int k = 0; k < TILE_K; k += 8) {
-            if (k == TILE_K - 8) {
+            if (k == TILE_K - 8) {  // the next reads are of the next tiles: all must be there
                 asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
                 __syncthreads();
                 ready = ready + 1 == STAGES ? 0 : ready + 1;
             }
             read_shared((k / 8 + 1) % 2, ready, (k + 8) % TILE_K);
-            if (k == 0) {
+            if (k == 0) {  // nobody reads the tiles of the last phase any more: fill their buffers
                 fetch_tiles(phase + STAGES - 1, fetched);
                 asm volatile("cp.async.commit_group;" ::: "memory");
                 fetched = fetched + 1 == STAGES ? 0 : fetched + 1;
@@ -146,14 +152,14 @@ tensor_tuned(const float* A, const float* B, float* C, int M, int K, int N)
     }
 
     #pragma unroll
-    for (int i = 0; i < WARP_M / 16; i++)
+    for (int i = 0; i < WARP_M / 8; i++)
         #pragma unroll
-        for (int j = 0; j < WARP_N / 8; j++)
+        for (int j = 0; j < WARP_N / 16; j++)
             #pragma unroll
-            for (int l = 0; l < 4; l += 2) {
-                int row = tile_row + warp_row + i * 16 + group + l / 2 * 8;
-                int col = tile_col + warp_col + j * 8 + place * 2;
-                float2 pair = make_float2(values[i][j][l], values[i][j][l + 1]);
+            for (int l = 0; l < 2; l++) {
+                int row = tile_row + warp_row + i * 8 + place * 2 + l;
+                int col = tile_col + warp_col + j * 16 + group * 2;
+                float2 pair = make_float2(values[i][j][l], values[i][j][l + 2]);
                 if (row < M && col < N)
                     *(float2*)&C[(size_t)row * N + col] = pair;
             }

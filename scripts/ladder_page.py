@@ -1,6 +1,7 @@
 """Makes docs/ladder.md and its picture from what was measured and counted; nothing is typed.
 
     python scripts/ladder_page.py count    count every rung anew: docs/ladder_counts.json (minutes)
+    python scripts/ladder_fits.py          compile every rung for other GPUs: docs/ladder_fits.json
     python scripts/ladder_page.py          write docs/ladder.md and docs/ladder.svg
     python scripts/ladder_page.py --check  only say whether they are up to date (status 1: not)
 
@@ -20,7 +21,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-from ladder_picture import Bar, picture  # noqa: E402
+from ladder_fits import CAPABILITIES, FITS  # noqa: E402
+from ladder_picture import NAMES, Bar, picture  # noqa: E402
 
 from core.ladder import load_ladder  # noqa: E402
 from core.ladder.rung import Rung  # noqa: E402
@@ -42,7 +44,8 @@ def rungs() -> list[Rung]:
 
 def parameters(rung: Rung, size: int = SIZE) -> dict[str, int]:
     """A rung's tuned parameters at one size."""
-    return {p: size for p in ("m", "k", "n") if p in rung.defaults} | dict(rung.tuned)
+    sizes = {p: size for p in ("m", "k", "n") if p in rung.defaults}
+    return sizes | dict(rung.tuned_for(**sizes))
 
 
 def counted(rung: Rung) -> dict[str, Any]:
@@ -103,7 +106,7 @@ def page() -> tuple[str, str]:
         )
         for rung in shown
     ]
-    marks = {a: rates[f"cublas {a}"] for a in ("float32", "tf32")}
+    marks = {a: rates[f"cublas {a}"] for a in NAMES if f"cublas {a}" in rates}
     text = "\n\n".join(
         [
             "# The ladder",
@@ -115,6 +118,8 @@ def page() -> tuple[str, str]:
             "\n".join(_other_sizes(speeds["rows"])),
             "## Parameters",
             "\n".join(_parameters(shown)),
+            "## Other GPUs",
+            "\n".join(_other_gpus(shown)),
             "## Right",
             _right(speeds),
             "## Tuning",
@@ -125,13 +130,13 @@ def page() -> tuple[str, str]:
 
 
 def _introduction(speeds: Row, marks: Mapping[str, float]) -> str:
+    tensor = [f"{rate:,.0f} with {NAMES[a]}" for a, rate in marks.items() if a != "float32"]
     return (
         "Written by `scripts/ladder_page.py`; every figure is measured or counted.\n\n"
         f"{SIZE} x {SIZE} matrices on an {speeds['gpu']} (driver {speeds['driver']}, NVRTC "
         f"{speeds['nvrtc']}, {speeds['date']}), each launch after a flush of the L2 cache, medians "
         "of launches that took turns with cuBLAS. cuBLAS reaches "
-        f"{marks['float32']:,.0f} GFLOPS in float32, and {marks['tf32']:,.0f} on tensor cores with "
-        "TF32."
+        f"{marks['float32']:,.0f} GFLOPS in float32, {' and '.join(tensor)}."
     )
 
 
@@ -158,10 +163,11 @@ def _table(
 
 def _reading() -> str:
     return (
-        "`of cuBLAS` compares with cuBLAS in the same arithmetic: TF32 for the two rungs on tensor "
-        "cores, float32 for the rest. `FLOP/B` is the work over the bytes that loads from global "
-        "memory ask for; `sectors a request` is the mean over those loads. `ceiling` is the lowest "
-        "of the rates that [ceilings.md](ceilings.md) explains; `of it` says how near the rung is."
+        "`of cuBLAS` compares with cuBLAS in the same arithmetic, on arrays of the same types: "
+        "TF32 or F16 for the rungs on tensor cores, float32 for the rest. `FLOP/B` is the work "
+        "over the bytes that loads from global memory ask for; `sectors a request` is the mean "
+        "over those loads. `ceiling` is the lowest of the rates that [ceilings.md](ceilings.md) "
+        "explains; `of it` says how near the rung is."
     )
 
 
@@ -170,16 +176,13 @@ def _other_sizes(rows: Sequence[Row]) -> Iterator[str]:
     yield "|---:|---|---|---:|---:|---:|"
     ladder = load_ladder()
     yardsticks = {(r["size"], r["rung"]): r["gflops"] for r in rows if "cublas" in r["rung"]}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: int(row["size"])):
         if row["size"] == SIZE or row["rung"].startswith("cublas"):
             continue
         rung = ladder[row["rung"]]
         yardstick = yardsticks[row["size"], f"cublas {rung.arithmetic}"]
-        different = {
-            k: v
-            for k, v in row["parameters"].items()
-            if rung.tuned.get(k, v) != v and k not in "mkn"
-        }
+        usual = parameters(rung)
+        different = {k: v for k, v in row["parameters"].items() if usual[k] != v and k not in "mkn"}
         yield (
             f"| {row['size']} | {rung.name} | {_settings(different) or 'as below'} | "
             f"{row['gflops']:,.0f} | {yardstick:,.0f} | {row['gflops'] / yardstick:.1%} |"
@@ -194,9 +197,40 @@ def _parameters(shown: Sequence[Rung]) -> Iterator[str]:
     yield "| rung | tuned |"
     yield "|---|---|"
     for rung in shown:
-        yield f"| {rung.name} | {_settings(rung.tuned)} |"
+        yield from (f"| {rung.name} | {_settings(one)} |" for one in rung.tuned)
     yield ""
-    yield "Neighbours with equal parameters differ in their idea alone."
+    yield (
+        "Neighbours with equal parameters differ in their idea alone. Where a rung has several "
+        "sets, its row in `kernels/ladder.toml` says by what cost one of them is taken for the "
+        "sizes at hand; nobody who runs it has to choose."
+    )
+
+
+def _other_gpus(shown: Sequence[Rung]) -> Iterator[str]:
+    fits = {row["rung"]: row["fits"] for row in _rows(FITS)}
+    yield (
+        "Only an H200 was there to measure on. For the other GPUs each rung was compiled with its "
+        "tuned parameters (`scripts/ladder_fits.py`): the registers of a thread, the shared memory "
+        "of a block, and the blocks that an SM of each compute capability then holds (8.0 is the "
+        "A100, 8.6 the RTX 30 series, 8.9 the RTX 40 series, 9.0 the H100 and H200)."
+    )
+    yield ""
+    yield f"| rung | registers | shared bytes | {' | '.join(CAPABILITIES)} |"
+    yield "|---|---:|---:|" + "---:|" * len(CAPABILITIES)
+    for rung in shown:
+        found = fits[rung.name]
+        registers = sorted({one["registers"] for one in found.values()})
+        span = f"{registers[0]} to {registers[-1]}" if len(registers) > 1 else f"{registers[0]}"
+        blocks = " | ".join(str(found[one]["blocks"]) for one in CAPABILITIES)
+        shared = found[CAPABILITIES[-1]]["shared_bytes"]
+        yield f"| {rung.name} | {span} | {shared:,} | {blocks} |"
+    refused = [r.name for r in shown if not all(one["blocks"] for one in fits[r.name].values())]
+    if refused:
+        yield ""
+        yield (
+            "0: a block would need more shared memory than there is, and the GPU refuses the "
+            f"launch. There, give smaller tiles or fewer stages to {' and '.join(refused)}."
+        )
 
 
 def _right(speeds: Row) -> str:
@@ -219,20 +253,20 @@ def _right(speeds: Row) -> str:
 def _tuning() -> Iterator[str]:
     found = json.loads(TUNING.read_text(encoding="utf-8"))
     yield (
-        f"`scripts/tune_ladder.py` tried these combinations at N = {found['size']}, without "
-        "flushing the cache; all are in [ladder_tuning.json](ladder_tuning.json). The best of "
-        "each rung, measured in turns with cuBLAS:"
+        "`scripts/tune_ladder.py` tried these combinations, without flushing the cache; all are in "
+        "[ladder_tuning.json](ladder_tuning.json). The best of each rung and N, measured in turns "
+        "with cuBLAS:"
     )
     yield ""
-    yield "| rung | tried | best | GFLOPS | cuBLAS |"
-    yield "|---|---:|---|---:|---:|"
+    yield "| rung | N | tried | best | GFLOPS | cuBLAS |"
+    yield "|---|---:|---:|---|---:|---:|"
     measures = ("gflops", "gflops_in_turns", "registers", "right", "failed")
     for rung in found["rungs"]:
         final = [row for row in rung["rows"] if "gflops_in_turns" in row]
         best = max(final, key=lambda row: row["gflops_in_turns"])
         settings = _settings({k: v for k, v in best.items() if k not in measures})
         yield (
-            f"| {rung['rung']} | {len(rung['rows'])} | {settings} | "
+            f"| {rung['rung']} | {rung['size']} | {len(rung['rows'])} | {settings} | "
             f"{best['gflops_in_turns']:,.0f} | {rung['cublas'][1]:,.0f} |"
         )
 

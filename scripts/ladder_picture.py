@@ -9,9 +9,9 @@ from html import escape
 
 WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 960, 196, 84, 58, 30, 18
 LEAST, MOST = 200.0, 1e6  # GFLOPS at the ends of the scale
-# Okabe and Ito's blue and orange; text and lines on white, whatever the page around it.
-COLOURS = {"float32": "#0072b2", "tf32": "#d55e00"}
-NAMES = {"float32": "float32", "tf32": "TF32 (tensor cores)"}
+# Okabe and Ito's blue, orange and green; text and lines on white, whatever the page around it.
+COLOURS = {"float32": "#0072b2", "tf32": "#d55e00", "float16": "#009e73"}
+NAMES = {"float32": "float32", "tf32": "TF32 (tensor cores)", "float16": "F16 (tensor cores)"}
 TEXT, FAINT, LINE = "#222222", "#666666", "#dddddd"
 
 
@@ -63,7 +63,7 @@ def _legend() -> Iterator[str]:
     for arithmetic, colour in COLOURS.items():
         yield f'<rect x="{x}" y="14" width="14" height="14" fill="{colour}"/>'
         yield _text(x + 20, 26, NAMES[arithmetic])
-        x += 110 if arithmetic == "float32" else 190
+        x += 30 + 8 * len(NAMES[arithmetic])
     yield f'<line x1="{x}" y1="12" x2="{x}" y2="30" stroke="{TEXT}" stroke-width="3"/>'
     yield _text(x + 10, 26, "lowest ceiling")
     x += 140

@@ -32,7 +32,7 @@ import gpu_tools as tools  # noqa: E402
 
 from core.analysis.counters import COUNTERS  # noqa: E402
 from core.ladder import load_ladder  # noqa: E402
-from core.launch import Arithmetic, ArrayArgument, Workload  # noqa: E402
+from core.launch import ArrayArgument, Workload  # noqa: E402
 from tests.rung_set import BUILDS, rung_launches  # noqa: E402
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from core.gpu.session import Session
 
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
-# Where N is no multiple of 4, and blocks of 128 x 256 leave the last wave of blocks nearly empty.
-ODD = {"tile_n": 128, "blocks": 4}
-FAST = ("warp_tiled", "tuned", "tensor_core", "tensor_tuned")
+FAST = ("warp_tiled", "tuned", "tensor_core", "tensor_tuned", "tensor_half")
+ANY_SHAPE = ("tiled_bounds", "tile_2d", "tuned")
 ROUNDS, LAUNCHES = 4, 6
 SLOW_MS = 20.0  # from here on one launch a round is enough
 # Beyond COUNTERS: whatever of these the chip has.
@@ -53,19 +52,12 @@ FURTHER = (
 )
 
 
-def points() -> Iterator[tuple[int, str, dict[str, int]]]:
-    """Size, rung, and parameters other than `tuned`; the products of A and B, and A with itself."""
-    ladder = load_ladder()
-    for rung in ladder.values():
-        if rung.group == "ladder":
-            yield 4096, rung.name, {}
-    for name in FAST:
-        yield 8192, name, {}
-    for size in (4095, 4097):
-        yield size, "tiled_bounds", {}
-        yield size, "tile_2d", {}
-        yield size, "tuned", {}
-        yield size, "tuned", ODD
+def points() -> Iterator[tuple[int, str]]:
+    """Sizes and rungs."""
+    yield from ((4096, rung.name) for rung in load_ladder().values() if rung.group == "ladder")
+    yield from ((size, name) for size in (4095, 4097) for name in ANY_SHAPE)
+    yield from ((1024, name) for name in FAST)
+    yield from ((8192, name) for name in FAST)
 
 
 def time_all(folder: Path) -> None:
@@ -75,8 +67,8 @@ def time_all(folder: Path) -> None:
     session = Session(0)
     found: dict[str, Any] = {**tools.machine(), "nvrtc": tools.nvrtc_version(), "rows": []}
     wanted = list(points())
-    for size in dict.fromkeys(size for size, _, _ in wanted):
-        rungs = [(name, extra) for at, name, extra in wanted if at == size]
+    for size in dict.fromkeys(size for size, _ in wanted):
+        rungs = [name for at, name in wanted if at == size]
         found["rows"] += _time_size(session, size, rungs)
         (folder / "speeds.json").write_text(json.dumps(found), encoding="utf-8")
     found["sm_mhz"] = session.sensors.read().sm_mhz
@@ -84,9 +76,7 @@ def time_all(folder: Path) -> None:
     session.close()
 
 
-def _time_size(
-    session: Session, size: int, rungs: list[tuple[str, dict[str, int]]]
-) -> list[dict[str, Any]]:
+def _time_size(session: Session, size: int, rungs: list[str]) -> list[dict[str, Any]]:
     """One size: all are checked against float64, then take turns."""
     from core.gpu.build import build_for
     from core.gpu.check import check
@@ -97,22 +87,21 @@ def _time_size(
     rows: list[dict[str, Any]] = []
     ready: list[Launchable] = []
     works: list[Workload] = []
-    for name, extra in rungs:
+    for name in rungs:
         rung = ladder[name]
         sizes = {p: size for p in ("m", "k", "n") if p in rung.defaults}
-        work = rung.workload(**{**sizes, **rung.tuned, **extra})
+        work = rung.workload(**sizes, **rung.tuned_for(**sizes))
         built = build_for(work, session.report.compute_capability)
         loaded = LoadedKernel(session, built.cubin, built.entry, work.launch)
         rows.append({"rung": name, "size": size, "parameters": dict(work.parameters)})
         rows[-1] |= {"registers": loaded.registers, "local_bytes": loaded.local_bytes}
         works.append(work)
         ready.append(loaded)
-    plain = next(w for w in works if w.layout and w.layout.left != w.layout.top)
-    arithmetics: tuple[Arithmetic, ...] = ("float32", "tf32")
-    for arithmetic in arithmetics:
+    products = {w.arithmetic: w for w in works if w.layout and w.layout.left != w.layout.top}
+    for arithmetic, work in products.items():
         rows.append({"rung": f"cublas {arithmetic}", "size": size, "parameters": {}})
-        works.append(plain)
-        ready.append(CublasProduct(session, plain.launch, arithmetic))
+        works.append(work)
+        ready.append(CublasProduct(session, work.launch, arithmetic))
     for row, work, kernel in zip(rows, works, ready, strict=True):
         kernel.reset()
         kernel.run()

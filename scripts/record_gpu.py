@@ -16,15 +16,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from core.errors import TilescopeError
-from core.gpu.executor import GpuWorker
-from core.gpu.files import Journal, read_results
-from core.gpu.jobs import Timing
-from core.gpu.plan import CublasKernel, Kernel, Plan, Point, RungKernel, make_plan, parse_values
-from core.gpu.result import BenchmarkResult, save_results
-from core.gpu.sweep import Lane, Sweep
-from core.gpu.updates import LaneClosed, Outcome, Update
-from core.ladder import Ladder, load_ladder
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this script runs from the checkout
+
+from core.errors import TilescopeError  # noqa: E402
+from core.gpu.executor import GpuWorker  # noqa: E402
+from core.gpu.files import Journal, read_results  # noqa: E402
+from core.gpu.jobs import Timing  # noqa: E402
+from core.gpu.plan import CublasKernel, Kernel, Plan, Point, RungKernel, make_plan, parse_values  # noqa: E402
+from core.gpu.result import BenchmarkResult, save_results  # noqa: E402
+from core.gpu.sweep import Lane, Sweep  # noqa: E402
+from core.gpu.updates import LaneClosed, Outcome, Update  # noqa: E402
+from core.ladder import Ladder, load_ladder  # noqa: E402
 
 TILES = (8, 16, 32)
 LARGE = 8192  # only what takes milliseconds there
@@ -48,7 +51,7 @@ def _plans(ladder: Ladder, sizes: Sequence[int], only: frozenset[str]) -> Iterat
     for rung in ladder.values():
         if rung.group == "broken" or not wanted(rung.name):
             continue
-        kernel = RungKernel(rung, rung.tuned)
+        kernel = RungKernel(rung, tuned=True)
         if rung.group == "ladder":
             yield make_plan([kernel], {"size": sizes})
             if kernel.targets("tile"):

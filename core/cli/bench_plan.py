@@ -91,7 +91,7 @@ def _rung(rung: Rung) -> RungKernel:
     """A rung as one measures it: sizes that fill a GPU, blocks that are fast there."""
     matrices = rung.layout is not None
     sizes = {p.name: SIZE_OF_MATRICES for p in rung.parameters if p.name in SIZE_NAMES and matrices}
-    return RungKernel(rung, {**sizes, **rung.tuned})
+    return RungKernel(rung, sizes, tuned=True)
 
 
 def settings_of(texts: Sequence[str]) -> dict[str, str | None]:

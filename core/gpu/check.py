@@ -62,14 +62,16 @@ def dot_product_bound(terms: int, unit: float) -> float:
 def product_bound(terms: int, dtype: np.dtype[Any], arithmetic: Arithmetic) -> float:
     """g of the module's docstring for an element of a matrix product.
 
-    TF32: each factor may be cut after 10 bits, which is an error of up to 2^-10, and tensor cores
-    add with less than float32's care (M. Fasi et al., PeerJ Computer Science 7, 2021, e330): no
-    rounding to nearest, so that only the certain bound holds, with twice the unit.
+    TF32: each factor may be cut after 10 bits, which is an error of up to 2^-10; products of two
+    float16 are exact. Tensor cores add with less than float32's care (M. Fasi et al., PeerJ
+    Computer Science 7, 2021, e330): no rounding to nearest, so that only the certain bound holds,
+    with twice the unit.
     """
     if arithmetic == "float32":
         return dot_product_bound(terms, unit_roundoff(dtype))
+    cut = TF32_CUT if arithmetic == "tf32" else 0.0
     sums = terms * 2.0**-22
-    return (1 + TF32_CUT) ** 2 * (1 + sums / (1 - sums)) - 1 if sums < 1 else 1.0
+    return (1 + cut) ** 2 * (1 + sums / (1 - sums)) - 1 if sums < 1 else 1.0
 
 
 def compare(

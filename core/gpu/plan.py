@@ -44,11 +44,15 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True)
 class RungKernel:
-    """A rung of the ladder. `given` are the parameters that no axis sets; `source` is an edit."""
+    """A rung of the ladder. `given` are the parameters that no axis sets; `source` is an edit.
+
+    With `tuned`, those that are fast at a point's sizes take the place of the given ones.
+    """
 
     rung: Rung
     given: Mapping[str, int] = field(default_factory=dict)
     source: str | None = None
+    tuned: bool = False
 
     @property
     def title(self) -> str:
@@ -64,7 +68,10 @@ class RungKernel:
 
     def subject(self, values: Mapping[str, int], seed: int) -> Subject:
         """The rung with these parameters; raises ParameterError."""
-        checked = self.rung.check(**{**self.given, **values})
+        wanted = {**self.given, **values}
+        if self.tuned:
+            wanted = {**self.given, **self.rung.tuned_for(**wanted), **values}
+        checked = self.rung.check(**wanted)
         return RungSubject(self.rung.name, dict(checked), seed, self.source)
 
 

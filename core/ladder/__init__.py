@@ -47,6 +47,7 @@ _OPTIONAL = (
     "group",
     "faults",
     "tuned",
+    "cost",
     "arithmetic",
     "bytes",
     "mapping",
@@ -107,6 +108,8 @@ def load_ladder(folder: Path | None = None) -> Ladder:
     except tomllib.TOMLDecodeError as error:
         raise TilescopeError(f"{path} is not valid TOML: {error}.") from None
     rungs = tuple(_rung(row, home) for row in table.get("rung", ()))
+    for rung in rungs:
+        _check_tuned(rung, f"{path}, rung {rung.name}")
     for field in ("number", "name"):
         values = [getattr(rung, field) for rung in rungs]
         if twice := {value for value in values if values.count(value) > 1}:
@@ -149,7 +152,8 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
             expected=_mapping(row, "expected", MatrixExpression),
             group=row.get("group", "ladder"),
             faults=tuple(row.get("faults", ())),
-            tuned=MappingProxyType(dict(row.get("tuned", {}))),
+            tuned=_sets(row.get("tuned", [])),
+            cost=_expression(row["cost"]) if "cost" in row else None,
             arithmetic=row.get("arithmetic", "float32"),
             nbytes=_expression(row["bytes"]) if "bytes" in row else None,
             mapping=Orientation(**row["mapping"]) if "mapping" in row else None,
@@ -194,6 +198,19 @@ def _expression(value: str | int) -> IntExpression:
 
 def _expressions(values: list[str | int]) -> tuple[IntExpression, ...]:
     return tuple(_expression(value) for value in values)
+
+
+def _check_tuned(rung: Rung, label: str) -> None:
+    for one in rung.tuned:
+        if unknown := sorted(set(one) - set(rung.defaults)):
+            raise TilescopeError(f"{label}: tuned names no parameter by {', '.join(unknown)}.")
+    if len(rung.tuned) > 1 and rung.cost is None:
+        raise TilescopeError(f"{label}: several tuned sets need a cost to choose by.")
+
+
+def _sets(given: Mapping[str, int] | list[Mapping[str, int]]) -> tuple[Mapping[str, int], ...]:
+    sets = given if isinstance(given, list) else [given]
+    return tuple(MappingProxyType(dict(one)) for one in sets)
 
 
 def _mapping(row: Mapping[str, Any], name: str, make: Callable[[Any], _T]) -> Mapping[str, _T]:

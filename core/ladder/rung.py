@@ -48,7 +48,8 @@ class Rung:
     expected: Mapping[str, MatrixExpression] = field(default_factory=dict)
     group: str = "ladder"
     faults: tuple[str, ...] = ()  # kinds of findings with the default parameters
-    tuned: Mapping[str, int] = field(default_factory=dict)  # parameters that are fast on a GPU
+    tuned: tuple[Mapping[str, int], ...] = ()  # sets of parameters that are fast on a GPU
+    cost: IntExpression | None = None  # by which one of them is chosen
     arithmetic: Arithmetic = "float32"
     nbytes: IntExpression | None = None  # read and written at least, if not every array whole
     mapping: Orientation | None = None  # which way x runs, and the rung where it runs the other
@@ -72,6 +73,19 @@ class Rung:
     def limits(self) -> tuple[Limit, ...]:
         """What CUDA and this machine's memory allow."""
         return limits_of(self)
+
+    def tuned_for(self, **parameters: int) -> Mapping[str, int]:
+        """Parameters that are fast on a GPU at these sizes; what is not given is as by default.
+
+        Of several sets it is the one of least cost, the first of equals.
+        """
+        if not self.tuned:
+            return MappingProxyType({})
+        known = {k: v for k, v in parameters.items() if k in self.defaults}
+        return min(self.tuned, key=lambda one: self._cost({**self.defaults, **known, **one}))
+
+    def _cost(self, values: Mapping[str, int]) -> int:
+        return self.cost.evaluate(values) if self.cost else 0
 
     def check(self, **parameters: int) -> Mapping[str, int]:
         """All parameters, checked, defaults filled in and shorthands spelt out.

@@ -16,6 +16,7 @@ HERE, RECORDED = "measured here", "recorded"
 FAMILIES: Mapping[str, str] = {
     "float32": "float32 products",
     "tf32": "TF32 products",
+    "float16": "F16 products",
     "other": "other kernels",
     "all": "all kernels",
 }

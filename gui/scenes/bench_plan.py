@@ -67,8 +67,7 @@ def configured_kernel(ladder: Ladder, configuration: Configuration, *, tuned: bo
     own = configuration.own
     if own is None:
         rung = ladder[configuration.rung]
-        given = {**configuration.parameters, **(rung.tuned if tuned else {})}
-        return RungKernel(rung, given, configuration.source)
+        return RungKernel(rung, configuration.parameters, configuration.source, tuned=tuned)
     return FileKernel(configuration.source or read_source(Path(own.path)), own)
 
 
@@ -99,7 +98,7 @@ def _chosen(ladder: Ladder, configuration: Configuration | None, setup: Setup) -
             rung = ladder[key]
             same = configuration is not None and configuration.rung == key
             given = dict(configuration.parameters) if same and configuration is not None else {}
-            found.append(RungKernel(rung, {**given, **(rung.tuned if setup.tuned else {})}))
+            found.append(RungKernel(rung, given, tuned=setup.tuned))
     if not found:
         raise TilescopeError("Choose at least one kernel to measure.")
     return found

@@ -61,7 +61,7 @@ def drawn_value(parameter: Parameter, random: Random) -> int:
 
 
 # These put blocks into groups of rows, by quotients and remainders of blockIdx.
-REGROUPED = {"tuned", "tensor_tuned"}
+REGROUPED = {"tuned", "tensor_tuned", "tensor_half"}
 DRAWS = [(name, i) for name in LADDER.names for i in range(3 if LADDER[name].number < 30 else 1)]
 
 

@@ -67,7 +67,7 @@ def test_empty_fields_mean_as_configured(ladder):
 
 
 def test_tuned_blocks_where_no_tile_is_given(ladder):
-    tuned = ladder["tiled"].tuned["tile"]
+    tuned = ladder["tiled"].tuned_for(n=512)["tile"]
     plan = plan_of(ladder, CONFIGURED, Setup(sizes="512", tiles=""))
     assert [dict(p.parameters) for p in plan.points] == [{"n": 512, "tile": tuned}]
     plan = plan_of(ladder, CONFIGURED, Setup(sizes="512", tiles="8"))

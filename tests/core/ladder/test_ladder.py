@@ -80,7 +80,8 @@ class TestEveryRung:
 
     def test_tuned_parameters_can_be_launched(self, rung):
         sizes = {name: 256 for name in ("m", "k", "n") if name in rung.defaults}
-        assert rung.check(**sizes, **rung.tuned)
+        for one in (*rung.tuned, rung.tuned_for(**sizes)):
+            assert rung.check(**sizes, **one)
 
     def test_nothing_smaller_than_one(self, rung):
         for bad in (0, -1):
@@ -111,6 +112,19 @@ def test_tile_is_short_for_a_square_block():
     launch = LADDER["coalesced"].workload(n=128, tile=16).launch
     assert (launch.block.x, launch.block.y) == (16, 16)
     assert (launch.grid.x, launch.grid.y) == (8, 8)
+
+
+@pytest.mark.parametrize(
+    ("n", "tile_n"), [(512, 128), (1024, 128), (2048, 256), (4095, 256), (4096, 256), (4097, 128)]
+)
+def test_tuned_parameters_depend_on_how_full_the_last_wave_is(n, tile_n):
+    # The faster of the two sets on an H200, measured: docs/ladder.md and docs/ladder_tuning.json.
+    assert LADDER["tuned"].tuned_for(m=n, k=n, n=n)["tile_n"] == tile_n
+
+
+def test_a_rung_without_tuned_parameters_is_taken_as_it_comes():
+    assert LADDER["transpose_naive"].tuned_for(m=64) == {}
+    assert LADDER["tiled"].tuned_for(n=64, nonsense=3) == LADDER["tiled"].tuned[0]
 
 
 @pytest.mark.parametrize(
@@ -173,6 +187,8 @@ def test_adding_a_rung_is_one_file_and_one_row(copied):
         ('kernel = "tiled"', "", "rung tiled: kernel missing"),
         ("default = 8", "default = 0", "n = 0 is too small"),
         ("[[rung]]", "[[rung]", "not valid TOML"),
+        ("tuned = { tile = 32 }", "tuned = { til = 32 }", "tuned names no parameter by til"),
+        ("tuned = { tile = 32 }", "tuned = [{ tile = 8 }, { tile = 32 }]", "need a cost to choose"),
         ('role = "output"', 'role = "result"', "role 'result' is none of"),
         ('x = "rows"', 'x = "row"', "rung uncoalesced: mapping.x is 'row', .* columns or rows"),
         ('x = "rows"', 'x = "columns"', "uncoalesced, mapping: x runs along columns in coalesced"),

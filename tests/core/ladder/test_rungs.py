@@ -59,6 +59,7 @@ SIZES = {
     "tuned": [{}, {"m": 1, "k": 1, "n": 1}, {"m": 33, "k": 33, "n": 41}, {"k": 33, "stages": 4}],
     "tensor_core": [{}, {"m": 1, "k": 4, "n": 4}, {"m": 33, "k": 12, "n": 20, **CORE}],
     "tensor_tuned": [{}, {"m": 1, "k": 4, "n": 4}, {"m": 70, "k": 52, "n": 36, "group": 2}],
+    "tensor_half": [{}, {"m": 1, "k": 8, "n": 8}, {"m": 70, "k": 56, "n": 40, "group": 2}],
 }
 # Rungs that take any shape, with tiles small enough for many launches, and what divides M, K and N.
 ANY_SHAPE = {
@@ -71,6 +72,7 @@ ANY_SHAPE = {
     "tuned": ({**tiles(32, 32, 8, 4, 4), "stages": 3, "group": 2}, (1, 1, 1)),
     "tensor_core": (CORE, (1, 4, 4)),
     "tensor_tuned": ({**CORE, "tile_k": 16, "stages": 3, "group": 2}, (1, 4, 4)),
+    "tensor_half": ({**CORE, "tile_k": 32, "stages": 3, "group": 2}, (1, 8, 8)),
 }
 HARDWARE = json.loads((Path(__file__).parents[2] / "data" / "nsight_h200.json").read_text())
 ROWS = [r for r in HARDWARE["counters"] if r["N"] == 128]
@@ -121,9 +123,18 @@ def test_any_shape(name, shape, kind):
     check(LADDER[name].workload(seed=sum(shape), **sizes, **parameters), kind)
 
 
-@pytest.mark.parametrize("name", ["vectorised", "conflict_free", "tensor_core", "tensor_tuned"])
-@pytest.mark.parametrize(("size", "sentence"), [("k", "use k = 8 or 12"), ("n", "use n = 8 or 12")])
-def test_rows_that_no_float4_can_read_are_refused(name, size, sentence):
+FLOAT4 = ("vectorised", "conflict_free", "tensor_core", "tensor_tuned")
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "sentence"),
+    [
+        *((name, size, f"use {size} = 8 or 12") for name in FLOAT4 for size in "kn"),
+        *((name, "n", "use n = 8 or 12") for name in ("double_buffered", "warp_tiled")),
+        *(("tensor_half", size, f"use {size} = 8 or 16") for size in "kn"),
+    ],
+)
+def test_rows_that_no_copy_of_16_bytes_can_read_are_refused(name, size, sentence):
     with pytest.raises(ParameterError, match=f"multiple of 16 bytes.*{sentence}"):
         LADDER[name].workload(**{size: 10})
 
