@@ -156,6 +156,8 @@ class CodeEdit(QPlainTextEdit):
             if 1 <= line <= self.blockCount()
         ]
         self.draw_marks()
+        self.gutter.update()
+        self.viewport().update()
 
     def draw_marks(self) -> None:
         """Show the line marks and, over them, the errors' wavy lines."""
@@ -167,8 +169,6 @@ class CodeEdit(QPlainTextEdit):
             wave.cursor = error.cursor
             waves.append(wave)
         self.setExtraSelections([*self.marks, *waves])
-        self.gutter.update()
-        self.viewport().update()
 
     def _error_cursor(self, line: int, column: int | None) -> QTextCursor:
         """The word at a column, or the whole of the line."""

@@ -114,7 +114,7 @@ class Gutter(QWidget):
             rect = self._edit.block_rect(block)
             if rect.top() > event.rect().bottom():
                 break
-            if rect.bottom() >= event.rect().top():
+            if event.region().intersects(rect.toAlignedRect().adjusted(0, 0, self.width(), 0)):
                 number = block.blockNumber() + 1
                 self._paint_line(painter, theme, number, rect, wrong=number in errors)
             block = block.next()

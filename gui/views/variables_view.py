@@ -10,6 +10,7 @@ from gui.scenes.session import WARP_SIZE, Session
 from gui.scenes.variables import VariableRow, builtin_rows, variable_rows, variables_caption
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
+from gui.views.plain_cells import PlainCells
 from gui.views.segmented import Segmented
 
 Index = QModelIndex | QPersistentModelIndex
@@ -111,6 +112,7 @@ class VariablesView(SessionView):
         self.model = VariableModel()
         self.table = QTableView()
         self.table.setModel(self.model)
+        self.table.setItemDelegate(PlainCells(self.table))
         self.table.setShowGrid(False)
         self.table.verticalHeader().hide()
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
