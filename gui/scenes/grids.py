@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.scenes.history import Ints, history_of
+from gui.scenes.products import product_of
 
 if TYPE_CHECKING:
     from core.trace import Array, BlockTrace, Trace
@@ -67,11 +68,11 @@ class Grid:
 
 
 def grids_of(trace: Trace) -> tuple[Grid, ...]:
-    """A, B and C as the trace's MatrixLayout says; without one, each array below the last."""
-    layout = trace.workload.layout
+    """A, B and C where the launch is a product of matrices; otherwise each array below the last."""
+    layout = product_of(trace)
     arrays = {a.name: a for a in trace.arrays}
     if layout is None:
-        return tuple(_plain(a, i, len(trace.arrays)) for i, a in enumerate(trace.arrays))
+        return tuple(_plain(trace, a, i, len(trace.arrays)) for i, a in enumerate(trace.arrays))
     left, top, result = (arrays[n] for n in (layout.left, layout.top, layout.result))
     turned = layout.top_transposed
     name = f"{top.name}ᵀ" if turned else top.name
@@ -140,7 +141,17 @@ def _latest_phase(block_trace: BlockTrace, step: int) -> int:
     return int(inside[-1]) if len(inside) else 0 if len(block_trace.phases) else -1
 
 
-def _plain(array: Array, place: int, count: int) -> Grid:
+def _is_stored(trace: Trace, array: Array) -> bool:
+    """Whether a launch writes to an array; of one that it might, whether the first block does."""
+    if array.role != "inout":
+        return array.role == "output"
+    first = history_of(trace.block(trace.recorded_blocks[0]))
+    candidates = [a.name for a in trace.arrays if a.role == "inout"]
+    stored = [name for name in candidates if len(first.stored(name)[0])]
+    return array.name in stored or not stored
+
+
+def _plain(trace: Trace, array: Array, place: int, count: int) -> Grid:
     shape, size = array.shape, int(np.prod(array.shape))
     if len(shape) >= 2:
         rows, columns = size // shape[-1], shape[-1]
@@ -150,8 +161,7 @@ def _plain(array: Array, place: int, count: int) -> Grid:
         while size > columns and columns < 1.6 * count * -(-size // (2 * columns)):
             columns *= 2
         rows = -(-size // columns)
-    written = array.role != "input"
-    extent = (rows, columns)
+    written, extent = _is_stored(trace, array), (rows, columns)
     return Grid(array, array.name, rows, columns, (place, 0), result=written, extent=extent)
 
 

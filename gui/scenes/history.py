@@ -73,17 +73,14 @@ class History:
             place -= 1
         return None
 
-    def read_by(self, name: str, thread: int, step: int) -> Ints:
+    def read_by(self, name: str, thread: int, step: int, *, only_copies: bool = False) -> Ints:
         """Flat elements of global array `name` that `thread` has read up to `step`, each once.
 
         Read directly, or through shared memory where the copy came from (see `read_through`).
         """
         self._scan(step)
-        found = [
-            loads[name].of_thread(thread, step)
-            for loads in (self._loads, self._through_shared)
-            if name in loads
-        ]
+        kinds = (self._through_shared,) if only_copies else (self._loads, self._through_shared)
+        found = [loads[name].of_thread(thread, step) for loads in kinds if name in loads]
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def read_through(self, name: str, step: int) -> Ints:

@@ -12,6 +12,7 @@ from core.analysis.counters import COUNTERS
 from core.analysis.explain import Explanation, Section
 from core.analysis.wording import columns, lanes_name
 from gui.scenes.history import History, Ints, history_of
+from gui.scenes.products import product_of
 from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import grouped, index_text, plural
 
@@ -126,7 +127,7 @@ def _reasons(
 
 def _needed(trace: Trace, history: History, array: Array, topic: Fetched) -> tuple[int, str]:
     """Elements of a product's result that the block computes from the element, and where."""
-    layout = trace.workload.layout
+    layout = product_of(trace)
     if layout is None or layout.left == layout.top or len(topic.index) != 2:
         return 0, ""
     result = next(a for a in trace.arrays if a.name == layout.result)
