@@ -53,10 +53,17 @@ def workload_of(ladder: Ladder, wanted: Configuration) -> Workload:
     return workload if wanted.source is None else replace(workload, source=wanted.source)
 
 
-def counts_job(ladder: Ladder, wanted: Configuration) -> Job:
-    """The work of counting a launch; gives `(key, Counts)`."""
+def ceilings_job(
+    ladder: Ladder, wanted: Configuration, device: Device, counted: Counts | None
+) -> Job:
+    """The work of finding a launch's ceilings on a device; gives `(key, Ceilings)`.
+
+    `counted` are its counts, where they are known.
+    """
 
     def job(progress: Any, cancelled: Any) -> Any:
+        from core.models.ceilings import ceilings
+
         end = time.monotonic() + COUNTING_S
 
         def give_up() -> bool:
@@ -67,7 +74,8 @@ def counts_job(ladder: Ladder, wanted: Configuration) -> Job:
                 )
             return bool(cancelled())
 
-        return key_of(wanted), _measured(ladder, wanted, "as_compiled", progress, give_up)
+        counts = counted or _measured(ladder, wanted, "as_compiled", progress, give_up)
+        return key_of(wanted), ceilings(counts, device)
 
     return job
 
@@ -121,7 +129,10 @@ def intensities_job(
 
 
 def devices_job() -> Job:
-    """The work of asking the driver for this machine's GPUs; gives a tuple of `Device`."""
+    """The work of asking the driver for this machine's GPUs; gives a tuple of `Device`.
+
+    GPUs that are alike are one.
+    """
 
     def job(progress: Any, cancelled: Any) -> Any:
         from core.gpu.executor import GpuWorker
@@ -133,7 +144,7 @@ def devices_job() -> Job:
                 reports = worker.submit(describe_devices).result()
             except (GpuUnavailable, GpuFailure):
                 return ()
-        return tuple(reported_device(report) for report in reports)
+        return tuple(dict.fromkeys(reported_device(report) for report in reports))
 
     return job
 

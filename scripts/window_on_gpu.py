@@ -154,9 +154,9 @@ def live_ceilings(
     record(window, app, rung, parameters)
     window.show_page("ceilings")
     page: Any = window.pages.made("ceilings")
-    wait(app, lambda: page._live, 60, "the driver's devices")
+    wait(app, lambda: page.model.live, 60, "the driver's devices")
     wait(app, lambda: page.found is not None, 120, "the ceilings")
-    settle(app, 12.0, lambda: not page._placer.busy)
+    settle(app, 12.0, lambda: not page.model.placing)
     save(window, out / f"ceilings_{rung}.png")
     return {
         "device": page.device_box.currentText(), "figures": repr(page.device),

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from core.models.numbers import number
-from gui.scenes.text import grouped, join
+from gui.scenes.text import grouped
 
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult
-    from core.ladder import Ladder
     from core.models.ceilings import Ceilings
     from core.models.counts import Counts
     from core.models.devices import Device
@@ -158,131 +156,7 @@ def run_of(runs: Iterable[Run], rung: str, parameters: Mapping[str, int]) -> Run
     return max(fitting, key=lambda run: run.gflops, default=None)
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A run on the plot: at `x` FLOP per byte that its source asks for."""
-
-    x: float
-    run: Run
-    chosen: bool = False
-
-
-def marks(
-    runs: Iterable[Run], intensities: Mapping[object, float], chosen: Run | None
-) -> tuple[Mark, ...]:
-    """The runs whose intensity is known; of runs of the same launch, the best."""
-    best: dict[object, Run] = {}
-    for run in runs:
-        if run.key not in best or run.gflops > best[run.key].gflops:
-            best[run.key] = run
-    return tuple(
-        Mark(intensities[key], run, chosen is not None and key == chosen.key)
-        for key, run in best.items()
-        if key in intensities
-    )
-
-
-def chains(found: Sequence[Mark], ladder: Ladder) -> tuple[tuple[Mark, ...], ...]:
-    """One mark a rung, in the order of the ladder: the chosen one or the fastest.
-
-    There is one chain for each series of rungs (numbers 10 to 19, 20 to 29 …).
-    """
-    best: dict[str, Mark] = {}
-    for mark in found:
-        old = best.get(mark.run.rung)
-        if old is None or (mark.chosen, mark.run.gflops) > (old.chosen, old.run.gflops):
-            best[mark.run.rung] = mark
-    series: dict[int, list[Mark]] = {}
-    for name in ladder.names:
-        if name in best:
-            series.setdefault(ladder[name].number // 10, []).append(best[name])
-    return tuple(tuple(marks) for marks in series.values())
-
-
-@dataclass(frozen=True)
-class Label:
-    """A name at a place of the plot (decimal logarithms of FLOP/B and GFLOPS)."""
-
-    x: float
-    y: float
-    text: str
-
-
-def labels(chained: Sequence[Mark], apart: tuple[float, float]) -> tuple[Label, ...]:
-    """Names for the marks; marks nearer than `apart` (decades in x and y) share one."""
-    groups: list[list[Mark]] = []
-    for mark in chained:
-        for group in groups:
-            first = group[0]
-            near_x = abs(math.log10(mark.x / first.x)) < apart[0]
-            if near_x and abs(math.log10(mark.run.gflops / first.run.gflops)) < apart[1]:
-                group.append(mark)
-                break
-        else:
-            groups.append([mark])
-    made = []
-    for group in groups:
-        x = sum(math.log10(m.x) for m in group) / len(group)
-        y = min(math.log10(m.run.gflops) for m in group)
-        names = list(dict.fromkeys(m.run.title for m in group))
-        text = join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
-        made.append(Label(x, y, text))
-    return tuple(made)
-
-
-def spread(places: Sequence[float], gap: float) -> tuple[float, ...]:
-    """Places moved apart so that neighbours are `gap` away, each as near to its own as it can be.
-
-    `places` ascend. Neighbours that are too near share the error.
-    """
-    blocks: list[tuple[float, int]] = []  # of neighbours that touch: the sum of errors, how many
-    for index, place in enumerate(places):
-        total, members = place - index * gap, 1
-        while blocks and blocks[-1][0] / blocks[-1][1] > total / members:
-            before, count = blocks.pop()
-            total, members = before + total, count + members
-        blocks.append((total, members))
-    found: list[float] = []
-    for total, members in blocks:
-        found += [total / members + (len(found) + place) * gap for place in range(members)]
-    return tuple(found)
-
-
-# ---- the plot
-
-
-@dataclass(frozen=True)
-class Roofline:
-    """The plot's frame: intensity of the chosen launch, and ranges, all in FLOP/B and GFLOPS."""
-
-    x: float | None
-    left: float
-    right: float
-    bottom: float
-    top: float
-    bandwidth: float
-    peak: float
-
-    @property
-    def ridge(self) -> float:
-        """Where the slope meets the flat part."""
-        return self.peak / self.bandwidth
-
-
-def roofline(found: Ceilings | None, device: Device, shown: Sequence[Mark]) -> Roofline:
-    """The frame for a device, the marks, and the ceilings within eight times its peak."""
-    textbook = found.ceilings.get("textbook") if found is not None else None
-    x = textbook.intensity if textbook is not None else None
-    xs = [mark.x for mark in shown] + ([x] if x else [])
-    left = min([0.25, *xs]) / 45  # room for the names of the ceilings
-    right = max([device.ridge, *xs]) * 6
-    rates = [mark.run.gflops for mark in shown] + [device.peak_gflops, device.bandwidth_gbs / 8]
-    if found is not None:
-        rates += [c.gflops for c in found.ceilings.values()]
-    top = max(rate for rate in rates if rate <= 8 * device.peak_gflops)
-    return Roofline(
-        x, left, right, min(rates) / 2, top * 2.2, device.bandwidth_gbs, device.peak_gflops
-    )
+# ---- sentences
 
 
 def headline(found: Ceilings) -> str:

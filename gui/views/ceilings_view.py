@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -18,10 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.errors import CompileError, TilescopeError
 from core.models.devices import load_devices
 from gui import ceilings_work as work
+from gui.ceilings_model import CeilingsModel
 from gui.scenes import ceilings as scene
+from gui.scenes import roofline
 from gui.scenes.benchmark import SIZES
 from gui.scenes.session import Configuration
 from gui.scenes.text import grouped
@@ -29,30 +29,24 @@ from gui.theme import current_theme
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.ceiling_list import CeilingList
 from gui.views.roofline_plot import RooflinePlot
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult
     from core.ladder import Ladder
     from core.models.ceilings import Ceilings
-    from core.models.counts import Counts
     from core.models.devices import Device
     from gui.scenes.session import Session
 
 AS_CONFIGURED = "as configured"
 DEFAULT_SIZE = 4096
 SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-log = logging.getLogger(__name__)
-
-_counted: dict[work.Key, Counts] = {}  # launches counted so far, for every page and window
-_intensities: dict[object, float] = {}
+DEVICE_LETTERS = 24
 
 
 class CeilingsView(SessionView):
     """The page. `results` gives what was measured in this session, if anything was."""
 
     WATCHES = frozenset({"configuration"})
-    intensity_found = Signal(object, float)
 
     def __init__(
         self,
@@ -61,24 +55,17 @@ class CeilingsView(SessionView):
         results: Callable[[], Iterable[BenchmarkResult]] = tuple,
     ) -> None:
         super().__init__(session)
-        self._ladder, self._results = ladder, results
-        self._recorded = _load_recorded()
-        self._live: dict[str, Device] = {}
+        self._ladder = ladder
+        self.model = CeilingsModel(ladder, results, self)
         self._other: Configuration | None = None  # a run chosen in the plot, not the window's
-        self._asked: work.Key | None = None
         self.found: Ceilings | None = None
-        self._looked_for_gpus = False
         self._make_widgets()
         self._lay_out()
-        self._counter = Worker(self, "ceilings")
-        self._counter.finished.connect(self._on_counted)
-        self._counter.failed.connect(self._on_failure)
-        self._counter.progressed.connect(lambda part: self.progress.setValue(round(100 * part)))
-        self._placer = Worker(self, "intensities")
-        self._driver = Worker(self, "devices")
-        self._driver.finished.connect(self._on_devices)
-        self._driver.failed.connect(lambda error: log.warning("%s", error))
-        self.intensity_found.connect(self._on_intensity)
+        self.model.answered.connect(self._ask)
+        self.model.failed.connect(self._on_failure)
+        self.model.progressed.connect(lambda part: self.progress.setValue(round(100 * part)))
+        self.model.placed.connect(self._draw)
+        self.model.devices_found.connect(self._offer_devices)
         self._offer_devices()
         self.restyle()
 
@@ -88,7 +75,7 @@ class CeilingsView(SessionView):
     def device(self) -> Device:
         """The chosen device."""
         name = self.device_box.currentData()
-        return self._live.get(name) or load_devices().find(name)
+        return self.model.live.get(name) or load_devices().find(name)
 
     @property
     def n(self) -> int | None:
@@ -108,9 +95,7 @@ class CeilingsView(SessionView):
 
     def refresh(self, names: frozenset[str]) -> None:
         """Show another launch: from what was counted before, or counted now."""
-        if not self._looked_for_gpus:
-            self._looked_for_gpus = True
-            self._driver.submit(work.devices_job())
+        self.model.look_for_gpus()
         if "configuration" in names:
             self._other = None
         wanted = self.wanted
@@ -121,19 +106,7 @@ class CeilingsView(SessionView):
         self.size_label.setVisible(not own)
         self.back.setVisible(self._other is not None)
         self.subject.setText(self._title(wanted))
-        key = work.key_of(wanted)
-        if key in _counted:
-            self._asked = None
-            self._counter.cancel()
-            self._show()
-        elif key != self._asked:
-            self._asked = key
-            self.progress.setValue(0)
-            self.progress.show()
-            self.found = None
-            self.caption.setText("Counting the launch …")
-            self._draw()
-            self._counter.submit(work.counts_job(self._ladder, wanted))
+        self._ask()
 
     def _title(self, wanted: Configuration) -> str:
         if wanted.own is not None:
@@ -142,38 +115,31 @@ class CeilingsView(SessionView):
         edited = " (edited)" if wanted.source is not None else ""
         return f"{self._ladder[wanted.rung].title}{edited}: {values}"
 
-    def _show(self) -> None:
-        from core.models.ceilings import ceilings
-
+    def _ask(self) -> None:
+        """Show the ceilings if they are known, or have them found."""
         wanted = self.wanted
-        counts = _counted.get(work.key_of(wanted)) if wanted is not None else None
-        if counts is None:
+        if wanted is None:
             return
-        self.progress.hide()
-        try:
-            self.found = ceilings(counts, self.device)
-        except TilescopeError as error:
-            self.found = None
-            self.caption.setText(str(error))
+        self.found = self.model.ask(wanted, self.device)
+        if self.found is None:
+            self.progress.setValue(0)
+            self.progress.show()
+            short = self.model.is_counted(wanted)
+            what = f"Compiling for {self.device.name} …" if short else "Counting the launch …"
+            self.caption.setText(what)
         else:
+            self.progress.hide()
             self.caption.setText(scene.headline(self.found))
-            if wanted is not None and wanted.rung and wanted.source is None:
-                textbook = self.found.ceilings.get("textbook")
-                if textbook is not None and textbook.intensity is not None:
-                    _intensities[_run_key(wanted)] = textbook.intensity
+            self.model.place(self.runs())
         self._draw()
-        self._place_runs()
 
     def runs(self) -> tuple[scene.Run, ...]:
         """The measured runs of the chosen size on the chosen device."""
-        wanted = self.wanted
-        size = self.n
+        wanted, size = self.wanted, self.n
         if size is None and wanted is not None:
             sizes = {v for k, v in wanted.parameters.items() if k in ("m", "n", "k")}
             size = sizes.pop() if len(sizes) == 1 else None
-        device = self.device
-        here = scene.runs_at(self._results(), size, device, recorded=False)
-        return (*here, *scene.runs_at(self._recorded, size, device, recorded=True))
+        return self.model.runs(size, self.device)
 
     def _run(self, runs: tuple[scene.Run, ...]) -> scene.Run | None:
         wanted = self.wanted
@@ -184,10 +150,10 @@ class CeilingsView(SessionView):
     def _draw(self) -> None:
         runs = self.runs()
         run = self._run(runs)
-        marks = scene.marks(runs, _intensities, run)
+        marks = roofline.marks(runs, self.model.intensities, run)
         rows = scene.rows(self.found) if self.found is not None else ()
-        frame = scene.roofline(self.found, self.device, marks)
-        self.plot.show_roofline(frame, rows, marks, scene.chains(marks, self._ladder))
+        frame = roofline.roofline(self.found, self.device, marks)
+        self.plot.show_roofline(frame, rows, marks, roofline.chains(marks, self._ladder))
         notes = []
         if self.found is not None:
             counts = self.found.counts
@@ -205,59 +171,30 @@ class CeilingsView(SessionView):
         self.against.setText(text)
         self.transfers.setText(scene.transfers(found.counts))
 
-    def _place_runs(self) -> None:
-        """Find the place of the runs that have none yet, the ladder's order first."""
-        known: set[object] = set(_intensities)
-        missing = [run for run in self.runs() if run.key not in known]
-        if missing and not self._placer.busy:
-            tell = self.intensity_found.emit
-            self._placer.submit(work.intensities_job(self._ladder, missing, known, tell))
-
     # ---- what happens
 
-    def _on_counted(self, result: Any) -> None:
-        key, counts = result
-        _counted[key] = counts
-        self._asked = None
-        self._show()
-
-    def _on_failure(self, error: object) -> None:
-        self._asked = None
+    def _on_failure(self, error: str) -> None:
         self.progress.hide()
         self.found = None
-        if not isinstance(error, TilescopeError):
-            log.error("counting failed", exc_info=error if isinstance(error, Exception) else None)
-            error = f"Counting failed unexpectedly: {error!r}."
-        elif isinstance(error, CompileError):
-            error = f"The source does not compile: {error}"
-        self.caption.setText(str(error))
+        self.caption.setText(error)
         self._draw()
-
-    def _on_intensity(self, key: object, intensity: float) -> None:
-        _intensities[key] = intensity
-        self._draw()
-
-    def _on_devices(self, devices: Any) -> None:
-        self._live = {f"live {place}": device for place, device in enumerate(devices)}
-        if devices:
-            self._offer_devices()
 
     def _offer_devices(self) -> None:
         """Fill the chooser: this machine's GPUs first, then the table."""
-        chosen = self.device_box.currentData()
+        chosen, live = self.device_box.currentData(), self.model.live
         self.device_box.blockSignals(True)
         self.device_box.clear()
-        for key, device in self._live.items():
+        for key, device in live.items():
             self.device_box.addItem(f"{device.name} (this machine)", key)
         for device in load_devices():
             self.device_box.addItem(device.name, device.name)
-        names = [r.device.name for r in self._recorded]
-        first = next(iter(self._live), None) or work.choose_device((), names)
-        kept = chosen if chosen is not None and not self._live else first
+        names = [r.device.name for r in self.model.recorded]
+        first = next(iter(live), None) or work.choose_device((), names)
+        kept = chosen if chosen is not None and not live else first
         self.device_box.setCurrentIndex(max(0, self.device_box.findData(kept)))
         self.device_box.blockSignals(False)
         if chosen is not None:
-            self._show()
+            self._ask()
 
     def _choose_run(self, run: scene.Run) -> None:
         self._other = Configuration(run.rung, dict(run.parameters))
@@ -268,18 +205,14 @@ class CeilingsView(SessionView):
         self.list.choose(name)
         self.plot.choose(name)
 
-    def _on_controls(self) -> None:
-        self._other = None
-        self.refresh(frozenset())
-
-    def _go_back(self) -> None:
+    def _leave_run(self) -> None:
+        """Back from a run that was chosen in the plot, to the configured launch."""
         self._other = None
         self.refresh(frozenset())
 
     def shut_down(self) -> None:
         """End the work and wait for it."""
-        for worker in (self._counter, self._placer, self._driver):
-            worker.close()
+        self.model.close()
 
     def restyle(self) -> None:
         """Take up the theme's colours."""
@@ -295,7 +228,7 @@ class CeilingsView(SessionView):
         self.back = QToolButton()
         self.back.setProperty("role", "action")
         self.back.setText("Back to the configured launch")
-        self.back.clicked.connect(self._go_back)
+        self.back.clicked.connect(self._leave_run)
         self.back.hide()
         self.size_label = QLabel("N")
         self.size_label.setProperty("role", "dim")
@@ -304,13 +237,13 @@ class CeilingsView(SessionView):
         self.size_box.setCurrentText(str(DEFAULT_SIZE))
         self.size_box.setAccessibleName("Size of the launch")
         self.size_box.setToolTip("N of the launch; block and tile are those configured")
-        self.size_box.currentTextChanged.connect(lambda _: self._on_controls())
+        self.size_box.currentTextChanged.connect(lambda _: self._leave_run())
         self.device_box = QComboBox()
         self.device_box.setSizeAdjustPolicy(SHORT)
-        self.device_box.setMinimumContentsLength(12)
+        self.device_box.setMinimumContentsLength(DEVICE_LETTERS)
         self.device_box.setAccessibleName("Device")
         self.device_box.setToolTip("Whose figures the ceilings are computed with")
-        self.device_box.currentIndexChanged.connect(lambda _: self._show())
+        self.device_box.currentIndexChanged.connect(lambda _: self._ask())
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
         self.progress.setFixedHeight(3)
@@ -368,17 +301,3 @@ class CeilingsView(SessionView):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(splitter)
         self._say("")
-
-
-def _run_key(wanted: Configuration) -> object:
-    return wanted.rung, tuple(sorted(wanted.parameters.items()))
-
-
-def _load_recorded() -> tuple[BenchmarkResult, ...]:
-    from core.gpu.result import load_recorded
-
-    try:
-        return load_recorded()
-    except TilescopeError as error:
-        log.warning("%s", error)
-        return ()

@@ -9,7 +9,8 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
-from gui.scenes.ceilings import Mark, Roofline, Row, labels, rate_text, spread
+from gui.scenes.ceilings import Row, rate_text
+from gui.scenes.roofline import Mark, Roofline, labels, spread
 from gui.theme import current_theme
 from gui.views.log_axis import LogAxis
 

@@ -17,6 +17,7 @@ from core.models.scaling import measure_rung
 from gui.ceilings_work import choose_device, first_order_job, sized
 from gui.scenes import ceilings as scene
 from gui.scenes import occupancy as sm
+from gui.scenes import roofline
 from gui.scenes.session import Configuration
 
 H200 = load_devices().find("H200")
@@ -77,17 +78,17 @@ def test_runs_are_those_of_the_device_and_the_size(runs) -> None:
 def test_marks_and_chains(ladder, runs) -> None:
     known = {run.key: 0.25 for run in runs if run.rung != "tiled"}
     chosen = scene.run_of(runs, "coalesced", {"n": 4096, "block_x": 16, "block_y": 16})
-    marks = scene.marks(runs, known, chosen)
+    marks = roofline.marks(runs, known, chosen)
     assert {m.run.rung for m in marks} == {run.rung for run in runs} - {"tiled"}
     assert [m.run for m in marks if m.chosen] == [chosen]
-    product, transposed, *_ = scene.chains(marks, ladder)
+    product, transposed, *_ = roofline.chains(marks, ladder)
     assert [m.run.rung for m in product] == [
         "uncoalesced", "coalesced", "tiled_bounds", "tiled_rect",
     ]  # fmt: skip
     assert product[1].run == chosen  # not the fastest of its rung
     assert product[0].run.gflops == max(r.gflops for r in runs if r.rung == "uncoalesced")
     assert [m.run.rung for m in transposed] == ["aat_strided", "aat_shared", "aat_padded"]
-    texts = [label.text for label in scene.labels((*product, *transposed), (0.3, 0.05))]
+    texts = [label.text for label in roofline.labels((*product, *transposed), (0.3, 0.05))]
     assert any(text.startswith("Uncoalesced") for text in texts)
     assert len(texts) < 7  # neighbours share a label
 
@@ -96,21 +97,21 @@ def test_spread_is_the_nearest_that_keeps_apart() -> None:
     chance = random.Random(5)
     for _ in range(300):
         places = sorted(chance.uniform(0, 9) for _ in range(chance.randint(1, 9)))
-        found = scene.spread(places, 1.0)
+        found = roofline.spread(places, 1.0)
         assert all(b - a >= 1 - 1e-9 for a, b in pairwise(found))
         assert sum(found) == pytest.approx(sum(places))
-    assert scene.spread([1.0, 5.0, 9.0], 1.0) == (1.0, 5.0, 9.0)
+    assert roofline.spread([1.0, 5.0, 9.0], 1.0) == (1.0, 5.0, 9.0)
 
 
 def test_the_plot_holds_what_it_shows(coalesced, runs) -> None:
-    marks = scene.marks(runs, {run.key: 4.0 for run in runs}, None)
-    frame = scene.roofline(coalesced, H200, marks)
+    marks = roofline.marks(runs, {run.key: 4.0 for run in runs}, None)
+    frame = roofline.roofline(coalesced, H200, marks)
     assert frame.x == 0.25
     assert frame.left < 0.25 < 4.0 < frame.right
     assert frame.bottom < min(run.gflops for run in runs)
     assert frame.peak < frame.top < 8 * 2.2 * frame.peak
     assert frame.ridge == pytest.approx(H200.ridge)
-    assert scene.roofline(None, H200, ()).x is None
+    assert roofline.roofline(None, H200, ()).x is None
 
 
 def test_a_launch_at_another_size(ladder) -> None:

@@ -1,0 +1,171 @@
+"""What the ceilings page knows: ceilings counted so far, this machine's GPUs, measured runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from core.errors import CompileError, TilescopeError
+from gui import ceilings_work as work
+from gui.scenes import ceilings as scene
+from gui.work import Worker
+
+if TYPE_CHECKING:
+    from core.gpu.result import BenchmarkResult
+    from core.ladder import Ladder
+    from core.models.ceilings import Ceilings
+    from core.models.counts import Counts
+    from core.models.devices import Device
+    from gui.scenes.session import Configuration
+
+log = logging.getLogger(__name__)
+
+# For every page and window: launches counted so far, their ceilings on a device, and the FLOP/B
+# that the source of a run asks for.
+_counted: dict[work.Key, Counts] = {}
+_made: dict[tuple[work.Key, Device], Ceilings] = {}
+_intensities: dict[object, float] = {}
+
+
+class CeilingsModel(QObject):
+    """Counts, compiles and asks the driver in threads of its own.
+
+    Signals: `answered()` when ceilings that were asked for are known; `failed(str)` with why they
+    are not; `progressed(0..1)` of counting; `placed()` when a run's place on the plot is known;
+    `devices_found()` when the driver has told of GPUs.
+    """
+
+    answered = Signal()
+    failed = Signal(str)
+    progressed = Signal(float)
+    placed = Signal()
+    devices_found = Signal()
+    _intensity = Signal(object, float)
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        results: Callable[[], Iterable[BenchmarkResult]],
+        parent: QObject | None = None,
+    ) -> None:
+        """results: what was measured in this session."""
+        super().__init__(parent)
+        self._ladder, self._results = ladder, results
+        self.recorded = _load_recorded()
+        self.live: dict[str, Device] = {}
+        self._asked: tuple[work.Key, Device] | None = None
+        self._looked_for_gpus = False
+        self._counter = Worker(self, "ceilings")
+        self._counter.finished.connect(self._on_made)
+        self._counter.failed.connect(self._on_failure)
+        self._counter.progressed.connect(self.progressed)
+        self._placer = Worker(self, "intensities")
+        self._driver = Worker(self, "devices")
+        self._driver.finished.connect(self.take_devices)
+        self._driver.failed.connect(lambda error: log.warning("%s", error))
+        self._intensity.connect(self._on_intensity)
+
+    # ---- ceilings
+
+    def ask(self, wanted: Configuration, device: Device) -> Ceilings | None:
+        """The ceilings of a launch on a device; None while they are being found."""
+        asked = (work.key_of(wanted), device)
+        found = _made.get(asked)
+        if found is not None:
+            self._asked = None
+            self._counter.cancel()
+            self._keep_intensity(wanted, found)
+        elif asked != self._asked:
+            self._asked = asked
+            job = work.ceilings_job(self._ladder, wanted, device, _counted.get(asked[0]))
+            self._counter.submit(job)
+        return found
+
+    def is_counted(self, wanted: Configuration) -> bool:
+        """Whether finding the ceilings takes a moment only."""
+        return work.key_of(wanted) in _counted
+
+    def _on_made(self, result: Any) -> None:
+        key, found = result
+        _counted[key] = found.counts
+        _made[key, found.device] = found
+        self._asked = None
+        self.answered.emit()
+
+    def _on_failure(self, error: object) -> None:
+        self._asked = None
+        if not isinstance(error, TilescopeError):
+            log.error("counting failed", exc_info=error if isinstance(error, Exception) else None)
+            error = f"Counting failed unexpectedly: {error!r}."
+        elif isinstance(error, CompileError):
+            error = f"The source does not compile: {error}"
+        self.failed.emit(str(error))
+
+    # ---- measured runs
+
+    @property
+    def intensities(self) -> Mapping[object, float]:
+        """FLOP/B that the source asks for, by run."""
+        return _intensities
+
+    @property
+    def placing(self) -> bool:
+        """Whether places are being found."""
+        return self._placer.busy
+
+    def runs(self, size: int | None, device: Device) -> tuple[scene.Run, ...]:
+        """The measured runs of that size on that device, those of this session first."""
+        here = scene.runs_at(self._results(), size, device, recorded=False)
+        return (*here, *scene.runs_at(self.recorded, size, device, recorded=True))
+
+    def place(self, runs: Iterable[scene.Run]) -> None:
+        """Find the place of the runs that have none yet, in their order."""
+        known: set[object] = set(_intensities)
+        missing = [run for run in runs if run.key not in known]
+        if missing and not self._placer.busy:
+            tell = self._intensity.emit
+            self._placer.submit(work.intensities_job(self._ladder, missing, known, tell))
+
+    def _keep_intensity(self, wanted: Configuration, found: Ceilings) -> None:
+        textbook = found.ceilings.get("textbook")
+        if not wanted.rung or wanted.source is not None or textbook is None:
+            return
+        if textbook.intensity is not None:
+            key = wanted.rung, tuple(sorted(wanted.parameters.items()))
+            _intensities[key] = textbook.intensity
+
+    def _on_intensity(self, key: object, intensity: float) -> None:
+        _intensities[key] = intensity
+        self.placed.emit()
+
+    # ---- devices
+
+    def look_for_gpus(self) -> None:
+        """Ask the driver, the first time."""
+        if not self._looked_for_gpus:
+            self._looked_for_gpus = True
+            self._driver.submit(work.devices_job())
+
+    def take_devices(self, devices: Iterable[Device]) -> None:
+        """These are this machine's GPUs."""
+        self.live = {f"live {place}": device for place, device in enumerate(devices)}
+        if self.live:
+            self.devices_found.emit()
+
+    def close(self) -> None:
+        """End the work and wait for it."""
+        for worker in (self._counter, self._placer, self._driver):
+            worker.close()
+
+
+def _load_recorded() -> tuple[BenchmarkResult, ...]:
+    from core.gpu.result import load_recorded
+
+    try:
+        return load_recorded()
+    except TilescopeError as error:
+        log.warning("%s", error)
+        return ()
