@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from gui.scenes.bench_measured import parameters_text
 from gui.scenes.text import capital, grouped, plural
 
 if TYPE_CHECKING:
+    from core.gpu.plan import Point
+    from core.gpu.result import DeviceReport
     from core.gpu.updates import Progress
     from gui.scenes.bench_measured import Measured
     from gui.scenes.bench_model import BenchModel, Live
@@ -24,12 +27,26 @@ def state_sentence(model: BenchModel) -> str:
     if model.left or model.failed or model.closed_lanes:
         return ended_sentence(model)
     if model.devices:
-        names = ", ".join(f"{d.name}, {d.sms} SMs" for d in model.devices)
-        return f"Ready: {names}."
+        return f"Ready: {_gpus(model.devices)}."
     if model.trouble:
         elsewhere = " These results were recorded elsewhere." if model.measured else ""
         return f"{model.trouble}{elsewhere}"
     return "Looking for a GPU …"
+
+
+def _gpus(devices: Sequence[DeviceReport]) -> str:
+    """The GPUs by name; those that are alike together."""
+    alike = Counter((device.name, device.sms) for device in devices)
+    return "; ".join(
+        f"{name}, {sms} SMs" if count == 1 else f"{count} × {name}, {sms} SMs each"
+        for (name, sms), count in alike.items()
+    )
+
+
+def point_text(point: Point) -> str:
+    """A kernel and its parameters in short."""
+    sizes = parameters_text(point.parameters)
+    return f"{point.title} ({sizes})" if sizes else point.title
 
 
 def _running(model: BenchModel, progress: Progress) -> str:
@@ -91,12 +108,12 @@ def failure_sentence(model: BenchModel) -> str:
     kept = ""
     if last.result is not None:
         kept = f" Its first {plural(len(last.result.samples_ms), 'launch', 'launches')} are kept."
-    return f"{last.point.text}: {last.failure.message}{kept}"
+    return f"{point_text(last.point)}: {last.failure.message}{kept}"
 
 
 def live_sentence(live: Live) -> str:
     """What the plot of launches shows while they come."""
-    text = live.point.text
+    text = point_text(live.point)
     if not live.times:
         return f"{text}: {live.doing} …"
     summary = summarise(live.times)

@@ -12,8 +12,8 @@ from gui.scenes.ceilings import rate_text
 from gui.theme import current_theme
 
 Index = QModelIndex | QPersistentModelIndex
-HEADS = ("Device", "CC", "SMs", "Cores", "MHz", "GB/s", "FP32 GFLOPS", "Ridge FLOP/B",
-         "Tensor TFLOPS", "L2 MiB", "Shared KiB")  # fmt: skip
+HEADS = ("Device", "CC", "SMs", "Cores", "MHz", "GB/s", "FP32\nGFLOPS", "Ridge\nFLOP/B",
+         "Tensor\nTFLOPS", "L2\nMiB", "Shared\nKiB")  # fmt: skip
 
 
 def cells(device: Device) -> tuple[str, ...]:

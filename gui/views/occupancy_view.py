@@ -54,7 +54,7 @@ class OccupancyView(SessionView):
     def __init__(self, session: Session, ladder: Ladder) -> None:
         super().__init__(session)
         self._ladder = ladder
-        self._live: tuple[Device, ...] = ()
+        self._live: dict[str, Device] = {}
         self.resources = Resources(256, 32)
         self._compiled: work.Compiled | None = None
         self._looked_for_gpus = False
@@ -74,7 +74,11 @@ class OccupancyView(SessionView):
     @property
     def capability(self) -> Capability:
         """The SM that is filled."""
-        return find_capability(self.sm_box.currentData())[0]
+        name = self.sm_box.currentData()
+        live = self._live.get(name)
+        if live is not None:
+            name = "{}.{}".format(*live.compute_capability)
+        return find_capability(name)[0]
 
     @property
     def example(self) -> scene.Example | None:
@@ -117,7 +121,8 @@ class OccupancyView(SessionView):
         capability = self.capability
         found = occupancy(capability, self.resources)
         name = self.sm_box.currentData()
-        device = name if name not in load_capabilities() else None
+        live = self._live.get(name)
+        device = live.name if live else name if name not in load_capabilities() else None
         self.caption.setText(scene.sentence(found, scene.sm_name(capability, device)))
         for axis, field in self.fields.items():
             field.blockSignals(True)
@@ -179,7 +184,8 @@ class OccupancyView(SessionView):
             self._compile(configuration)
 
     def _choose_device(self, device: Device) -> None:
-        place = self.sm_box.findData(device.name)
+        live = next((key for key, one in self._live.items() if one is device), None)
+        place = self.sm_box.findData(live or device.name)
         if place >= 0:
             self.sm_box.setCurrentIndex(place)
 
@@ -197,19 +203,18 @@ class OccupancyView(SessionView):
         self.caption.setText(f"The kernel's registers are not known: {error}")
 
     def _on_devices(self, devices: Any) -> None:
-        self._live = tuple(devices)
+        self._live = {f"live {place}": device for place, device in enumerate(devices)}
         if self._live:
             self._offer_sms()
-            self.table.load((*self._live, *load_devices()), len(self._live))
+            self.table.load((*self._live.values(), *load_devices()), len(self._live))
             self._on_sm()
 
     def _offer_sms(self) -> None:
         self.sm_box.blockSignals(True)
         chosen = self.sm_box.currentData()
         self.sm_box.clear()
-        for device in self._live:
-            version = "{}.{}".format(*device.compute_capability)
-            self.sm_box.addItem(f"{device.name} (this machine)", version)
+        for key, device in self._live.items():
+            self.sm_box.addItem(f"{device.name} (this machine)", key)
         for device in load_devices():
             self.sm_box.addItem(device.name, device.name)
         for name, one in load_capabilities().items():
@@ -240,7 +245,7 @@ class OccupancyView(SessionView):
         self.subject = Caption()
         self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         self.sm_box, self.example_box = QComboBox(), QComboBox()
-        for box, width in ((self.sm_box, 12), (self.example_box, 18)):
+        for box, width in ((self.sm_box, 24), (self.example_box, 20)):
             box.setSizeAdjustPolicy(SHORT)
             box.setMinimumContentsLength(width)
         self.sm_box.setAccessibleName("Device or SM")
@@ -259,7 +264,6 @@ class OccupancyView(SessionView):
             field = QSpinBox()
             field.setRange(1 if axis == "block_threads" else 0, most)
             field.setSingleStep(step)
-            field.setGroupSeparatorShown(True)
             field.setKeyboardTracking(False)
             field.setAccessibleName(scene.TITLES[axis].replace("KiB", "bytes"))  # type: ignore[index]
             field.valueChanged.connect(lambda value, axis=axis: self._on_field(axis, value))

@@ -104,7 +104,7 @@ def test_a_death_is_told_and_the_rest_is_measured(model, gpu, ladder):
     assert [len(m.result.samples_ms) for m in model.measured] == [20, 7, 20]
     assert state_sentence(model) == "1 launch failed (worker died). All else is below."
     assert failure_sentence(model) == (
-        "Tiled, n = 32, tile = 8: The GPU worker was killed. Its first 7 launches are kept."
+        "Tiled (n = 32, tile = 8): The GPU worker was killed. Its first 7 launches are kept."
     )
 
 
