@@ -233,7 +233,7 @@ def test_parameters_in_short(parameters, text):
 def test_kinds_of_kernels_stand_apart(ladder):
     arithmetics = {r.name: r.arithmetic for r in ladder.values() if r.layout is not None}
     rows = [Measured(r, RECORDED) for r in load_recorded()]
-    assert families(rows, arithmetics) == ("float32", "tf32", "other", "all")
+    assert families(rows, arithmetics) == ("float32", "tf32", "float16", "other", "all")
     by_title = {m.result.title: family_of(m, arithmetics) for m in rows}
     assert by_title["Tiled"] == by_title["cuBLAS SGEMM"] == "float32"
     assert by_title["Transpose, tiled"] == by_title["Vector addition"] == "other"

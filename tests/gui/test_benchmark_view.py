@@ -249,7 +249,7 @@ def test_curves_far_apart_are_drawn_by_logarithms(qtbot, ladder):
     view.show()
     panel = view.results
     assert [panel.family.itemData(i) for i in range(panel.family.count())] == [
-        "float32", "tf32", "other", "all",
+        "float32", "tf32", "float16", "other", "all",
     ]  # fmt: skip
     assert {m.result.title for m in panel.measured} >= {"Tiled", "cuBLAS SGEMM"}
     plot = view.curves.plot

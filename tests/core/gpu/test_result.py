@@ -16,6 +16,7 @@ from core.gpu.result import (
     save_results,
 )
 from core.gpu.statistics import summarise
+from core.ladder import load_ladder
 
 DEVICE = DeviceReport(
     ordinal=0,
@@ -97,7 +98,7 @@ def test_other_files_are_refused(tmp_path, text):
 
 
 def test_recorded_results_are_right_and_consistent():
-    recorded = load_recorded()
+    recorded, ladder = load_recorded(), load_ladder()
     assert recorded
     for result in recorded:
         assert result.ok is True
@@ -105,7 +106,9 @@ def test_recorded_results_are_right_and_consistent():
         summary = summarise(result.samples_ms)
         assert result.median_ms == pytest.approx(summary.median)
         assert result.gflops == pytest.approx(gflops(result.flops, summary.median))
-        if result.flops is not None and "TF32" not in result.title:  # tensor cores do more
+        rung = ladder[result.rung] if result.rung else None
+        float32 = rung is None or rung.arithmetic == "float32"  # tensor cores do more
+        if result.flops is not None and float32:
             assert result.gflops < result.device.peak_gflops
         assert result.device.driver
         assert result.date.startswith("20")
