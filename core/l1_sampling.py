@@ -48,6 +48,7 @@ def sample_l1(
     if build is None:
         build = compile_ptx(
             workload.source,
+            kernel=workload.kernel,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,

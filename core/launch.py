@@ -33,6 +33,20 @@ class Dim3:
 
 
 @dataclass(frozen=True)
+class Member:
+    """Where a value lies in a structure that is passed whole, or in a variable of the source.
+
+    `parameter` is the structure's or variable's name, `offset` in bytes; `nbytes` and `align` are
+    the whole's.
+    """
+
+    parameter: str
+    offset: int
+    nbytes: int
+    align: int = 1
+
+
+@dataclass(frozen=True)
 class ArrayArgument:
     """A buffer in global memory that the kernel gets a pointer to.
 
@@ -43,6 +57,7 @@ class ArrayArgument:
     name: str
     data: NDArray[Any]
     role: Role = "input"
+    member: Member | None = None  # of the structure that holds the pointer
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data)
@@ -58,21 +73,77 @@ class ScalarArgument:
 
     name: str
     value: np.generic
+    member: Member | None = None
+
+
+@dataclass(frozen=True)
+class InlineArgument:
+    """An array within a structure that is passed by value, or the content of a variable."""
+
+    name: str
+    value: NDArray[Any]
+    member: Member
+
+
+Argument = ArrayArgument | ScalarArgument | InlineArgument
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One kernel launch. `arguments` are in the order of the kernel's signature."""
+    """One kernel launch.
+
+    `arguments` are in the order of the kernel's signature; the members of a structure stand side
+    by side. `symbols` is what the host puts into `__constant__` and `__device__` variables.
+    """
 
     grid: Dim3
     block: Dim3
-    arguments: tuple[ArrayArgument | ScalarArgument, ...]
+    arguments: tuple[Argument, ...]
     shared_bytes: int = 0  # dynamic shared memory, the third number in <<<grid, block, shared>>>
+    symbols: tuple[Argument, ...] = ()
 
     @property
     def arrays(self) -> tuple[ArrayArgument, ...]:
-        """The buffers among the arguments, in order."""
-        return tuple(a for a in self.arguments if isinstance(a, ArrayArgument))
+        """The buffers that pointers lead to, in order."""
+        both = (*self.arguments, *self.symbols)
+        return tuple(a for a in both if isinstance(a, ArrayArgument))
+
+    @property
+    def parameters(self) -> tuple[tuple[Argument, ...], ...]:
+        """The arguments, those of one parameter of the kernel together."""
+        return grouped(self.arguments)
+
+
+def grouped(arguments: tuple[Argument, ...]) -> tuple[tuple[Argument, ...], ...]:
+    """The members of each structure together, everything else by itself."""
+    found: list[list[Argument]] = []
+    for argument in arguments:
+        whole = argument.member.parameter if argument.member else None
+        before = found[-1][0].member if found else None
+        if whole is not None and before is not None and before.parameter == whole:
+            found[-1].append(argument)
+        else:
+            found.append([argument])
+    return tuple(tuple(group) for group in found)
+
+
+def packed(group: tuple[Argument, ...], address: Callable[[ArrayArgument], int]) -> bytes:
+    """One parameter's bytes; `address` gives the pointer to a buffer."""
+    pieces = [(a.member, _bytes_of(a, address)) for a in group]
+    member = pieces[0][0]
+    if member is None:
+        return pieces[0][1]
+    raw = bytearray(member.nbytes)
+    for place, piece in pieces:
+        assert place is not None
+        raw[place.offset : place.offset + len(piece)] = piece
+    return bytes(raw)
+
+
+def _bytes_of(argument: Argument, address: Callable[[ArrayArgument], int]) -> bytes:
+    if isinstance(argument, ArrayArgument):
+        return address(argument).to_bytes(8, "little")
+    return np.asarray(argument.value).tobytes()
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def record(
     if build is None:
         build = compile_ptx(
             workload.source,
+            kernel=workload.kernel,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,

@@ -29,6 +29,7 @@ from core.analysis.value_nodes import (
     loads_in,
 )
 from core.analysis.value_relevance import COPIES, relevant_pcs
+from core.cuda.compiler import find_entry
 from core.ptx import ast
 
 if TYPE_CHECKING:
@@ -264,10 +265,13 @@ ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 
 
 def _kernel_arguments(trace: Trace) -> dict[tuple[str, int], Node]:
-    function = trace.module.entry(trace.workload.kernel)
-    arguments = trace.workload.launch.arguments
-    pairs = zip(function.parameters, arguments, strict=False)
-    return {(parameter.name, 0): Named(argument.name) for parameter, argument in pairs}
+    function = trace.module.entry(find_entry(trace.build, trace.workload.kernel))
+    pairs = zip(function.parameters, trace.workload.launch.parameters, strict=False)
+    return {
+        (parameter.name, a.member.offset if a.member else 0): Named(a.name)
+        for parameter, group in pairs
+        for a in group
+    }
 
 
 def _registers(operand: ast.Operand) -> Iterator[ast.Register]:

@@ -128,6 +128,7 @@ def _of_rung(
             source_name=workload.source_name,
             defines=workload.defines,
             compute_capability=(major, minor),
+            kernel=workload.kernel,
         )
     entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
     needs = kernel_resources(image, entry)

@@ -19,6 +19,8 @@ from typing import Any, Literal, TypeVar
 from core.cuda.diagnostics import Diagnostic, parse_log
 from core.cuda.headers import include_folders, stand_ins
 from core.cuda.host_code import has_plain_constexpr
+from core.cuda.instances import qualified
+from core.cuda.kernel_text import kernels
 from core.cuda.nvcc_files import without_the_host
 from core.errors import CompileError, TilescopeError
 
@@ -65,15 +67,18 @@ def compile_ptx(
     kind: BuildKind = "as_written",
     architecture: str = DEFAULT_ARCHITECTURE,
     extra_options: Sequence[str] = (),
+    kernel: str = "",
 ) -> Build:
     """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_90".
 
+    Of a `kernel` that is a template the instance is made that its name says: `axpy<float>`.
     `extra_options` go to NVRTC as they are (`--use_fast_math`). Raises CompileError where the
     source is wrong and TilescopeError where NVRTC is missing. Equal requests get the same Build
     from a small cache. Safe to call from any thread.
     """
     options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
-    request = _Request(source, source_name, _define_items(defines), options, "PTX")
+    instance = kernel if "<" in kernel else ""
+    request = _Request(source, source_name, _define_items(defines), options, "PTX", instance)
 
     def build() -> Build:
         image, diagnostics = _compile(request)
@@ -100,6 +105,7 @@ def compile_cubin(
     defines: Mapping[str, str] = _NO_DEFINES,
     compute_capability: tuple[int, int] = (9, 0),
     extra_options: Sequence[str] = (),
+    kernel: str = "",
 ) -> bytes:
     """Compile CUDA C to an optimised cubin (machine code) for one compute capability.
 
@@ -108,7 +114,8 @@ def compile_cubin(
     """
     major, minor = compute_capability
     options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
-    request = _Request(source, source_name, _define_items(defines), options, "CUBIN")
+    instance = kernel if "<" in kernel else ""
+    request = _Request(source, source_name, _define_items(defines), options, "CUBIN", instance)
     return _cubins.get(request, lambda: _compile(request)[0])
 
 
@@ -129,12 +136,14 @@ def find_entry(build: Build, name: str) -> str:
 def resolve_entry(entries: Sequence[str], name: str, source_name: str = "the source") -> str:
     """Which of `entries` (plain or mangled C++ names) is the kernel called `name`.
 
-    Accepts the exact name, the name as written (`foo` for `_Z3fooPf`), or a qualified one
-    (`ns::foo`). Raises TilescopeError, listing the kernels there are, when none or several fit.
+    Accepts the exact name, the name as written (`foo` for `_Z3fooPf`, `foo<float>` where there is
+    one instance), or a qualified one (`ns::foo`). Raises TilescopeError, listing the kernels there
+    are, when none or several fit.
     """
     if name in entries:
         return name
-    found = [e for e in entries if name in (plain_name(e), plain_name(e).rpartition("::")[2])]
+    plain = name.partition("<")[0].strip()
+    found = [e for e in entries if plain in (plain_name(e), plain_name(e).rpartition("::")[2])]
     if len(found) == 1:
         return found[0]
     if found:
@@ -180,6 +189,7 @@ class _Request:
     defines: tuple[tuple[str, str], ...]
     options: tuple[str, ...]
     output: Literal["PTX", "CUBIN"]
+    instance: str = ""  # of a kernel that is a template
 
     @property
     def all_options(self) -> tuple[str, ...]:
@@ -191,6 +201,12 @@ class _Request:
 
 def _define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, str(value)) for name, value in defines.items()))
+
+
+def nvrtc_version() -> str:
+    """The compiler's version, such as "13.0"; raises TilescopeError where it is missing."""
+    _, major, minor = _load_nvrtc().nvrtcVersion()
+    return f"{major}.{minor}"
 
 
 def _load_nvrtc() -> ModuleType:
@@ -236,6 +252,9 @@ def _compile_text(request: _Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
     try:
         folders = [f"--include-path={folder}" for folder in include_folders()]
         options = [option.encode() for option in (*request.all_options, *folders)]
+        if request.instance:
+            expression = qualified(request.source, kernels(request.source), request.instance)
+            nvrtc.nvrtcAddNameExpression(program, expression.encode())
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         log = _read(nvrtc, program, "ProgramLog").decode(errors="replace").rstrip("\0")
         diagnostics = parse_log(log, request.source_name)

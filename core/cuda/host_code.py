@@ -21,6 +21,7 @@ _DEVICE = re.compile(rf"\b__(?:global|device)__\b|{_MARK}")
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\()?((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE | re.DOTALL
 )
+_ATTRIBUTE = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)")
 _CONSTEXPR = re.compile(r"\bconstexpr\b")
 _CLASS = re.compile(r"\b(?:struct|class|union)\b(?![^(]*\()")
 _ENUM = re.compile(r"\benum\b")
@@ -89,7 +90,7 @@ def _scanned(source: str) -> str:
     for name, has_parameters, body in _DEFINE.findall(text):
         if _DEVICE.search(body):
             (kernels if has_parameters else names).append(name)
-    text = _DIRECTIVE.sub(_spaces, text)
+    text = _ATTRIBUTE.sub(_spaces, _DIRECTIVE.sub(_spaces, text))
     for name in names:
         text = re.sub(rf"\b{name}\b", _MARK.ljust(len(name)), text)
     for name in kernels:  # a macro that makes a whole kernel: nothing of it is the host's

@@ -1,8 +1,8 @@
-"""The parameters of a __global__ function, read from its CUDA source.
+"""The parameters of a `__global__` function, read from its CUDA source.
 
 A reader for declarations, not a C++ parser: it knows comments, qualifiers, built-in and vector
-types, and aliases made with #define, -D, typedef or using. What it does not know it refuses by
-name. Widths are those of 64-bit Linux, where `long` has 8 bytes.
+types, structures, template parameters, and aliases made with #define, -D, typedef or using. What it
+does not know it refuses by name. A structure counts by its members: `A.width`, `A.elements`.
 """
 
 from __future__ import annotations
@@ -15,60 +15,27 @@ from typing import Any
 
 import numpy as np
 
+from core.cuda.instances import instances, split_instance
+from core.cuda.kernel_text import KernelText, TemplateParameter, kernels, without_comments
+from core.cuda.source_constants import evaluate
+from core.cuda.source_constants import read_source as read_constants
+from core.cuda.type_layout import Leaf, TypeLayout, TypeReader, UnknownType
 from core.errors import ArgumentError
 
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
-_QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict", "struct", "typename"}
-_TYPES: Mapping[str, str] = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "__half": "float16",
-    "bool": "bool",
-    "char": "int8",
-    "unsigned char": "uint8",
-    "short": "int16",
-    "unsigned short": "uint16",
-    "ushort": "uint16",
-    "int": "int32",
-    "unsigned int": "uint32",
-    "uint": "uint32",
-    "long": "int64",
-    "unsigned long": "uint64",
-    "ulong": "uint64",
-    "long long": "int64",
-    "unsigned long long": "uint64",
-    "size_t": "uint64",
-    "ptrdiff_t": "int64",
-    "intptr_t": "int64",
-    "uintptr_t": "uint64",
-    **{f"{u}int{bits}_t": f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)},
-}
-_VECTOR = re.compile(
-    r"(u?char|u?short|u?int|u?long|u?longlong|float|double)([1234])"
-)  # float4 and the like
-_VECTOR_BASE: Mapping[str, str] = {
-    "char": "int8",
-    "uchar": "uint8",
-    "short": "int16",
-    "ushort": "uint16",
-    "int": "int32",
-    "uint": "uint32",
-    "long": "int64",
-    "ulong": "uint64",
-    "longlong": "int64",
-    "ulonglong": "uint64",
-    "float": "float32",
-    "double": "float64",
-}
+_TEXTURES = ("cudaTextureObject_t", "cudaSurfaceObject_t")
 
 
 @dataclass(frozen=True)
 class SignatureParameter:
-    """One parameter of a kernel.
+    """One parameter of a kernel, or one member of a parameter that is a structure.
 
     `dtype` is that of the value, or of what a pointer points to (the component of a vector such as
     float4); None for `void*`. `is_const`: a pointer through which the kernel may not write.
+    `lanes`: numbers in one element that a pointer points to, 4 for float4. A member has the name
+    `whole.member`, lies `offset` bytes into its parameter and, where it is an array, `count`
+    numbers long; `whole_bytes` is 0 for what is no member. `is_symbol`: no parameter but a
+    variable of the source that the host fills before the launch.
     """
 
     name: str
@@ -76,144 +43,185 @@ class SignatureParameter:
     dtype: np.dtype[Any] | None
     is_pointer: bool
     is_const: bool
+    lanes: int = 1
+    whole: str = ""
+    offset: int = 0
+    whole_bytes: int = 0
+    whole_align: int = 1
+    count: int = 1
+    is_symbol: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        """Whether an argument is a buffer or several numbers."""
+        return self.is_pointer or self.count > 1
 
 
 def kernel_names(source: str) -> tuple[str, ...]:
-    """The names of the __global__ functions in a source, in order."""
-    return tuple(dict.fromkeys(name for name, _ in _kernels(without_comments(source))))
+    """The names of the __global__ functions in a source, in order.
+
+    A template counts by its instances: those that the source launches, or one that suggests itself.
+    """
+    return tuple(
+        dict.fromkeys(name for kernel in kernels(source) for name in instances(source, kernel))
+    )
 
 
 def read_signature(
     source: str, kernel: str, defines: Mapping[str, str] = _NO_DEFINES
 ) -> tuple[SignatureParameter, ...]:
-    """The parameters of `kernel` (its name as written, `ns::name` or `name`), in order.
+    """The parameters of `kernel` (its name as written, `ns::name`, `name<float>`), in order.
 
-    Raises ArgumentError when there is no such kernel or a parameter's type is not understood.
+    Behind them come the variables that the host fills (`cudaMemcpyToSymbol`). Raises ArgumentError
+    when there is no such kernel or a parameter's type is not understood.
     """
+    name, given = split_instance(kernel)
+    plain = name.rpartition("::")[2]
+    found = next((k for k in kernels(source) if plain == k.name), None)
+    if found is None:
+        names = kernel_names(source)
+        there = f"it has: {', '.join(names)}" if names else "it has no __global__ function"
+        raise ArgumentError(f"The source has no kernel called {kernel}; {there}.")
+    if found.template and not given:
+        given = split_instance(instances(source, found)[0])[1]
+    if found.template and not given and not all(p.default for p in found.template):
+        raise ArgumentError(
+            f"The source does not say of what {found.name} is to be an instance: choose one, such "
+            f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; what a kernel is "
+            "to call must be a struct with operator(), as a lambda of the host has no name."
+        )
+    reader = _reader(source, found, given, defines)
+    parameters = [p for text in found.parameters for p in _parameter(text, reader)]
+    return (*parameters, *_symbols(source, reader, defines))
+
+
+def _example(parameter: TemplateParameter) -> str:
+    return "Functor" if parameter.kind == "type" else "4"
+
+
+def _reader(
+    source: str, kernel: KernelText, given: tuple[str, ...], defines: Mapping[str, str]
+) -> TypeReader:
     text = without_comments(source)
-    name = kernel.rpartition("::")[2]
-    for found, parameters in _kernels(text):
-        if found == name:
-            aliases = {**_aliases(text), **defines}
-            return tuple(_parameter(declaration, aliases) for declaration in _split(parameters))
-    names = kernel_names(source)
-    there = f"it has: {', '.join(names)}" if names else "it has no __global__ function"
-    raise ArgumentError(f"The source has no kernel called {kernel}; {there}.")
+    bound = dict(zip((p.name for p in kernel.template), given, strict=False))
+    constants = read_constants(source, {**defines, **bound})
 
+    def number(expression: str) -> int | None:
+        return evaluate(constants.expanded(expression), constants.constants_in(""))
 
-def without_comments(source: str) -> str:
-    """The source with its comments taken out and continued lines joined; strings stay."""
-    pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
-    return re.sub(
-        pattern,
-        lambda m: " " if m.group().startswith("/") else m.group(),
-        source.replace("\\\n", " "),
-        flags=re.DOTALL,
-    )
-
-
-def _kernels(text: str) -> Iterator[tuple[str, str]]:
-    """Name and parameter list of each __global__ function."""
-    for start in re.finditer(r"\b__global__\b", text):
-        position = start.end()
-        while match := re.compile(r"\s*([\w:]+)\s*(\()?").match(text, position):
-            word, opens = match.group(1), match.group(2)
-            position = match.end()
-            if not opens:
-                continue
-            end = _closing(text, position)
-            inside = text[position:end]
-            position = end + 1
-            if word in ("__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__attribute__"):
-                continue
-            yield word.rpartition("::")[2], inside
-            break
-
-
-def _closing(text: str, position: int) -> int:
-    depth = 1
-    for index in range(position, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[index], 0)
-        if depth == 0:
-            return index
-    return len(text)
-
-
-def _split(parameters: str) -> list[str]:
-    parts, depth = [""], 0
-    for character in parameters:
-        depth += {"(": 1, "<": 1, "[": 1, ")": -1, ">": -1, "]": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    stripped = [part.split("=")[0].strip() for part in parts]
-    return [] if stripped in ([""], ["void"]) else stripped
+    return TypeReader(text, {**_aliases(text), **defines, **bound}, number)
 
 
 def _aliases(text: str) -> dict[str, str]:
     """Other names of types: #define real float; typedef float real; using real = float."""
     found = dict(re.findall(r"^\s*#\s*define\s+(\w+)[ \t]+([\w \t]+?)\s*$", text, re.MULTILINE))
     found |= {new: old for old, new in re.findall(r"\btypedef\s+([\w\s]+?)\s+(\w+)\s*;", text)}
-    return found | dict(re.findall(r"\busing\s+(\w+)\s*=\s*([\w\s]+?)\s*;", text))
+    return found | dict(re.findall(r"\busing\s+(\w+)\s*=\s*([\w\s:<>,]+?)\s*;", text))
 
 
-def _parameter(declaration: str, aliases: Mapping[str, str]) -> SignatureParameter:
+def _parameter(declaration: str, reader: TypeReader) -> Iterator[SignatureParameter]:
+    spaced = re.sub(r"\b(__align__|alignas)\s*\([^)]*\)", "", declaration)
     match = re.fullmatch(
-        r"(?P<type>.*?)(?P<name>\w+)\s*(?P<array>(\[[^\]]*\]\s*)*)", declaration, re.DOTALL
+        r"(?P<type>.*?)(?P<name>\w+)\s*(?P<array>(\[[^\]]*\]\s*)*)", spaced, re.DOTALL
     )
     words = " ".join(re.sub(r"\*", " * ", match["type"]).split()) if match else ""
     if not match or not words:
         raise ArgumentError(f"The parameter `{declaration}` of the kernel cannot be read.")
-    pointee, _, _ = words.partition("*")
     stars = words.count("*") + bool(match["array"])
     shown = words.replace(" *", "*") + ("*" if match["array"] else "")
     if stars > 1 or "&" in words:
         raise ArgumentError(
             f"The parameter `{declaration}` is a pointer to a pointer or a reference: "
-            "only buffers and scalars can be given here."
+            "only buffers, scalars and structures of them can be given here."
         )
-    pointee_words = _resolved(pointee, aliases)
+    if any(texture in words for texture in _TEXTURES):
+        raise ArgumentError(
+            f"The parameter `{declaration}` is a texture or a surface, which no emulator here has: "
+            "let the kernel read an array instead."
+        )
+    try:
+        layout = reader.layout(words + (" *" if match["array"] else ""))
+    except UnknownType:
+        raise ArgumentError(
+            f"The type of the kernel's parameter `{declaration}` is not one that can be given "
+            "here: use built-in numbers, pointers to them, and structures of these."
+        ) from None
+    for leaf in layout.leaves:
+        yield _of_leaf(leaf, match["name"], shown, layout)
+
+
+def _of_leaf(leaf: Leaf, name: str, shown: str, layout: TypeLayout) -> SignatureParameter:
+    is_member = bool(leaf.path) or (leaf.count > 1)
+    is_empty = not leaf.is_pointer and leaf.type == "empty structure"
     return SignatureParameter(
-        name=match["name"],
-        type=shown,
-        dtype=_dtype(pointee_words, declaration, is_pointer=stars == 1),
-        is_pointer=stars == 1,
-        is_const=stars == 1 and "const" in pointee_words,
+        name=f"{name}.{leaf.path}" if leaf.path else name,
+        type=shown if not leaf.path else leaf.type,
+        dtype=leaf.dtype,
+        is_pointer=leaf.is_pointer,
+        is_const=leaf.is_const,
+        lanes=leaf.lanes,
+        whole=name if is_member or is_empty else "",
+        offset=leaf.offset,
+        whole_bytes=layout.nbytes if is_member or is_empty else 0,
+        whole_align=layout.align,
+        count=leaf.count,
     )
 
 
-def _resolved(type_text: str, aliases: Mapping[str, str]) -> list[str]:
-    words = type_text.split()
-    for _ in range(8):  # aliases of aliases
-        if not any(word in aliases for word in words):
-            break
-        words = [part for word in words for part in aliases.get(word, word).split()]
-    return words
+_SYMBOL = re.compile(
+    r"(?:^|(?<=[;{}>\"]))\s*((?:\w+\s+)*?(?:__constant__|__device__|__managed__)\s+[^;{}()=]*?)"
+    r"\b(\w+)\s*((?:\[[^\]]*\]\s*)*);"
+)
 
 
-def _dtype(words: list[str], declaration: str, *, is_pointer: bool) -> np.dtype[Any] | None:
-    plain = [word.removeprefix("std::") for word in words if word not in _QUALIFIERS]
-    name = _canonical(plain)
-    if name in _TYPES:
-        return np.dtype(_TYPES[name])
-    if name == "void" and is_pointer:
-        return None
-    vector = _VECTOR.fullmatch(name)
-    if vector and is_pointer:
-        return np.dtype(_VECTOR_BASE[vector.group(1)])
-    raise ArgumentError(
-        f"The type of the kernel's parameter `{declaration}` is not one that can be given here: "
-        "use built-in numbers and pointers to them."
-    )
+def _symbols(
+    source: str, reader: TypeReader, defines: Mapping[str, str]
+) -> Iterator[SignatureParameter]:
+    """Variables without a value of their own: all `__constant__`, others if the host fills them."""
+    text = re.sub(r"^[ \t]*#[^\n]*", "", without_comments(source), flags=re.MULTILINE)
+    constants = read_constants(source, defines)
+    filled = set(re.findall(r"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*(\w+)", text))
+    for match in _SYMBOL.finditer(text):
+        head, name, extents = match[1], match[2], match[3]
+        if "extern" in head or ("__constant__" not in head and name not in filled):
+            continue
+        try:
+            layout = reader.layout(" ".join(re.sub(r"\*", " * ", head).split()))
+        except UnknownType:
+            continue
+        sizes = [
+            evaluate(constants.expanded(extent), constants.constants_in(""))
+            for extent in re.findall(r"\[([^\]]*)\]", extents)
+        ]
+        count = 1
+        for size in sizes:
+            count *= size or 0
+        simple = len(layout.leaves) == 1 and not layout.leaves[0].is_pointer
+        if count < 1 or (count > 1 and not simple):
+            continue
+        for leaf in layout.leaves:
+            made = _of_leaf(leaf, name, " ".join(head.split()) + extents, layout)
+            yield SignatureParameter(
+                made.name, made.type, made.dtype, made.is_pointer, is_const=True,
+                lanes=made.lanes, whole=name, offset=made.offset,
+                whole_bytes=layout.nbytes * count, count=leaf.count * count, is_symbol=True,
+            )  # fmt: skip
 
 
-def _canonical(words: list[str]) -> str:
-    """`long unsigned` and `unsigned long int` are both `unsigned long`."""
-    built_in = {"signed", "unsigned", "char", "short", "int", "long"}
-    if not words or not set(words) <= built_in:
-        return " ".join(words)
-    if "char" in words:
-        return "unsigned char" if "unsigned" in words else "char"
-    size = "short" if "short" in words else " ".join(["long"] * words.count("long")) or "int"
-    return f"unsigned {size}" if "unsigned" in words else size
+def type_sizes(source: str, defines: Mapping[str, str] = _NO_DEFINES) -> Mapping[str, int]:
+    """Bytes of the types of its own, and of the variables, that a source takes the size of."""
+    text = without_comments(source)
+    constants = read_constants(source, defines)
+
+    def number(expression: str) -> int | None:
+        return evaluate(constants.expanded(expression), constants.constants_in(""))
+
+    reader = TypeReader(text, _aliases(text), number)
+    found: dict[str, int] = {}
+    for name in set(re.findall(r"\bsizeof\s*\(?\s*(\w+)\s*\)?", text)):
+        try:
+            found[name] = reader.layout(name).nbytes
+        except UnknownType:
+            continue
+    symbols = {p.whole: p.whole_bytes for p in _symbols(source, reader, defines)}
+    return {**found, **symbols}

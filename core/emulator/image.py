@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import struct
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -12,8 +11,9 @@ from core.emulator.decode import decode
 from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region
 from core.emulator.program import FunctionCode
 from core.errors import LaunchError, TilescopeError
-from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument
+from core.launch import ArrayArgument, Dim3, Launch, grouped, packed
 from core.ptx.ast import Function, Module, Variable
+from core.ptx.dwarf_names import source_name
 
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 MAX_THREADS = 1024
@@ -64,9 +64,12 @@ class Image:
 
     def _place_variables(self) -> Mapping[str, int]:
         addresses = {name: offset for name, (offset, _) in self.shared_layout.items()}
+        given = self._contents()
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
-                content = np.frombuffer(variable.initial or b"", np.uint8)
+                plain = source_name(variable.name)
+                raw = given.get(plain.rpartition("::")[2], variable.initial or b"")
+                content = np.frombuffer(raw[: variable.nbytes], np.uint8)
                 region = self.memory.allocate(
                     variable.name, content, variable.space, variable.nbytes
                 )
@@ -109,7 +112,7 @@ class Image:
 
     def _parameters(self) -> Mapping[str, bytes]:
         """The kernel's parameters as bytes, and a region for those whose address is taken."""
-        formals, actuals = self.function.parameters, self.launch.arguments
+        formals, actuals = self.function.parameters, self.launch.parameters
         if len(formals) != len(actuals):
             raise LaunchError(
                 f"The kernel {self.function.name} takes {len(formals)} arguments; "
@@ -117,13 +120,11 @@ class Image:
             )
         found: dict[str, bytes] = {}
         for formal, actual in zip(formals, actuals, strict=True):
-            if isinstance(actual, ArrayArgument):
-                raw = struct.pack("<Q", self.buffers[actual.name].base)
-            else:
-                raw = _scalar_bytes(actual)
+            raw = packed(actual, self._address)
             if len(raw) != formal.nbytes:
+                name = actual[0].member.parameter if actual[0].member else actual[0].name
                 raise LaunchError(
-                    f"Argument {actual.name} has {len(raw)} bytes; the kernel's parameter has "
+                    f"Argument {name} has {len(raw)} bytes; the kernel's parameter has "
                     f"{formal.nbytes}."
                 )
             found[formal.name] = raw
@@ -133,6 +134,14 @@ class Image:
             self._addresses = {**self._addresses, name: region.base}
             self.memory.regions.append(region)
         return found
+
+    def _address(self, array: ArrayArgument) -> int:
+        return self.buffers[array.name].base
+
+    def _contents(self) -> dict[str, bytes]:
+        """What the launch puts into variables of the source, by name."""
+        groups = grouped(self.launch.symbols)
+        return {g[0].member.parameter: packed(g, self._address) for g in groups if g[0].member}
 
     def code(self, function: Function) -> FunctionCode:
         """The decoded function (decoded at its first use)."""
@@ -158,10 +167,6 @@ class Image:
                 raw = region.data[address - region.base : region.nbytes].tobytes()
                 return raw.split(b"\0")[0].decode(errors="replace")
         return ""
-
-
-def _scalar_bytes(argument: ScalarArgument) -> bytes:
-    return np.asarray(argument.value).tobytes()
 
 
 def _shared_layout(

@@ -35,6 +35,7 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
         source_name=workload.source_name,
         defines=workload.defines,
         compute_capability=chosen,
+        kernel=workload.kernel,
     )
     notes: tuple[str, ...] = ()
     if chosen != capability:

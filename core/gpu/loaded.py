@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.gpu.failures import WorkerFailure
 from core.gpu.session import Session
-from core.launch import ArrayArgument, Launch, ScalarArgument
+from core.launch import Argument, ArrayArgument, Launch, ScalarArgument, grouped, packed
 
 # The flush writes at least this much, so that it lasts longer than queueing a launch does (about
 # 20 us) and the GPU never waits for the CPU between the two events.
@@ -152,12 +153,37 @@ class LoadedKernel(Launchable):
     def _prepare(self) -> None:
         formats = ""
         self._values: list[Any] = []
-        for argument in self._launch.arguments:
-            if isinstance(argument, ArrayArgument):
-                self._values.append(np.uintp(int(self._buffers[argument.name])))
-                formats += np.dtype(np.uintp).char
-            else:
-                assert isinstance(argument, ScalarArgument)
-                self._values.append(argument.value)
-                formats += argument.value.dtype.char
+        for group in self._launch.parameters:
+            form, values = _words(group, packed(group, self._address))
+            align = group[0].member.align if group[0].member else 1  # 1: as `struct` does it
+            formats += "x" * (-struct.calcsize(formats) % align) + form
+            self._values += values
         self._function.prepare(formats)
+        for symbols in grouped(self._launch.symbols):
+            self._fill(symbols)
+
+    def _address(self, array: ArrayArgument) -> int:
+        return int(self._buffers[array.name])
+
+    def _fill(self, group: tuple[Argument, ...]) -> None:
+        """Puts its content into a variable; one that the optimised code lacks needs none."""
+        member = group[0].member
+        assert member is not None
+        try:
+            address, nbytes = self._module.get_global(member.parameter)
+        except self._cuda.LogicError:
+            return
+        raw = np.frombuffer(packed(group, self._address), np.uint8)[:nbytes]
+        self._cuda.memcpy_htod(address, np.ascontiguousarray(raw))
+
+
+def _words(group: tuple[Argument, ...], raw: bytes) -> tuple[str, list[Any]]:
+    """A parameter for `struct.pack`: a number as it is, a structure as words of its alignment."""
+    only = group[0]
+    if len(group) == 1 and only.member is None:
+        if isinstance(only, ScalarArgument):
+            return only.value.dtype.char, [only.value]
+        return np.dtype(np.uintp).char, [np.frombuffer(raw, np.uintp)[0]]
+    size = min(8, only.member.align) if only.member else 8
+    words = np.frombuffer(raw, f"u{size}")
+    return words.dtype.char * len(words), list(words)

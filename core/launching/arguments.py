@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,12 +29,24 @@ from core.ladder.limits import (
 )
 from core.ladder.rules import listing
 from core.ladder.rung import DEFAULT_SEED
-from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
+from core.launch import (
+    Argument,
+    ArrayArgument,
+    Dim3,
+    InlineArgument,
+    Launch,
+    Member,
+    Role,
+    ScalarArgument,
+    Workload,
+)
 
 DTYPES = [
     *("float16", "float32", "float64", "bool"),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 ]
+_BFLOAT16 = "bfloat16"
+_NULL = ("null", "nullptr", "none")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
 _BUFFER = re.compile(r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\]")
@@ -59,6 +72,8 @@ def user_workload(
 ) -> Workload:
     """One launch of a kernel in a user's file. `kernel` may be None where there is only one.
 
+    Every parameter needs an argument; variables that the host would fill may go without.
+
     `shared` is dynamic shared memory in bytes. An array is "input" where the kernel's pointer is to
     const, otherwise "inout". Raises ArgumentError, LaunchError or TilescopeError with a sentence.
     """
@@ -66,12 +81,13 @@ def user_workload(
     name = kernel or _only_kernel(source, path)
     check_launch(grid, block, shared)
     signature = read_signature(source, name, defines)
+    arguments, symbols = divided(signature, bind(name, signature, args, seed))
     return Workload(
         title=f"{path.name}: {name}",
         source=source,
         source_name=path.name,
         kernel=name,
-        launch=Launch(grid, block, bind(name, signature, args, seed), shared),
+        launch=Launch(grid, block, arguments, shared, symbols),
         defines=MappingProxyType(dict(defines)),
     )
 
@@ -97,9 +113,20 @@ def read_source(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def divided(
+    signature: Sequence[SignatureParameter], arguments: Sequence[Argument]
+) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
+    """The kernel's arguments, and what goes into variables of the source."""
+    symbols = {parameter.name for parameter in signature if parameter.is_symbol}
+    return (
+        tuple(a for a in arguments if a.name not in symbols),
+        tuple(a for a in arguments if a.name in symbols),
+    )
+
+
 def bind(
     kernel: str, signature: Sequence[SignatureParameter], texts: Sequence[str], seed: int
-) -> tuple[ArrayArgument | ScalarArgument, ...]:
+) -> tuple[Argument, ...]:
     """The launch's arguments from `NAME=VALUE` texts, in the order of the signature.
 
     Random buffers depend on `seed` and the signature only, not on the order of the texts.
@@ -110,29 +137,57 @@ def bind(
         if name not in names:
             raise ArgumentError(_unknown(kernel, name, names))
     for parameter in signature:
-        if parameter.name not in given:
+        if parameter.name not in given and not parameter.is_symbol:
             example = "float32[1024]" if parameter.is_pointer else "128"
             raise ArgumentError(
                 f"{kernel} needs an argument for `{parameter.type} {parameter.name}`: "
                 f"add one, such as --arg {parameter.name}={example}."
             )
     generator = np.random.default_rng(seed)
-    return tuple(make_argument(p, given[p.name], generator) for p in signature)
+    return tuple(make_argument(p, given[p.name], generator) for p in signature if p.name in given)
 
 
 def make_argument(
     parameter: SignatureParameter, value: str, generator: np.random.Generator
-) -> ArrayArgument | ScalarArgument:
+) -> Argument:
     """One argument from its text: `zeros:float32[64,64]`, `@a.npy`, `128`; or ArgumentError."""
+    member = (
+        Member(parameter.whole, parameter.offset, parameter.whole_bytes, parameter.whole_align)
+        if parameter.whole
+        else None
+    )
     if parameter.is_pointer:
+        if value.strip().lower() in _NULL:
+            return ScalarArgument(parameter.name, np.uint64(0), member)
         data = _buffer(parameter, value, generator)
-        return ArrayArgument(parameter.name, data, "input" if parameter.is_const else "inout")
+        role: Role = "input" if parameter.is_const else "inout"
+        return ArrayArgument(parameter.name, data, role, member)
+    if parameter.count > 1 and member is not None:
+        return InlineArgument(parameter.name, _inline(parameter, value, generator), member)
     if value.startswith("@") or "[" in value:
         raise ArgumentError(
             f"{parameter.name} is a scalar ({parameter.type}), not a buffer: "
             f"write {parameter.name}=128 or the like."
         )
-    return ScalarArgument(parameter.name, _scalar(parameter, value))
+    return ScalarArgument(parameter.name, _scalar(parameter, value), member)
+
+
+def _inline(
+    parameter: SignatureParameter, value: str, generator: np.random.Generator
+) -> NDArray[Any]:
+    """The numbers of an array of fixed size; a list of them may be typed: `1,2,1`."""
+    if re.fullmatch(r"[-+.\deEx,\s]+", value):
+        one = replace(parameter, count=1)
+        parts = [part for part in re.split(r"[,\s]+", value) if part]
+        data = np.array([_scalar(one, part) for part in parts], parameter.dtype)
+    else:
+        data = _buffer(parameter, value, generator)
+    if data.size != parameter.count:
+        raise ArgumentError(
+            f"{parameter.name} is {parameter.type}: it takes {parameter.count} numbers, "
+            f"not {data.size}."
+        )
+    return data
 
 
 def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
@@ -226,13 +281,13 @@ def _make(match: re.Match[str], value: str, generator: np.random.Generator) -> N
     fill, dtype = match["fill"] or "random", match["dtype"]
     if fill not in _FILLS:
         raise ArgumentError(f"`{value}`: {fill} is none of {listing(list(_FILLS), 'or')}.")
-    if dtype not in DTYPES:
+    if dtype not in (*DTYPES, _BFLOAT16):
         raise ArgumentError(f"`{value}`: {dtype} is none of {listing(DTYPES, 'or')}.")
     sizes = [size.strip() for size in match["shape"].split(",")]
     if not all(size.isdecimal() and int(size) > 0 for size in sizes):
         raise ArgumentError(f"`{value}`: a shape is whole numbers above 0, such as [64,64].")
     shape = tuple(int(size) for size in sizes)
-    kind = np.dtype(dtype)
+    kind = np.dtype("float32" if dtype == _BFLOAT16 else dtype)
     count = kind.itemsize
     for size in shape:
         count *= size
@@ -240,7 +295,14 @@ def _make(match: re.Match[str], value: str, generator: np.random.Generator) -> N
         raise ArgumentError(
             f"`{value}` takes {count / 1e9:.1f} GB: at most {MAX_ARRAY_BYTES / 1e9:.0f} GB work."
         )
-    return _FILLS[fill](generator, kind, shape)
+    made = _FILLS[fill](generator, kind, shape)
+    return _as_bfloat16(made) if dtype == _BFLOAT16 else made
+
+
+def _as_bfloat16(values: NDArray[Any]) -> NDArray[Any]:
+    """The bits of bfloat16 numbers, rounded to nearest even: NumPy has no such type."""
+    bits = values.astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
 
 def _range(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:

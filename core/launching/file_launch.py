@@ -7,7 +7,7 @@ that each mistake can stand beside the field that it is in.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -18,8 +18,14 @@ import numpy as np
 from core.cuda.signature import kernel_names, read_signature
 from core.errors import ArgumentError, TilescopeError
 from core.ladder.rung import DEFAULT_SEED
-from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, ScalarArgument, Workload
-from core.launching.arguments import check_launch, make_argument, parse_defines, parse_dim3
+from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
+from core.launching.arguments import (
+    check_launch,
+    divided,
+    make_argument,
+    parse_defines,
+    parse_dim3,
+)
 
 _T = TypeVar("_T")
 
@@ -91,9 +97,11 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     signature = field("kernel", lambda: read_signature(source, launch.kernel, defines)) or ()
     texts = dict(launch.arguments)
     generator = np.random.default_rng(seed)
-    arguments: list[ArrayArgument | ScalarArgument] = []
+    arguments: list[Argument] = []
     for parameter in signature:
         text = texts.get(parameter.name, "").strip()
+        if parameter.is_symbol and not text:
+            continue
         made = field(f"arg:{parameter.name}", lambda p=parameter, t=text: make_argument(  # type: ignore[misc]
             p, t, generator
         ))  # fmt: skip
@@ -101,18 +109,19 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
             arguments.append(made)
     if wrong or grid is None or block is None or shared is None:
         raise FieldErrors(wrong)
+    taken, symbols = divided(signature, arguments)
     return Workload(
         title=f"{launch.name}: {launch.kernel}",
         source=source,
         source_name=launch.name,
         kernel=launch.kernel,
-        launch=Launch(grid, block, tuple(arguments), shared),
+        launch=Launch(grid, block, taken, shared, symbols),
         defines=MappingProxyType(dict(defines)),
         layout=product_layout(arguments),
     )
 
 
-def product_layout(arguments: list[ArrayArgument | ScalarArgument]) -> MatrixLayout | None:
+def product_layout(arguments: Sequence[Argument]) -> MatrixLayout | None:
     """Two matrices that are only read and one that is written, of fitting shapes: C = A B.
 
     None where the arguments do not look like a matrix product, or not clearly.

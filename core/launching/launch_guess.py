@@ -6,15 +6,26 @@ where the kernel only writes. A form shows them, to be corrected.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from core.cuda.host_code import without_host_code
+from core.cuda.instances import split_instance
+from core.cuda.kernel_text import kernels, without_comments
 from core.cuda.shared_declarations import SharedDeclaration, shared_arrays
-from core.cuda.signature import SignatureParameter, kernel_names, read_signature, without_comments
+from core.cuda.signature import (
+    SignatureParameter,
+    kernel_names,
+    read_signature,
+    type_sizes,
+)
 from core.errors import ArgumentError, TilescopeError
 from core.ladder.rules import listing
+from core.launching.argument_guess import Extents, guess_array, guess_scalar, is_size
 from core.launching.file_launch import FileLaunch, split_defines
+from core.launching.host_guess import host_guess
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
@@ -22,9 +33,6 @@ _MOST_THREADS = 1024
 _NOT_MACROS = re.compile(
     r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
 )
-_SMALL = re.compile(r"offset|shift|start|begin|first|base|origin|axis|seed", re.IGNORECASE)
-_ONE = re.compile(r"stride|step|inc[xy]?|radius|pad(ding)?|pitch_extra", re.IGNORECASE)
-_FEW = re.compile(r"iter(ation)?s?|steps|rounds|repeat(s)?|times", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,7 @@ class _Shape:
 def guess_launch(source: str, path: str, kernel: str | None = None) -> FileLaunch:
     """A launch to begin with; of the first kernel if none is named.
 
+    Where the source launches the kernel itself its sizes are taken, halved until they are small.
     Raises TilescopeError where the source has no kernel, and ArgumentError where the kernel's
     parameters cannot be read.
     """
@@ -47,26 +56,75 @@ def guess_launch(source: str, path: str, kernel: str | None = None) -> FileLaunc
     if not names:
         name = path.replace("\\", "/").rpartition("/")[2]
         raise TilescopeError(f"{name} has no kernel: mark a function __global__.")
-    name = kernel or names[0]
-    text = without_comments(source)
+    name = instance_of(kernel, names) if kernel else names[0]
+    device = without_comments(without_host_code(source))
+    text = _body(source, name) or device
     dimensions = _dimensions(text)
-    defines = _guess_defines(text, dimensions)
+    defines = _guess_defines(device, dimensions)
     signature = read_signature(source, name, defines)
     declared = _declarations(source, name, defines)
     shape = _shape(text, dimensions, declared)
-    threads = 1
-    for extent in shape.block:
-        threads *= extent
-    grid = [1 if shape.one_block else -(-shape.length // extent) for extent in shape.block]
+    host = host_guess(source, name, signature, defines, type_sizes(source, defines))
+    block = _trimmed(host.block, dimensions) if host else shape.block
+    threads = math.prod(block)
+    grid = [1 if shape.one_block else -(-shape.length // extent) for extent in block]
+    if host is not None and host.grid is not None:
+        grid = list(_trimmed(host.grid, dimensions))
+    lengths = (shape.length,) * dimensions
+    if host is not None:
+        lengths = tuple(b * g for b, g in zip(block, grid, strict=False))
+    extents = Extents(lengths, host)
+    shared = _dynamic_bytes(declared, threads)
     return FileLaunch(
         path=path,
         kernel=name,
         grid=",".join(map(str, grid)),
-        block=",".join(map(str, shape.block)),
-        shared=str(_dynamic_bytes(declared, threads)),
+        block=",".join(map(str, block)),
+        shared=str(host.shared if host and host.shared else shared),
         defines=" ".join(f"{name}={value}" for name, value in defines.items()),
-        arguments=tuple((p.name, _guess_argument(p, text, shape)) for p in signature),
+        arguments=tuple(_arguments(signature, text, extents)),
     )
+
+
+def instance_of(kernel: str, names: Sequence[str]) -> str:
+    """The name among a source's kernels that `kernel` means; `axpy` means `axpy<float>`.
+
+    An instance that the source does not have stays what it is, as long as the kernel is there.
+    """
+    if kernel in names or "<" in kernel:
+        return kernel
+    plain = kernel.rpartition("::")[2]
+    return next((name for name in names if name.partition("<")[0] == plain), kernel)
+
+
+def _body(source: str, kernel: str) -> str:
+    """The kernel's body, if it is its own indices that it looks at."""
+    plain = split_instance(kernel)[0].rpartition("::")[2]
+    body = next((k.body for k in kernels(source) if k.name == plain), "")
+    return body if "threadIdx" in body else ""
+
+
+def _trimmed(size: tuple[int, ...], dimensions: int) -> tuple[int, ...]:
+    """As many extents as the kernel has dimensions, and those beyond that are not 1."""
+    used = max([dimensions, *(axis + 1 for axis, extent in enumerate(size) if extent > 1)])
+    return size[:used]
+
+
+def _arguments(
+    signature: Sequence[SignatureParameter], text: str, extents: Extents
+) -> Iterator[tuple[str, str]]:
+    scalars: dict[str, str] = {}
+    for parameter in signature:
+        if not parameter.is_array:
+            has_size = any(is_size(p) for p in signature if p is not parameter)
+            scalars[parameter.name] = guess_scalar(parameter, extents, has_size)
+    sizes = {p.name: int(scalars[p.name]) for p in signature if is_size(p) and p.name in scalars}
+    known = replace(extents, scalars=sizes)
+    for parameter in signature:
+        if parameter.name in scalars:
+            yield parameter.name, scalars[parameter.name]
+        else:
+            yield parameter.name, guess_array(parameter, text, known)
 
 
 def refit(source: str, launch: FileLaunch) -> FileLaunch:
@@ -75,7 +133,8 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     Raises as `guess_launch`.
     """
     names = kernel_names(source)
-    kernel = launch.kernel if launch.kernel in names else None
+    there = {name.partition("<")[0] for name in names}
+    kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
     guess = guess_launch(source, launch.path, kernel)
     signature = read_signature(source, guess.kernel, split_defines(guess.defines))
     known = dict(launch.arguments)
@@ -95,11 +154,14 @@ def complete(source: str, asked: FileLaunch) -> FileLaunch:
     Raises as `guess_launch`, and ArgumentError for a kernel or a parameter that the source has not.
     """
     names = kernel_names(source)
-    if asked.kernel and asked.kernel not in names:
+    kernel = instance_of(asked.kernel, names)
+    if kernel and kernel.partition("<")[0].rpartition("::")[2] not in {
+        name.partition("<")[0] for name in names
+    }:
         raise ArgumentError(
             f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
         )
-    guess = guess_launch(source, asked.path, asked.kernel or None)
+    guess = guess_launch(source, asked.path, kernel or None)
     given = dict(asked.arguments)
     guessed = dict(guess.arguments)
     for name in given:
@@ -115,7 +177,9 @@ def complete(source: str, asked: FileLaunch) -> FileLaunch:
 
 
 def _fits(parameter: SignatureParameter, text: str) -> bool:
-    if not parameter.is_pointer:
+    if parameter.is_pointer and text.strip() == "null":
+        return True
+    if not parameter.is_array:
         return "[" not in text and not text.startswith("@")
     named = re.search(r"(\w+)\[", text)
     return text.startswith("@") or (
@@ -157,12 +221,13 @@ def _guess_define(name: str, dimensions: int) -> int:
 def _declarations(
     source: str, kernel: str, defines: Mapping[str, str]
 ) -> tuple[SharedDeclaration, ...]:
-    return tuple(d for d in shared_arrays(source, defines) if d.function in ("", kernel))
+    plain = split_instance(kernel)[0].rpartition("::")[2]
+    return tuple(d for d in shared_arrays(source, defines) if d.function in ("", plain))
 
 
 def _shape(text: str, dimensions: int, declared: tuple[SharedDeclaration, ...]) -> _Shape:
     block = _block_of(declared, dimensions) or _named_block(text, dimensions) or BLOCKS[dimensions]
-    one_block = not re.search(r"\bblockIdx\b", text)
+    one_block = not re.search(r"\b(blockIdx|this_grid|grid_group)\b", text)
     length = block[0] if one_block else max(LENGTHS[dimensions], 2 * block[0])
     return _Shape(dimensions, length, block, one_block)
 
@@ -193,51 +258,3 @@ def _named_block(text: str, dimensions: int) -> tuple[int, ...] | None:
 def _dynamic_bytes(declared: tuple[SharedDeclaration, ...], threads: int) -> int:
     sizes = [d.dtype.itemsize if d.dtype is not None else 4 for d in declared if d.is_extern]
     return threads * max(sizes, default=0)
-
-
-def _guess_argument(parameter: SignatureParameter, text: str, shape: _Shape) -> str:
-    if not parameter.is_pointer:
-        return _guess_scalar(parameter, shape)
-    dtype = parameter.dtype.name if parameter.dtype is not None else "float32"
-    fill = "random" if parameter.is_const or _is_read(parameter.name, text) else "zeros"
-    extents = [shape.length] * shape.dimensions
-    lanes = re.search(r"[a-z]([234])\s*\*", parameter.type)
-    if lanes:
-        extents.append(int(lanes[1]))
-    elif shape.dimensions == 1 and _indexed_by_rows(parameter.name, text):
-        extents.append(shape.length)
-    return f"{fill}:{dtype}[{','.join(map(str, extents))}]"
-
-
-def _guess_scalar(parameter: SignatureParameter, shape: _Shape) -> str:
-    kind = parameter.dtype.kind if parameter.dtype is not None else "i"
-    if kind == "f":
-        return "2.0"
-    if kind == "b":
-        return "1"
-    for pattern, value in ((_SMALL, 0), (_ONE, 1), (_FEW, 4)):
-        if pattern.fullmatch(parameter.name):
-            return str(value)
-    return str(min(shape.length, 127) if parameter.dtype and parameter.dtype.itemsize == 1
-               else shape.length)  # fmt: skip
-
-
-def _is_read(name: str, text: str) -> bool:
-    """Whether the kernel reads what it was given: an element outside a plain store or a sum."""
-    for found in re.finditer(rf"\b{re.escape(name)}\s*\[", text):
-        depth, at = 1, found.end()
-        while at < len(text) and depth:
-            depth += {"[": 1, "]": -1}.get(text[at], 0)
-            at += 1
-        before = text[: found.start()].rstrip()[-12:]
-        after = text[at : at + 4].lstrip()
-        stored = re.match(r"(=(?!=)|\+=|-=|\+\+)", after)
-        if not stored and not re.search(r"atomic\w*\(\s*&$|\(&$", before):
-            return True
-    read = rf"([=(,;{{}}+-]|return)\s*\*\s*{re.escape(name)}\s*[;)+*/-]"  # as in `sum += *name;`
-    return bool(re.search(read, text))
-
-
-def _indexed_by_rows(name: str, text: str) -> bool:
-    """`A[row * N + k]` in a kernel of one dimension means a matrix."""
-    return bool(re.search(rf"\b{re.escape(name)}\s*\[[^\]]*\w\s*\*\s*[A-Za-z_]\w*", text))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.analysis.counters import Count, Counters
 from core.cuda.compiler import Build
 from core.emulator.record import ChunkRecord
-from core.launch import ScalarArgument, Workload
+from core.launch import Argument, InlineArgument, ScalarArgument, Workload
 from core.storage.pool import Pool
 from core.trace import Trace
 
@@ -57,21 +57,6 @@ def _kept(arrays: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
 def _workload(workload: Workload, pool: Pool) -> dict[str, Any]:
     launch = workload.launch
     kept = _kept({a.name: a.data for a in launch.arrays})
-    arguments: list[dict[str, Any]] = []
-    for argument in launch.arguments:
-        if isinstance(argument, ScalarArgument):
-            arguments.append({"name": argument.name, "value": pool.add(np.array([argument.value]))})
-        else:
-            data = pool.add(argument.data) if argument.name in kept else -1
-            arguments.append(
-                {
-                    "name": argument.name,
-                    "role": argument.role,
-                    "data": data,
-                    "shape": argument.data.shape,
-                    "dtype": argument.data.dtype.str,
-                }
-            )
     return {
         **{name: getattr(workload, name) for name in ("title", "source", "source_name", "kernel")},
         "defines": dict(workload.defines),
@@ -83,7 +68,25 @@ def _workload(workload: Workload, pool: Pool) -> dict[str, Any]:
         "grid": asdict(launch.grid),
         "block": asdict(launch.block),
         "shared_bytes": launch.shared_bytes,
-        "arguments": arguments,
+        "arguments": [_argument(a, kept, pool) for a in launch.arguments],
+        "symbols": [_argument(a, kept, pool) for a in launch.symbols],
+    }
+
+
+def _argument(argument: Argument, kept: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
+    plain: dict[str, Any] = {"name": argument.name}
+    if argument.member is not None:
+        plain["member"] = asdict(argument.member)
+    if isinstance(argument, ScalarArgument):
+        return {**plain, "value": pool.add(np.array([argument.value]))}
+    if isinstance(argument, InlineArgument):
+        return {**plain, "inline": pool.add(argument.value)}
+    return {
+        **plain,
+        "role": argument.role,
+        "data": pool.add(argument.data) if argument.name in kept else -1,
+        "shape": argument.data.shape,
+        "dtype": argument.data.dtype.str,
     }
 
 

@@ -19,7 +19,17 @@ from core.emulator.host_calls import Printed
 from core.emulator.image import Image
 from core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW, Region, zeros
 from core.emulator.record import ChunkRecord, Log
-from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, ScalarArgument, Workload
+from core.launch import (
+    Argument,
+    ArrayArgument,
+    Dim3,
+    InlineArgument,
+    Launch,
+    MatrixLayout,
+    Member,
+    ScalarArgument,
+    Workload,
+)
 from core.ptx.dwarf import debug_info
 from core.recording import watched_registers
 from core.storage.pool import Arrays
@@ -75,6 +85,7 @@ def _workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
         Dim3(**plain["block"]),
         tuple(_argument(a, arrays) for a in plain["arguments"]),
         plain["shared_bytes"],
+        tuple(_argument(a, arrays) for a in plain.get("symbols", ())),
     )
     return Workload(
         title=plain["title"],
@@ -91,13 +102,16 @@ def _workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
     )
 
 
-def _argument(plain: Mapping[str, Any], arrays: Arrays) -> ArrayArgument | ScalarArgument:
+def _argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
+    member = Member(**plain["member"]) if "member" in plain else None
     if "value" in plain:
-        return ScalarArgument(plain["name"], arrays[plain["value"]][0])
+        return ScalarArgument(plain["name"], arrays[plain["value"]][0], member)
+    if "inline" in plain and member is not None:
+        return InlineArgument(plain["name"], arrays[plain["inline"]], member)
     data: NDArray[Any] = (
         np.zeros(plain["shape"], plain["dtype"]) if plain["data"] < 0 else arrays[plain["data"]]
     )
-    return ArrayArgument(plain["name"], data, plain["role"])
+    return ArrayArgument(plain["name"], data, plain["role"], member)
 
 
 def _counters(plain: Mapping[str, Any]) -> Counters:

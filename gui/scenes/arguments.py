@@ -6,12 +6,15 @@ import re
 
 FILLS = ("random", "zeros", "ones", "range", "poison")
 FILE = "file…"
+NULL = "null"  # a pointer to nothing
 
 
 def split_array(text: str, dtype: str) -> tuple[str, str]:
     """`zeros:float32[8,8]` as (fill, shape); the type stays with the shape unless it is `dtype`."""
     if text.startswith("@"):
         return FILE, text[1:]
+    if text.strip() == NULL:
+        return NULL, ""
     fill, _, buffer = text.rpartition(":")
     match = re.fullmatch(r"(\w+)\[([^\]]*)\]", buffer.strip())
     shape = match[2] if match and match[1] == dtype else buffer.strip()
@@ -22,5 +25,7 @@ def array_text(fill: str, shape: str, dtype: str) -> str:
     """What `split_array` took apart."""
     if fill == FILE:
         return f"@{shape.strip()}"
+    if fill == NULL:
+        return NULL
     shape = shape.strip()
     return f"{fill}:{shape}" if "[" in shape else f"{fill}:{dtype}[{shape}]"

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.launching.file_launch import FileLaunch
-from gui.scenes.arguments import FILE, FILLS, array_text, split_array
+from gui.scenes.arguments import FILE, FILLS, NULL, array_text, split_array
 
 if TYPE_CHECKING:
     from core.cuda.signature import SignatureParameter
@@ -48,7 +48,7 @@ class ArrayField(QWidget):
         super().__init__()
         self._dtype = parameter.dtype.name if parameter.dtype is not None else ""
         self.fill = QComboBox()
-        self.fill.addItems([*FILLS, FILE])
+        self.fill.addItems([*FILLS, FILE, NULL] if parameter.is_pointer else [*FILLS, FILE])
         _let_shrink(self.fill, 6)
         self.fill.setAccessibleName(f"What {parameter.name} holds at first")
         self.fill.setToolTip("What the array holds before the launch")
@@ -76,8 +76,11 @@ class ArrayField(QWidget):
         self._describe()
 
     def _describe(self) -> None:
+        self.shape.setEnabled(self.fill.currentText() != NULL)
         if self.fill.currentText() == FILE:
             tip = "A file saved by numpy.save"
+        elif self.fill.currentText() == NULL:
+            tip = "A null pointer"
         else:
             tip = "Sizes, such as 64,64" if self._dtype else "Type and sizes, such as float32[64]"
         self.shape.setPlaceholderText(tip.split(", ")[-1])
@@ -205,7 +208,7 @@ class FileForm(QScrollArea):
         for parameter in signature:
             name, text = f"arg:{parameter.name}", texts.get(parameter.name, "")
             tip = f"{parameter.type} {parameter.name}"
-            if parameter.is_pointer:
+            if parameter.is_array:
                 array = ArrayField(parameter, text)
                 array.changed.connect(self._timer.start)
                 self._texts[name] = array.text

@@ -94,7 +94,7 @@ def test_no_parameters(parameters):
         ("float** a", "pointer to a pointer"),
         ("struct point p", "not one that can be given"),
         ("T* a", "not one that can be given"),
-        ("float4 a", "not one that can be given"),
+        ("cudaTextureObject_t a", "texture or a surface"),
         ("void a", "not one that can be given"),
         ("float", "cannot be read"),
     ],
@@ -123,3 +123,106 @@ def test_widths_agree_with_the_compiler():
         )
     )
     compile_ptx(f"{checks}__global__ void k({parameters}) {{}}")
+
+
+STRUCTURES = """
+#define ROWS 3
+typedef struct { int width, height; unsigned char tag; float *data; } Matrix;
+struct Inner { char c; double d; };
+struct __align__(16) Outer {
+    Outer() = default;
+    __host__ __device__ float get(int i) const { return w[i]; }
+    static const int many = 4;
+    float w[ROWS * 2]; Inner inner; short *p, q; bool on = true;
+};
+struct Base { char first; };
+struct Derived : public Base { float3 v; double2 z; uchar4 c; Inner both[2]; };
+template <typename T> struct Span { T *begin; size_t size; };
+enum Mode { fast, slow };
+struct Empty {};
+__constant__ float weights[ROWS][2]; __constant__ int radius; __constant__ Inner setting;
+__constant__ int known[2] = {1, 2};
+__device__ int untouched[5]; static __device__ double seeds[2 * ROWS];
+__global__ void k(Matrix m, Outer o, const Derived d, Span<float> s, Mode mode, Empty e, float3 v);
+void fill(double *h) { cudaMemcpyToSymbol(seeds, h, sizeof(double) * 6); }
+"""
+
+
+def test_structures_lie_as_the_compiler_lays_them_out():
+    found = read_signature(STRUCTURES, "k")
+    types = {"m": "Matrix", "o": "Outer", "d": "Derived", "s": "Span<float>", "v": "float3"}
+    checks = []
+    for p in found:
+        if p.whole not in types or p.is_symbol:
+            continue
+        path = p.name.partition(".")[2].replace("both0", "both[0]").replace("both1", "both[1]")
+        kind = types[p.whole]
+        checks.append(f"static_assert(__builtin_offsetof({kind}, {path}) == {p.offset});")
+        checks.append(f"static_assert(sizeof({kind}) == {p.whole_bytes});")
+        checks.append(f"static_assert(alignof({kind}) == {p.whole_align});")
+    assert len(checks) == 3 * 29
+    compile_ptx(STRUCTURES + "\n".join(checks))
+    by_name = {p.name: p for p in found}
+    assert by_name["o.w"].count == 6
+    assert by_name["m.data"].is_pointer
+    assert by_name["mode"].dtype == np.int32
+    assert by_name["e"].whole_bytes == 1
+    symbols = [(p.name, str(p.dtype), p.count, p.whole_bytes) for p in found if p.is_symbol]
+    assert symbols == [
+        ("weights", "float32", 6, 24),
+        ("radius", "int32", 1, 4),
+        ("setting.c", "int8", 1, 16),
+        ("setting.d", "float64", 1, 16),
+        ("seeds", "float64", 6, 48),
+    ]
+
+
+TEMPLATES = """
+const int WIDTH = 2 * 16;
+struct Twice { float by; __device__ float operator()(float x) const { return by * x; } };
+template <typename T, int TILE = 8> __global__ void plain(const T *a, T b) {}
+template <class Op, typename T> __global__ void apply(T *a, int n, Op op) {}
+template <unsigned BLOCK_SIZE, bool FULL> __global__ void sized(double *a) {}
+namespace deep { template <typename T> __global__ void inside(T **x, T *a) {} }
+template <typename F> __global__ void call(F f) {}
+template __global__ void plain<short>(const short *, short);
+void run(float *f, double *d, int n) {
+    const int BS = 64;
+    plain<int, WIDTH><<<1, 32>>>(nullptr, 3);
+    plain<<<n / 2, dim3(3, 4)>>>(d, 2.0);
+    apply<<<1, 32>>>(f, n, Twice{2.0f});
+    switch (n) {
+        case 1: sized<BS, true><<<1, BS>>>(d); break;
+        default: sized<128, false><<<1, 2>>>(d);
+    }
+    call<<<1, 1>>>([=] __device__ (int i) { f[i] = 0; });
+}
+"""
+
+
+def test_instances_of_templates():
+    assert kernel_names(TEMPLATES) == (
+        "plain<int, 32>", "plain<double>", "plain<short>", "apply<Twice, float>",
+        "sized<64, true>", "sized<128, false>", "inside<float>", "call",
+    )  # fmt: skip
+    assert shape_of(TEMPLATES, "plain<double>")[0] == ("a", "float64", True, True)
+    assert shape_of(TEMPLATES, "plain<unsigned char, 4>")[1] == ("b", "uint8", False, False)
+    assert [p.name for p in read_signature(TEMPLATES, "apply<Twice, float>")] == ["a", "n", "op.by"]
+    with pytest.raises(ArgumentError, match=r"call<Functor>.*struct with operator"):
+        read_signature(TEMPLATES, "call")
+    for name in ("plain<int, 32>", "plain<double>", "apply<Twice, float>", "sized<64, true>"):
+        entries = compile_ptx(TEMPLATES, kernel=name).entries
+        assert any(name.partition("<")[0] in entry for entry in entries)
+
+
+def test_kernels_that_macros_make():
+    source = """
+    #define KERNEL extern "C" __global__ void
+    #define MAKE(NAME, T, OP) \\
+        __global__ void NAME##_##T(const T *a, T *b) { b[0] = a[0] OP a[1]; }
+    MAKE(sum, float, +) MAKE(product, double, *)
+    KERNEL last(int n) {}
+    """
+    assert kernel_names(source) == ("sum_float", "product_double", "last")
+    assert shape_of(source, "product_double")[1] == ("b", "float64", True, False)
+    assert len(compile_ptx(source).entries) == 3

@@ -1,0 +1,190 @@
+"""First guesses at a kernel's arguments: what a person would type to try it.
+
+Random inputs, zeros where the kernel only writes, a matrix where rows and columns are named, and
+numbers in order where a kernel takes an element for an index.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.cuda.signature import SignatureParameter
+from core.launching.host_guess import HostGuess
+
+_ZERO = re.compile(
+    r"\w*(offset|shift|start|begin|first|base|origin|axis|seed|rank|phase|pass|bit|depth|level)\w*"
+    r"|[a-z]*_?(idx|index)", re.IGNORECASE
+)  # fmt: skip
+_ONE = re.compile(
+    r"\w*stride\w*|\w*step|inc[xy]?|\w*radius\w*|pad(ding)?|pitch_extra", re.IGNORECASE
+)
+_FEW = re.compile(
+    r"\w*(iter(ation)?s?|steps|rounds|repeats?|times|samples|tries|per_?(thread|row|block))",
+    re.IGNORECASE,
+)
+_LOOP = ("i", "j", "k", "t", "s", "it")  # a step of a loop of the host's, beside a size
+_ROWS = ("rows", "height", "h", "m", "ny", "num_rows", "nrows", "imageh", "n_rows", "rowcount")
+_COLUMNS = ("cols", "columns", "width", "w", "n", "nx", "num_cols", "ncols", "imagew", "n_cols")
+_INDICES = re.compile(
+    r"\w*(ptr|offsets?|row_?start|index|indices|idx|perm|map|edges?|parent|next|neighbou?rs?|adj"
+    r"|frontier\w*|col_?(ind|idx)\w*|links?|label)s?\d*", re.IGNORECASE
+)  # fmt: skip
+_VALUE = 2.0
+
+
+@dataclass(frozen=True)
+class Extents:
+    """How a kernel is laid out: elements along each dimension of its grid, x first."""
+
+    lengths: tuple[int, ...]
+    host: HostGuess | None = None
+    scalars: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        """Elements along x."""
+        return self.lengths[0]
+
+
+def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool) -> str:
+    """A scalar's text. `has_size` says that another parameter is a size."""
+    name = parameter.name.rpartition(".")[2]
+    known = extents.host.scalars.get(parameter.name) if extents.host else None
+    kind = parameter.dtype.kind if parameter.dtype is not None else "i"
+    if known is not None:
+        return _number(known, kind)
+    if kind == "f":
+        return str(_VALUE)
+    if kind == "b":
+        return "1"
+    if parameter.is_symbol and parameter.dtype is not None:
+        return "4" if re.search(r"len|size|count|^n", name, re.IGNORECASE) else "1"
+    for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1)):
+        if pattern.fullmatch(name):
+            whole = _ONE is pattern and "." in parameter.name  # a matrix's own stride
+            return str(extents.length if whole else value)
+    if name in _LOOP and has_size:
+        return "0"
+    if name.lower() in _ROWS and len(extents.lengths) > 1:
+        return str(extents.lengths[1])
+    top = 127 if parameter.dtype is not None and parameter.dtype.itemsize == 1 else 1 << 31
+    return str(min(extents.length, top))
+
+
+def is_size(parameter: SignatureParameter) -> bool:
+    """Whether a scalar is a whole number that may be a size."""
+    name = parameter.name.rpartition(".")[2]
+    return (
+        not parameter.is_array
+        and parameter.dtype is not None
+        and parameter.dtype.kind in "iu"
+        and name not in _LOOP
+        and not any(pattern.fullmatch(name) for pattern in (_FEW, _ZERO, _ONE))
+    )
+
+
+def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> str:
+    """An array's text; `text` is the kernel's body."""
+    if extents.host is not None and parameter.name in extents.host.nulls:
+        return "null"
+    dtype = _dtype(parameter)
+    if parameter.is_symbol or not parameter.is_pointer:
+        return f"random:{dtype}[{parameter.count}]"
+    shape = _shape(parameter, text, extents)
+    return f"{_fill(parameter, text)}:{dtype}[{','.join(map(str, shape))}]"
+
+
+def _dtype(parameter: SignatureParameter) -> str:
+    if "bfloat16" in parameter.type:
+        return "bfloat16"
+    return parameter.dtype.name if parameter.dtype is not None else "float32"
+
+
+def _fill(parameter: SignatureParameter, text: str) -> str:
+    last = parameter.name.rpartition(".")[2]
+    is_read = parameter.is_const or "." in parameter.name or _is_read(last, text)
+    if not is_read:
+        return "zeros"
+    is_whole = parameter.dtype is not None and parameter.dtype.kind in "iu"
+    if is_whole and parameter.dtype is not None and parameter.dtype.itemsize > 1:
+        used = re.search(rf"\[\s*{re.escape(last)}\s*\[", text)
+        if used or _INDICES.fullmatch(last):
+            return "range"
+    return "random"
+
+
+def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
+    shape = _elements(parameter, text, extents)
+    last = parameter.name.rpartition(".")[2]
+    is_index = parameter.dtype is not None and parameter.dtype.kind in "iu"
+    if len(shape) == 1 and is_index and _INDICES.fullmatch(last):
+        after = rf"\b{re.escape(last)}\s*\[[^\]]*[^\W\d]\w*\s*\+\s*1\s*\]"
+        shape[0] += bool(re.search(after, text))  # as `ptr[row + 1]` of the last row
+    return [*shape, parameter.lanes] if parameter.lanes > 1 else shape
+
+
+def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
+    size = parameter.dtype.itemsize if parameter.dtype is not None else 4
+    nbytes = extents.host.nbytes.get(parameter.name) if extents.host else None
+    product = _of_product(parameter.name, extents.scalars)
+    if nbytes:
+        count = max(1, nbytes // (size * parameter.lanes))
+        for shape in (product, _rows_and_columns(extents.scalars)):
+            if shape and math.prod(shape) == count:
+                return shape
+        root = math.isqrt(count)
+        return [root, root] if len(extents.lengths) > 1 and root * root == count else [count]
+    if product:
+        return product
+    if extents.host is not None and (shape := _rows_and_columns(extents.scalars)):
+        return shape
+    lengths = list(reversed(extents.lengths))
+    if len(lengths) == 1 and parameter.lanes == 1:
+        last = parameter.name.rpartition(".")[2]
+        if re.search(rf"\b{re.escape(last)}\s*\[[^\]]*\w\s*\*\s*[A-Za-z_]\w*", text):
+            return [extents.length, extents.length]  # `A[row * N + k]` means a matrix
+    return lengths
+
+
+def _of_product(name: str, scalars: Mapping[str, int]) -> list[int] | None:
+    """The shape of A, B or C where M, N and K are given."""
+    sizes = {n.lower(): value for n, value in scalars.items()}
+    dims = {"a": "mk", "b": "kn", "c": "mn"}.get(name.lower().removeprefix("d_"))
+    if dims is None or not all(axis in sizes for axis in "mnk"):
+        return None
+    return [sizes[dims[0]], sizes[dims[1]]]
+
+
+def _rows_and_columns(scalars: Mapping[str, int]) -> list[int] | None:
+    lowered = {name.rpartition(".")[2].lower(): value for name, value in scalars.items()}
+    rows = [lowered[name] for name in _ROWS if name in lowered]
+    columns = [lowered[name] for name in _COLUMNS if name in lowered]
+    return [rows[0], columns[0]] if rows and columns else None
+
+
+def _number(value: float, kind: str) -> str:
+    if kind == "f":
+        return repr(float(value))
+    return str(int(bool(value)) if kind == "b" else int(value))
+
+
+def _is_read(name: str, text: str) -> bool:
+    """Whether the kernel reads what it was given: an element outside a plain store or a sum."""
+    for found in re.finditer(rf"\b{re.escape(name)}\s*\[", text):
+        depth, at = 1, found.end()
+        while at < len(text) and depth:
+            depth += {"[": 1, "]": -1}.get(text[at], 0)
+            at += 1
+        before = text[: found.start()].rstrip()[-12:]
+        after = text[at : at + 4].lstrip()
+        stored = re.match(r"(=(?!=)|\+=|-=|\+\+)", after)
+        if not stored and not re.search(r"atomic\w*\(\s*&$|\(&$", before):
+            return True
+    read = rf"([=(,;{{}}+-]|return)\s*\*\s*{re.escape(name)}\s*[;)+*/-]"  # as in `sum += *name;`
+    passed = rf"[(,=]\s*(?:&\s*)?{re.escape(name)}\s*(?:[,;)]|\+(?!\+))"  # to a function, a pointer
+    return bool(
+        re.search(read, text) or re.search(passed, re.sub(r"atomic\w*\s*\([^;]*", "", text))
+    )
