@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.block_moves import alike_places, matters, steps_of_first, uniform_step
+from core.analysis.block_moves import Moves, alike_places, matters, uniform_step
 from core.analysis.counters import Counters, CountingObserver, Tally
 from core.cuda.compiler import Build, compile_ptx, find_entry
 from core.cuda.modules import module_of
+from core.emulator.block_arithmetic import DependsOnData
 from core.emulator.dependence import Affine, Dependence
 from core.emulator.events import AccessEvent
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
-from core.emulator.tracking import DependsOnData, TrackingMachine
+from core.emulator.tracking import TrackingMachine
 from core.errors import Cancelled
 from core.launch import Workload
 from core.trace.arrays import owner_of
@@ -71,6 +72,7 @@ class _Run:
     tally: Tally = field(default_factory=Tally)
     moving: list[_Moving] = field(default_factory=list)
     copying: list[tuple[AccessEvent, Dependence]] = field(default_factory=list)
+    moves: Moves = field(default_factory=Moves)
 
 
 def count(
@@ -197,7 +199,7 @@ class _Counter:
                     observer.on_access(event)
                 if part is not None:
                     lines = not matters(event, dependence)
-                    part.on_access(event, lines=lines, moves=steps_of_first(dependence))
+                    part.on_access(event, lines=lines, moves=run.moves.of(dependence))
 
         def on_address(event: AccessEvent, dependence: Dependence) -> None:
             if not self.program.issues[event.pc].is_copy:
@@ -217,8 +219,8 @@ class _Counter:
         for moving in run.moving:
             if self.cancelled is not None and self.cancelled():
                 raise Cancelled("Stopped.")
-            self._count_moving(moving, geometry, steps)
-        self._keep(part, int(alike.sum()), steps)
+            self._count_moving(moving, geometry, steps, alike)
+        self._keep(part, int(alike.sum()), run.moves.steps(steps, alike))
         return alike
 
     def _part(self, geometry: Geometry) -> WorkPart | None:
@@ -230,10 +232,18 @@ class _Counter:
         if self.probe is not None and part is not None:
             self.probe.add(part, times, steps)
 
-    def _count_moving(self, moving: _Moving, geometry: Geometry, steps: NDArray[np.int64]) -> None:
+    def _count_moving(
+        self,
+        moving: _Moving,
+        geometry: Geometry,
+        steps: NDArray[np.int64],
+        alike: NDArray[np.bool_],
+    ) -> None:
         """Counts an access once for all places that count the same, as often as it takes them."""
         c = moving.affine
         shifts = steps[:, 0] * c.x + steps[:, 1] * c.y + steps[:, 2] * c.z
+        if c.table is not None:
+            shifts = shifts + c.table[alike]
         for shift, times in alike_places(moving.events, shifts):
             tally = Tally()
             observer, part = self._observer(tally, geometry), self._part(geometry)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from core.analysis.coalescing import LINE, SECTOR
 from core.analysis.global_atomics import tag_bank
+from core.emulator.block_arithmetic import DependsOnData
 from core.emulator.dependence import Affine, Dependence
 from core.emulator.events import AccessEvent
-from core.emulator.tracking import DependsOnData
 
 _AT_ONCE = 1 << 20  # places whose tag banks are worked out together
 
@@ -53,11 +53,31 @@ def _places(event: AccessEvent) -> NDArray[np.int64]:
     return np.unique(active // SECTOR * SECTOR)
 
 
-def steps_of_first(dependence: Dependence) -> tuple[int, int, int]:
-    """How far the first lane's address moves for a step in blockIdx (x, y, z)."""
-    if not isinstance(dependence, Affine):
-        return 0, 0, 0
-    return int(dependence.x[0]), int(dependence.y[0]), int(dependence.z[0])
+class Moves:
+    """How addresses move from block to block, as rows to be multiplied with a step.
+
+    A step is (x, y, z) in blockIdx, followed by what each table that was met says of the block.
+    """
+
+    def __init__(self) -> None:
+        self._tables: list[NDArray[np.int64]] = []
+
+    def of(self, dependence: Dependence) -> tuple[int, ...]:
+        """How far the first lane's address moves, by each part of a step."""
+        if not isinstance(dependence, Affine):
+            return 0, 0, 0
+        steps = (int(dependence.x[0]), int(dependence.y[0]), int(dependence.z[0]))
+        if dependence.table is None:
+            return steps
+        place = next((i for i, t in enumerate(self._tables) if t is dependence.table), None)
+        if place is None:
+            place = len(self._tables)
+            self._tables.append(dependence.table)
+        return (*steps, *(0,) * place, 1)
+
+    def steps(self, steps: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The whole steps to the blocks `which`, whose steps in blockIdx are `steps` (n, 3)."""
+        return np.column_stack([steps, *(table[which] for table in self._tables)])
 
 
 def matters(event: AccessEvent, dependence: Dependence) -> bool:
@@ -67,7 +87,10 @@ def matters(event: AccessEvent, dependence: Dependence) -> bool:
         return False
     parts = [_active(event, part) for part in (dependence.x, dependence.y, dependence.z)]
     period = 0 if event.kind == "atomic" and space == "global" else LINE
-    if all(bool((part == part[0]).all()) and _divides(period, int(part[0])) for part in parts):
+    steps = [_same_step(part) for part in parts]
+    if dependence.table is not None:
+        steps += np.unique(dependence.table).tolist()
+    if all(step is not None and _divides(period, step) for step in steps):
         return False
     if space == "shared":
         raise DependsOnData("a shared-memory address depends on the block")
@@ -83,7 +106,11 @@ def uniform_step(event: AccessEvent, dependence: Dependence) -> Affine:
         if not (active == active[0]).all():
             raise DependsOnData("the lanes of a warp move by different steps from block to block")
         parts.append(active[:1])
-    return Affine(*parts)
+    return Affine(parts[0], parts[1], parts[2], dependence.table)
+
+
+def _same_step(part: NDArray[np.int64]) -> int | None:
+    return int(part[0]) if bool((part == part[0]).all()) else None
 
 
 def _divides(period: int, step: int) -> bool:

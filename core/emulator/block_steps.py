@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.dependence import Affine
-from core.emulator.events import Mask
 from core.ptx.types import PtxType
 
 
@@ -40,11 +39,3 @@ def corners_of(steps: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         for y in {low[1], high[1]}
         for z in {low[2], high[2]}
     ]
-
-
-def equal(a: Any, b: Any, mask: Mask | None) -> bool:
-    """Whether two results are the same for the lanes of the mask."""
-    if isinstance(a, tuple):
-        return all(equal(x, y, mask) for x, y in zip(a, b, strict=True))
-    different = a != b
-    return not (different if mask is None or different.size == 1 else different & mask).any()

@@ -3,8 +3,8 @@
 For exact counts of a huge grid it is enough to run one block of each kind, if nothing that a block
 does depends on data, and its addresses move with blockIdx by steps that leave the counts alone.
 Each register carries a *dependence*: None (every block has this value), `Affine` (the value moves
-by a fixed step per lane for each step of blockIdx), one of the two marks below, or, where lanes
-that went different ways left it in different states, `Mixed`.
+by a fixed step per lane for each step of blockIdx, or by what a table says of each block), one of
+the two marks below, or, where lanes that went different ways left it in different states, `Mixed`.
 """
 
 from __future__ import annotations
@@ -29,23 +29,31 @@ class Mark(Enum):
     UNKNOWN = "a value that is no fixed step from block to block"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Affine:
-    """value(block) = value(this block) + x dx + y dy + z dz, (dx, dy, dz) the step in blockIdx.
+    """value(block) = value(this block) + x dx + y dy + z dz + table[block].
 
-    The coefficients are int64 of shape (1,) or (lanes,).
+    (dx, dy, dz) is the step in blockIdx; the coefficients are int64 of shape (1,) or (lanes,).
+    `table` int64 (blocks,) is how far the value lies from this block's in each of the blocks that
+    are compared, the same in all lanes: what quotients and remainders of blockIdx give. None: 0.
     """
 
     x: NDArray[np.int64]
     y: NDArray[np.int64]
     z: NDArray[np.int64]
+    table: NDArray[np.int64] | None = None
 
-    def map(self, function: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Affine:
-        """The same function of every coefficient."""
-        return Affine(function(self.x), function(self.y), function(self.z))
+    def scaled(self, factor: NDArray[np.int64]) -> Affine | Mark | None:
+        """The dependence of this value times a factor that no block changes."""
+        table = self.table
+        if table is not None:
+            if not (factor == factor[0]).all():
+                return Mark.UNKNOWN
+            table = table * factor[0]
+        return tidy(Affine(self.x * factor, self.y * factor, self.z * factor, table))
 
     def shift(self, step: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How far the value moves for a step (3,) in blockIdx."""
+        """How far a step (3,) in blockIdx moves the value, the table left out."""
         moved: NDArray[np.int64] = self.x * step[0] + self.y * step[1] + self.z * step[2]
         return moved
 
@@ -77,7 +85,10 @@ def merged(before: Dependence, new: Dependence, mask: NDArray[np.bool_]) -> Depe
         np.where(mask, new_steps.x, old_steps.x),
         np.where(mask, new_steps.y, old_steps.y),
         np.where(mask, new_steps.z, old_steps.z),
+        new_steps.table,
     )
+    if old_steps.table is not new_steps.table:  # only one table fits here: that of these lanes
+        old_marks = np.maximum(old_marks, MARKS.index(Mark.UNKNOWN))
     marks = np.where(mask, new_marks, old_marks).astype(np.int8)
     return Mixed(steps, marks) if marks.any() else tidy(steps)
 
@@ -117,7 +128,12 @@ def plus(a: Dependence, b: Dependence, sign: int = 1) -> Dependence:
         return mark
     left = a if isinstance(a, Affine) else _NO_STEP
     right = b if isinstance(b, Affine) else _NO_STEP
-    return tidy(Affine(left.x + sign * right.x, left.y + sign * right.y, left.z + sign * right.z))
+    table = left.table
+    if right.table is not None:
+        table = sign * right.table if table is None else table + sign * right.table
+    return tidy(
+        Affine(left.x + sign * right.x, left.y + sign * right.y, left.z + sign * right.z, table)
+    )
 
 
 def times(a: Dependence, va: NDArray[Any], b: Dependence, vb: NDArray[Any]) -> Dependence:
@@ -128,8 +144,7 @@ def times(a: Dependence, va: NDArray[Any], b: Dependence, vb: NDArray[Any]) -> D
     if isinstance(a, Affine) and isinstance(b, Affine):
         return Mark.UNKNOWN
     if isinstance(a, Affine):
-        factor = vb.astype(np.int64)
-        return tidy(a.map(lambda c: c * factor))
+        return a.scaled(vb.astype(np.int64))
     if isinstance(b, Affine):
         return times(b, vb, a, va)
     return None
@@ -137,7 +152,7 @@ def times(a: Dependence, va: NDArray[Any], b: Dependence, vb: NDArray[Any]) -> D
 
 def tidy(value: Affine) -> Affine | None:
     """None where every coefficient has become zero."""
-    return value if any(value.axes) else None
+    return value if value.table is not None or any(value.axes) else None
 
 
 def _mark(*dependences: Dependence) -> Mark | None:
@@ -175,7 +190,7 @@ def transfer(
     if opcode in ("add", "sub") and "sat" not in modifiers and "cc" not in modifiers:
         return plus(dependences[0], dependences[1], -1 if opcode == "sub" else 1)
     if opcode == "neg" and isinstance(dependences[0], Affine):
-        return dependences[0].map(np.negative)
+        return dependences[0].scaled(np.array([-1]))
     if opcode in ("mul", "mad") and "hi" not in modifiers and "sat" not in modifiers:
         if "wide" in modifiers and not all(
             in_range(v, d, kind)
@@ -186,10 +201,9 @@ def transfer(
         product = times(dependences[0], values[0], dependences[1], values[1])
         return plus(product, dependences[2]) if opcode == "mad" else product
     if opcode == "shl" and dependences[1] is None and isinstance(dependences[0], Affine):
-        amount = _amount(instruction.operands[2], values[1])
-        return tidy(dependences[0].map(lambda c: c << amount))
+        return dependences[0].scaled(1 << _amount(instruction.operands[2], values[1]))
     if opcode == "selp" and dependences[2] is None:
-        return _select(values[2], dependences[0], dependences[1])
+        return select(values[2], dependences[0], dependences[1])
     return Mark.UNKNOWN
 
 
@@ -214,13 +228,20 @@ def _convert(
     return dependence
 
 
-def _select(condition: NDArray[Any], a: Dependence, b: Dependence) -> Dependence:
+def select(condition: NDArray[Any], a: Dependence, b: Dependence) -> Dependence:
+    """The dependence of `a` in the lanes where the condition holds, of `b` in the others."""
     left = a if isinstance(a, Affine) else _NO_STEP
     right = b if isinstance(b, Affine) else _NO_STEP
+    table = left.table
+    if left.table is not right.table:
+        if not (condition == condition[0]).all():
+            return Mark.UNKNOWN
+        table = left.table if condition[0] else right.table
     return tidy(
         Affine(
             np.where(condition, left.x, right.x),
             np.where(condition, left.y, right.y),
             np.where(condition, left.z, right.z),
+            table,
         )
     )

@@ -3,53 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.action import Lanes
 from core.emulator.async_copy import AsyncCopy
-from core.emulator.block_steps import as_kind, corners_of, equal, range_of, varies
+from core.emulator.block_arithmetic import DependsOnData, FollowingMachine
+from core.emulator.block_steps import varies
 from core.emulator.decode_memory import elements
-from core.emulator.dependence import (
-    Affine,
-    Dependence,
-    Mark,
-    merged,
-    of_lanes,
-    special_dependence,
-    transfer,
-)
+from core.emulator.dependence import Affine, Dependence, Mark, merged
 from core.emulator.events import AccessEvent, Mask
 from core.emulator.frames import Frame
 from core.emulator.groups import Group
 from core.emulator.local_dependence import LocalDependences
-from core.emulator.machine import Machine
 from core.emulator.matrices import LoadMatrix, MoveMatrix, StoreMatrix
 from core.emulator.program import MemoryAccess, Op
 from core.emulator.tensor import LoadFragment, Multiply, StoreFragment
 from core.ptx.ast import Address, Immediate, Negated, Operand, Register
-from core.ptx.types import PRED, TYPES, PtxType
+from core.ptx.types import PtxType
 
 # Actions of which the addresses are followed; what they give is data.
 FOLLOWED = (AsyncCopy, LoadMatrix, StoreMatrix, MoveMatrix, LoadFragment, StoreFragment, Multiply)
 
 
-class DependsOnData(Exception):
-    """One block cannot stand for others; the text says where and why."""
+class TrackingMachine(FollowingMachine):
+    """Follows addresses, branches and parameters as well.
 
-
-class TrackingMachine(Machine):
-    """Runs a single block, following how its registers depend on blockIdx.
-
-    Whenever a comparison depends on blockIdx, the blocks for which it would come out otherwise are
-    taken from `equivalent`. What is left at the end does exactly what this block does, at addresses
-    that move as `on_address` was told.
+    What is left of `equivalent` at the end does exactly what this block does, at addresses that
+    move as `on_address` was told.
     """
 
-    candidates: NDArray[np.int64]  # (n, 3): blockIdx of the blocks that may be equivalent
-    equivalent: NDArray[np.bool_]  # (n,)
     on_address: Callable[[AccessEvent, Dependence], None]
 
     def follow(
@@ -59,143 +43,13 @@ class TrackingMachine(Machine):
         on_address: Callable[[AccessEvent, Dependence], None],
     ) -> None:
         """Says which blocks to compare with; `origin` is this block's blockIdx."""
-        self.candidates = candidates
-        self._steps = candidates - origin
-        self.equivalent = np.ones(len(candidates), bool)
-        self._corners = corners_of(self._steps)
+        self._start(candidates, origin)
         self.on_address = on_address
-        self._deps: dict[int, list[Dependence]] = {}
         self._parameter_deps: dict[tuple[int, str, int], Dependence] = {}
-        self._compared: dict[tuple[int, ...], tuple[list[Any], NDArray[np.bool_]]] = {}
         self._seen: list[AccessEvent] = []
         self._local = LocalDependences()
         self.observers = (*self.observers, _Catch(self._seen))
         self.unit.observers = self.observers
-
-    def _dependences(self, frame: Frame) -> list[Dependence]:
-        found = self._deps.get(id(frame))
-        if found is None:
-            found = [None] * len(frame.registers)
-            for slot, name in frame.code.specials:
-                if name.startswith("%"):
-                    found[slot] = special_dependence(name)
-            self._deps[id(frame)] = found
-        return found
-
-    def _refuse(self, op: Op, what: str, mark: Mark) -> DependsOnData:
-        line = self.image.source_line(op.instruction.pc)
-        return DependsOnData(f"{what} of line {line} depends on {mark.value}")
-
-    # -- arithmetic -------------------------------------------------------------------------
-
-    def _compute(self, frame: Frame, group: Group, ops: list[Op]) -> None:
-        deps, registers = self._dependences(frame), frame.registers
-        whole = self.exclusive or group.mask is None
-        for op in ops:
-            plain = whole and op.guard < 0 and len(op.destinations) == 1
-            if plain and all(deps[slot] is None for slot in op.sources):
-                assert op.compute is not None
-                registers[op.destinations[0]] = op.compute(registers)
-                deps[op.destinations[0]] = None
-                self.tick += 1
-                continue
-            new = self._result(frame, group, op, deps)
-            mask = None if whole and op.guard < 0 else self._effective(frame, group, op)[0]
-            super()._compute(frame, group, [op])
-            self._set(deps, op, new, mask)
-
-    @staticmethod
-    def _set(deps: list[Dependence], op: Op, new: Dependence, mask: Mask | None) -> None:
-        for slot in op.destinations:
-            if slot >= 0:
-                deps[slot] = new if mask is None else merged(deps[slot], new, mask)
-
-    def _result(self, frame: Frame, group: Group, op: Op, deps: list[Dependence]) -> Dependence:
-        self._check_guard(group, op, deps)
-        seen = {slot: of_lanes(deps[slot], group.mask) for slot in op.sources}
-        if all(dependence is None for dependence in seen.values()):
-            return None
-        if op.instruction.opcode in ("setp", "set"):
-            return self._compare(frame, group, op, seen)
-        return transfer(op, lambda i: self._operand(frame, op, i, seen), self._in_range)
-
-    def _operand(
-        self, frame: Frame, op: Op, index: int, deps: dict[int, Affine | Mark | None]
-    ) -> tuple[NDArray[Any], Dependence]:
-        """The value of a source operand, as its instruction reads it, and its dependence."""
-        operand = op.instruction.operands[index + 1]
-        if isinstance(operand, Immediate):
-            return np.array([operand.value]), None
-        kinds = [TYPES[m] for m in op.instruction.modifiers if m in TYPES]
-        kind = kinds[-1]
-        if isinstance(operand, Register):
-            slot = frame.code.slots[operand.name]
-            if op.instruction.opcode == "selp" and index == 2:
-                kind = PRED
-            return as_kind(frame.registers[slot], kind), deps.get(slot)
-        slots = [s for s, n in frame.code.specials if n == getattr(operand, "name", "")]
-        if slots:
-            return frame.registers[slots[0]], deps.get(slots[0])
-        return np.zeros(1, np.int64), None
-
-    def _in_range(self, value: NDArray[Any], dependence: Affine, kind: PtxType) -> bool:
-        """Whether the value stays within its type for every block that is still equivalent."""
-        low, high = range_of(kind)
-        exact = value.astype(np.int64)
-        for corner in self._corners:
-            moved = exact + dependence.shift(corner)
-            if int(moved.min()) < low or int(moved.max()) > high:
-                return False
-        return True
-
-    # -- comparisons ------------------------------------------------------------------------
-
-    def _compare(
-        self, frame: Frame, group: Group, op: Op, deps: dict[int, Affine | Mark | None]
-    ) -> Dependence:
-        """Keeps the blocks for which the comparison comes out alike: then all have the same."""
-        for dependence in deps.values():
-            if isinstance(dependence, Mark):
-                return dependence
-        affine = {slot: d for slot, d in deps.items() if isinstance(d, Affine)}
-        arrays = [frame.registers[slot] for slot in op.sources]
-        key = (op.instruction.pc, id(group.mask), *(id(a) for a in arrays))
-        known = self._compared.get(key)
-        if known is None:
-            same = self._alike(frame, group.mask, op, affine)
-            self._compared[key] = ([*arrays, group.mask], same)  # kept alive: ids stay theirs
-        else:
-            same = known[1]
-        if not same[self.equivalent].all():
-            self.equivalent &= same
-            self._corners = corners_of(self._steps[self.equivalent])
-        return None
-
-    def _alike(
-        self, frame: Frame, mask: Mask | None, op: Op, affine: dict[int, Affine]
-    ) -> NDArray[np.bool_]:
-        assert op.compute is not None
-        truth = op.compute(frame.registers)
-        axes = np.any([d.axes for d in affine.values()], axis=0)
-        steps, inverse = np.unique(self._steps * axes, axis=0, return_inverse=True)
-        registers = list(frame.registers)
-        result = np.zeros(len(steps), bool)
-        for i, step in enumerate(steps):
-            for slot, dependence in affine.items():
-                value = frame.registers[slot]
-                registers[slot] = (value.astype(np.int64) + dependence.shift(step)).astype(
-                    value.dtype
-                )
-            result[i] = equal(truth, op.compute(registers), mask)
-        return result[inverse.reshape(-1)]
-
-    # -- everything else --------------------------------------------------------------------
-
-    def _check_guard(self, group: Group, op: Op, deps: list[Dependence]) -> None:
-        if op.guard >= 0:
-            mark = of_lanes(deps[op.guard], group.mask)
-            if isinstance(mark, Mark):
-                raise self._refuse(op, "the condition", mark)
 
     def _memory(self, frame: Frame, group: Group, op: Op) -> None:
         deps = self._dependences(frame)
@@ -216,7 +70,7 @@ class TrackingMachine(Machine):
         if not isinstance(address.base, Register):
             return None
         slot = frame.code.slots[address.base.name]
-        dependence = of_lanes(self._dependences(frame)[slot], group.mask)
+        dependence = self._seen_by(self._dependences(frame)[slot], group.mask)
         if isinstance(dependence, Mark):
             raise self._refuse(op, "an address", dependence)
         return dependence
@@ -275,7 +129,8 @@ class TrackingMachine(Machine):
             for operand in op.instruction.operands:
                 inner = operand.operand if isinstance(operand, Negated) else operand
                 if isinstance(inner, Register):
-                    self._need_same(op, of_lanes(deps[frame.code.slots[inner.name]], group.mask))
+                    dependence = deps[frame.code.slots[inner.name]]
+                    self._need_same(op, self._seen_by(dependence, group.mask))
         if not isinstance(op.payload, AsyncCopy):
             for address in addresses:  # whose lanes name rows for others
                 self._need_same(op, address if varies(address) else None)

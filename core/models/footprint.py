@@ -12,7 +12,7 @@ from core.emulator.events import AccessEvent
 from core.emulator.groups import Geometry
 from core.emulator.memory import Region
 
-Moves = tuple[int, int, int]
+Moves = tuple[int, ...]  # by each part of a step from block to block
 
 SECTOR_BITS = 5  # a sector is 32 bytes
 _OFFSET_BITS = 44  # of a byte in its array; the block's place stands above
@@ -82,11 +82,15 @@ class Footprint:
         self._unknown: set[tuple[str, str]] = set()
 
     def mark(self, group: Group, steps: NDArray[np.int64] | None) -> None:
-        """Marks what a group touches in all the blocks that lie `steps` (int64[n, 3]) away."""
+        """Marks what a group touches in all the blocks that lie `steps` away.
+
+        `steps` int64 (n, m) with m at least the number of the group's moves.
+        """
         key = (group.region.name, group.kind)
         shifts = np.zeros(1, np.int64)
         if steps is not None and any(group.moves):
-            shifts = np.unique(steps @ np.array(group.moves, np.int64)) >> group.unit
+            moves = np.array(group.moves, np.int64)
+            shifts = np.unique(steps[:, : len(moves)] @ moves) >> group.unit
         if len(shifts) * len(group.places) > _MOST_MARKS or group.region.nbytes > _LARGEST:
             self._unknown.add(key)
             return

@@ -62,7 +62,11 @@ def drawn_value(parameter: Parameter, random: Random) -> int:
 
 # These put blocks into groups of rows, by quotients and remainders of blockIdx.
 REGROUPED = {"tuned", "tensor_tuned", "tensor_half"}
-DRAWS = [(name, i) for name in LADDER.names for i in range(3 if LADDER[name].number < 30 else 1)]
+DRAWS = [
+    (name, i)
+    for name in LADDER.names
+    for i in range(3 if LADDER[name].number < 30 or name in REGROUPED else 1)
+]
 
 
 @pytest.mark.parametrize(("name", "seed"), DRAWS)
@@ -71,10 +75,7 @@ def test_kinds_equal_every_block_on_every_rung(name: str, seed: int) -> None:
     workload = LADDER[name].workload(**parameters)
     quick, full = count(workload), count(workload, shortcut=False)
     assert bool(quick.kinds) == (not quick.note)  # it says so where it ran every block
-    if name in REGROUPED:
-        assert "no fixed step from block to block" in quick.note
-    elif LADDER[name].group != "broken":
-        assert quick.kinds
+    assert quick.kinds or LADDER[name].group == "broken"
     assert quick.counters == full.counters, parameters
 
 
@@ -92,6 +93,91 @@ def test_kinds_are_few_where_blocks_are_many() -> None:
     assert [kind.count for kind in counted.kinds] == [64 * 64]
     # Each of the 64 x 64 blocks loads two tiles of 32 rows (32 requests of 4 sectors) in 64 phases.
     assert counted.counters.totals["global_ld_sectors"].value == 64**2 * 64 * 2 * 32 * 4
+
+
+REGROUP = """
+extern "C" __global__ void regroup(const float* A, float* B, int n, int width, int group)
+{
+    int number = blockIdx.y * gridDim.x + blockIdx.x;
+    int first = number / (group * gridDim.x) * group;
+    int height = min(group, (int)gridDim.y - first);
+    int row = first + number % (group * gridDim.x) % height;
+    int col = (number % (group * gridDim.x) / height) ^ 1;
+    int x = min((int)(col * blockDim.x + threadIdx.x), width - 1);
+    float sum = 0;
+    for (int i = 0; i <= row % 3; i++)
+        sum += A[min(row + i, n - 1) * width + x];
+    if (row < n && col * blockDim.x + threadIdx.x < width)
+        B[row * width + x] = sum;
+}
+extern "C" __global__ void linear(const float* A, float* B, int n, int width, int group)
+{
+    int i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
+    int row = i / width, col = i % width;
+    if (row < n)
+        B[i] = A[col * n + row];
+}
+"""
+
+
+def _regroup(kernel: str, n: int, width: int, group: int, threads: int) -> Workload:
+    arguments = (
+        ArrayArgument("A", np.arange(n * width, dtype=np.float32)),
+        ArrayArgument("B", np.zeros(n * width, np.float32), "output"),
+        *(ScalarArgument(k, np.int32(v)) for k, v in
+          (("n", n), ("width", width), ("group", group))),
+    )  # fmt: skip
+    grid = Dim3(-(-width // threads) + (-(-width // threads)) % 2, n)
+    launch = Launch(grid, Dim3(threads), arguments)
+    return Workload(kernel, REGROUP, "regroup.cu", kernel, launch)
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(
+    ("n", "width", "group", "threads"),
+    [(7, 100, 3, 32), (13, 96, 4, 32), (9, 70, 2, 64), (5, 333, 5, 48), (1, 65, 8, 32)],
+)
+def test_blocks_that_are_regrouped_are_followed(n, width, group, threads, kind) -> None:
+    workload = _regroup("regroup", n, width, group, threads)
+    quick, full = count(workload, kind=kind), count(workload, kind=kind, shortcut=False)
+    assert not quick.note
+    assert 1 < len(quick.kinds) < workload.launch.grid.count or n == 1
+    assert sum(kind.count for kind in quick.kinds) == workload.launch.grid.count
+    assert quick.counters == full.counters
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(("width", "followed"), [(128, True), (100, False)])
+def test_rows_of_a_linear_index_are_followed_where_a_block_lies_in_one(
+    width, followed, kind
+) -> None:
+    workload = _regroup("linear", 6, width, 1, 64)
+    quick, full = count(workload, kind=kind), count(workload, kind=kind, shortcut=False)
+    assert bool(quick.kinds) == followed
+    assert ("no fixed step from block to block" in quick.note) == (not followed)
+    assert quick.counters == full.counters
+
+
+ATOMICS = """
+extern "C" __global__ void spread(int* cells, int apart, int step)
+{
+    int place = blockIdx.x * step + threadIdx.x * apart;
+    atomicAdd(&cells[place], 1);
+    atomicAdd(&cells[place / 2], 1);
+}
+"""
+
+
+@pytest.mark.parametrize(("apart", "step"), [(5, 32), (13, 24), (1, 16), (40, 500)])
+def test_atomics_are_counted_at_each_blocks_place(apart, step) -> None:
+    blocks = 150
+    cells = ArrayArgument("cells", np.zeros(blocks * step + 32 * apart, np.int32), "inout")
+    scalars = (ScalarArgument("apart", np.int32(apart)), ScalarArgument("step", np.int32(step)))
+    launch = Launch(Dim3(blocks), Dim3(32), (cells, *scalars))
+    workload = Workload("spread", ATOMICS, "spread.cu", "spread", launch)
+    quick, full = count(workload), count(workload, shortcut=False)
+    assert [kind.count for kind in quick.kinds] == [blocks]
+    assert quick.counters == full.counters
 
 
 GATHER = """
