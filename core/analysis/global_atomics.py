@@ -74,7 +74,7 @@ def sectors(
     address: Rows, active: NDArray[np.bool_], width: int, *, exchange_if_equal: bool = False
 ) -> NDArray[np.int64]:
     """Sectors of each warp's atomic: as `passes` finds them, which most warps do not need."""
-    found = active.sum(axis=1)
+    found: NDArray[np.int64] = active.sum(axis=1)
     shared = distinct(address // SECTOR, active) != found  # else every lane counts for itself
     crowded = shared & _crowded(address, active)
     simple = shared & ~crowded
