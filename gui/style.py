@@ -61,6 +61,12 @@ def stylesheet(theme: Theme) -> str:
     family = ", ".join(f'"{name}"' for name in theme.font().families())
     return f"""
     QLabel, QToolButton, QPushButton, QMenuBar, QMenu, QHeaderView {{ font-family: {family}; }}
+    QToolTip {{ color: {s.text}; background: {s.raised}; border: 1px solid {s.border};
+        padding: 4px 6px; }}
+    QDockWidget {{ color: {s.text_dim}; titlebar-close-icon: none; }}
+    QDockWidget::title {{ background: {s.window}; padding: 5px {p.margin}px; }}
+    QStatusBar::item {{ border: none; }}
+    QScrollArea {{ border: none; }}
     #shell {{ background: {s.window}; }}
     #header {{ background: {s.panel}; border-bottom: 1px solid {s.border}; }}
     #transport {{ background: {s.panel}; border-top: 1px solid {s.border}; }}

@@ -246,7 +246,8 @@ def apply_theme(app: QApplication, name: str) -> Theme:
     """Give the whole application a theme; every widget gets a PaletteChange event and repaints.
 
     The style is set once, and a theme that is on already is left alone: each of these polishes
-    every widget anew.
+    every widget anew. So would a style sheet of the application, at several times the cost: the
+    window has one (`gui.style`).
     """
     global _current
     theme = load_theme(name)
@@ -260,7 +261,6 @@ def apply_theme(app: QApplication, name: str) -> Theme:
         app.setStyle(QStyleFactory.create("Fusion"))
     app.setFont(theme.font())
     app.setPalette(palette(theme))
-    app.setStyleSheet(stylesheet(theme))
     return theme
 
 
@@ -302,18 +302,3 @@ def palette(theme: Theme) -> QPalette:
         result.setColor(group.Disabled, key, color("text_faint"))
     result.setColor(group.Disabled, role.Highlight, color("border"))
     return result
-
-
-def stylesheet(theme: Theme) -> str:
-    """The few rules that a palette cannot say."""
-    s, space = theme.surfaces, theme.spacing
-    return f"""
-    QToolTip {{ color: {s.text}; background: {s.raised}; border: 1px solid {s.border};
-                padding: 4px 6px; }}
-    QDockWidget {{ color: {s.text_dim}; titlebar-close-icon: none; }}
-    QDockWidget::title {{ background: {s.window}; padding: 5px {space.margin}px; }}
-    QMainWindow::separator {{ background: {s.window}; width: 6px; height: 6px; }}
-    QMainWindow::separator:hover {{ background: {s.border}; }}
-    QStatusBar::item {{ border: none; }}
-    QScrollArea {{ border: none; }}
-    """

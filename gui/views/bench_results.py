@@ -63,7 +63,7 @@ class ResultsPanel(QWidget):
     @property
     def rows(self) -> tuple[ResultRow, ...]:
         """The table's rows."""
-        return self.table.rows.rows
+        return self.table.rows.results
 
     def show_machine(self, name: str) -> None:
         """Show all of this machine's results at the next `show_results`."""

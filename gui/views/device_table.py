@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtCore import QModelIndex, Signal
 
 from core.models.devices import Device
 from gui.scenes.ceilings import rate_text
-from gui.theme import current_theme
-
-Index = QModelIndex | QPersistentModelIndex
-HEADS = ("Device", "CC", "SMs", "Cores", "MHz", "GB/s", "FP32\nGFLOPS", "Ridge\nFLOP/B",
-         "Tensor\nTFLOPS", "L2\nMiB", "Shared\nKiB")  # fmt: skip
+from gui.views.row_table import RowModel, RowTable
 
 
 def cells(device: Device) -> tuple[str, ...]:
@@ -34,76 +29,52 @@ def cells(device: Device) -> tuple[str, ...]:
     )
 
 
-class _Model(QAbstractTableModel):
+class _Model(RowModel[Device]):
+    """Devices, the first `live` of which are this machine's."""
+
+    HEADS = ("Device", "CC", "SMs", "Cores", "MHz", "GB/s", "FP32 GFLOPS", "Ridge FLOP/B",
+             "Tensor TFLOPS", "L2 MiB", "Shared KiB")  # fmt: skip
+    RIGHT = frozenset(range(1, len(HEADS)))
+
     def __init__(self) -> None:
         super().__init__()
-        self.devices: tuple[Device, ...] = ()
         self.live = 0
 
-    def load(self, devices: Sequence[Device], live: int) -> None:
-        self.beginResetModel()
-        self.devices, self.live = tuple(devices), live
-        self.endResetModel()
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """The rows, none of which is a heading."""
+        return tuple(row for row in self.rows if not isinstance(row, str))
 
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.devices)
+    def text(self, row: Device, column: int) -> str:
+        """One of the device's figures."""
+        here = column == 0 and row in self.devices[: self.live]
+        return f"{row.name} (this machine)" if here else cells(row)[column]
 
-    def columnCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(HEADS)
+    def tip(self, row: Device) -> str:
+        """Where the figures come from."""
+        return f"{row.source}; {row.checked}."
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        if orientation == Qt.Orientation.Horizontal:
-            if role == Qt.ItemDataRole.DisplayRole:
-                return HEADS[section]
-            if role == Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(section)
-        return None
-
-    def data(self, index: Index, role: int = 0) -> object:
-        device = self.devices[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            text = cells(device)[index.column()]
-            here = index.row() < self.live and index.column() == 0
-            return f"{text} (this machine)" if here else text
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(index.column())
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{device.source}; {device.checked}."
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return current_theme().color("text" if index.column() == 0 else "text_dim")
-        return None
+    def color(self, row: Device, column: int) -> str:
+        """The name is read first."""
+        return "text" if column == 0 else "text_dim"
 
 
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
-
-
-class DeviceTable(QTableView):
+class DeviceTable(RowTable):
     """The table; `chosen(name)` is emitted when a row is selected."""
 
     chosen = Signal(object)
 
     def __init__(self) -> None:
-        super().__init__()
-        self.rows = _Model()
-        self.setModel(self.rows)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.verticalHeader().hide()
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setAccessibleName("Devices")
-        self.verticalHeader().setDefaultSectionSize(current_theme().spacing.control - 2)
+        model = _Model()
+        super().__init__(model, "Devices")
+        self.rows = model
         self.selectionModel().currentRowChanged.connect(self._on_row)
 
     def load(self, devices: Sequence[Device], live: int = 0) -> None:
         """Show these devices, the first `live` of which are this machine's."""
-        self.rows.load(devices, live)
-        header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setStretchLastSection(True)
-        header.setHighlightSections(False)
+        self.rows.live = live
+        self.rows.load(devices)
+        self.fit()
 
     def _on_row(self, index: QModelIndex) -> None:
         if index.isValid():

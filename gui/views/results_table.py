@@ -2,83 +2,43 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRectF,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-)
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from gui.scenes.bench_measured import HERE
 from gui.scenes.benchmark import ResultRow
 from gui.theme import current_theme
 from gui.views.base import Caption
+from gui.views.row_table import Index, RowModel, RowTable
 
-Index = QModelIndex | QPersistentModelIndex
-HEADS = ("Kernel", "Parameters", "GFLOPS", "GB/s", "")
 RATE, BAR = 2, 4
 
 
-class ResultsModel(QAbstractTableModel):
+class ResultsModel(RowModel[ResultRow]):
     """Rows of `gui.scenes.benchmark`."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: tuple[ResultRow, ...] = ()
+    HEADS = ("Kernel", "Parameters", "GFLOPS", "GB/s", "")
+    RIGHT = frozenset({RATE, RATE + 1})
 
-    def load(self, rows: tuple[ResultRow, ...]) -> None:
-        """Show other rows."""
-        self.beginResetModel()
-        self.rows = rows
-        self.endResetModel()
+    @property
+    def results(self) -> tuple[ResultRow, ...]:
+        """The rows, none of which is a heading."""
+        return tuple(row for row in self.rows if not isinstance(row, str))
 
-    def rowCount(self, parent: Index | None = None) -> int:
-        """Number of results."""
-        return 0 if parent is not None and parent.isValid() else len(self.rows)
+    def text(self, row: ResultRow, column: int) -> str:
+        """The kernel, how it was launched, and its rates."""
+        return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
 
-    def columnCount(self, parent: Index | None = None) -> int:
-        """Number of columns."""
-        return 0 if parent is not None and parent.isValid() else len(HEADS)
+    def tip(self, row: ResultRow) -> str:
+        """What is to be said about the measurement."""
+        return row.notes
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        """Column names."""
-        if orientation == Qt.Orientation.Horizontal:
-            if role == Qt.ItemDataRole.DisplayRole:
-                return HEADS[section]
-            if role == Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(section)
-        return None
-
-    def data(self, index: Index, role: int = 0) -> object:
-        """A cell's text, alignment, colour or tip."""
-        row, column = self.rows[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return row.notes
-        if role == Qt.ItemDataRole.ForegroundRole:
-            if row.trouble and column == RATE:
-                return current_theme().color("error")
-            return current_theme().color("text" if column in (0, RATE) else "text_dim")
-        return None
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    right = column in (RATE, RATE + 1)
-    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
+    def color(self, row: ResultRow, column: int) -> str:
+        """A rate that is not to be trusted is red."""
+        if row.trouble and column == RATE:
+            return "error"
+        return "text" if column in (0, RATE) else "text_dim"
 
 
 class RateBar(QStyledItemDelegate):
@@ -88,8 +48,8 @@ class RateBar(QStyledItemDelegate):
         """Draw the bar on the scale of the fastest row."""
         model = index.model()
         assert isinstance(model, ResultsModel)
-        row, theme = model.rows[index.row()], current_theme()
-        most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.rows)
+        row, theme = model.results[index.row()], current_theme()
+        most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.results)
         if not row.gflops or not most:
             return
         painter.save()
@@ -107,25 +67,18 @@ class RateBar(QStyledItemDelegate):
         painter.restore()
 
 
-class ResultsTable(QTableView):
+class ResultsTable(RowTable):
     """The table; `load` replaces its rows. `chosen(place)` is emitted when a row is selected."""
 
     chosen = Signal(int)
 
     def __init__(self) -> None:
-        super().__init__()
+        model = ResultsModel()
+        super().__init__(model, "Measured kernels")
         self.caption = Caption()
-        self.rows = ResultsModel()
-        self.setModel(self.rows)
+        self.rows = model
         self.setItemDelegateForColumn(BAR, RateBar(self))
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.verticalHeader().hide()
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setAccessibleName("Measured kernels")
         self.selectionModel().currentRowChanged.connect(self._on_row)
-        self.verticalHeader().setDefaultSectionSize(current_theme().spacing.control - 2)
 
     def _on_row(self, index: QModelIndex) -> None:
         if index.isValid():
@@ -134,8 +87,4 @@ class ResultsTable(QTableView):
     def load(self, rows: tuple[ResultRow, ...]) -> None:
         """Show these results, none selected."""
         self.rows.load(rows)
-        header = self.horizontalHeader()
-        for column in range(BAR):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(BAR, QHeaderView.ResizeMode.Stretch)
-        header.setHighlightSections(False)
+        self.fit()
