@@ -236,7 +236,8 @@ def go_to(session: Session, moment: Moment) -> str:
         if session.element is None:
             name, index = moment.element
             missing.append(f"element {name}[{','.join(map(str, index))}]")
-    sentence = f"The launch has no {' and no '.join(missing)}." if missing else ""
+    sentence = f"The launch has no {' and no '.join(missing)}" if missing else ""
+    sentence += "; links count from 0." if "last is" in sentence else "." if sentence else ""
     original = session.origin.original if session.origin is not None else None
     if moment.check is not None and original is not None and checksum(original) != moment.check:
         sentence = f"The file has been changed since this link was made. {sentence}".strip()

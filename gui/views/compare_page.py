@@ -203,8 +203,8 @@ class ComparePage(QWidget):
         self.comparing.active = active
         for widget in (self.switch, self.scrub, *self.letters):
             widget.setVisible(active)
-        if not active:
-            self.comparing.b.question = None
+        self.main.explaining.panel.side, self.why.side = ("A: ", "B: ") if active else ("", "")
+        self.main.explaining.close()
         self._show_forms()
 
     def toggle_grouping(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -23,6 +23,7 @@ TIP = "Drag to move this view beside or onto another; double click lets it float
 
 
 COMPACT = 58  # digits: a narrower dock shrinks its controls
+CAPTION = 24  # digits that a caption beside controls has at least
 
 
 @runtime_checkable
@@ -57,17 +58,31 @@ class DockTitle(QFrame):
         for control in controls:
             self.row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
 
+    def event(self, event: QEvent) -> bool:
+        """Fit the parts in anew when one of them has changed its size: another theme's type."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Where it is narrow the controls shrink, and the heading goes last."""
         super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
         digit = self.fontMetrics().horizontalAdvance("0")
         for control in self.controls:
             if isinstance(control, Compact):
                 control.set_compact(self.width() < COMPACT * digit)
-        shown = [c for c in self.controls if not c.isHidden()]
-        need = sum(c.sizeHint().width() + self.row.spacing() for c in shown)
-        need += self.heading.sizeHint().width() + self.row.contentsMargins().left() + 12
+        heading = self.heading.sizeHint().width() + self.row.contentsMargins().left() + 12
+        need = self.controls_width() + heading
         self.heading.setVisible(self.named and need <= self.width())
+
+    def controls_width(self) -> int:
+        """What the controls that are shown want."""
+        shown = [c for c in self.controls if not c.isHidden()]
+        return sum(c.sizeHint().width() + self.row.spacing() for c in shown)
 
     def minimumSizeHint(self) -> QSize:
         """As high as its content, and no wider than need be."""
@@ -106,7 +121,7 @@ class ViewDock(QDockWidget):
         view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         if caption is not None:
             self._head.addWidget(caption)
-        self._tabbed = False
+        self._tabbed = self._beside = False
         self.setWidget(self.body)
         # Qt moves a covered dock out of sight but says that it is visible: it would go on working.
         self.visibilityChanged.connect(view.setVisible)
@@ -124,9 +139,22 @@ class ViewDock(QDockWidget):
         self._tabbed = tabbed
         self.title.named = not tabbed
         self.title.heading.setVisible(not tabbed)
-        if self.caption is None:
+        self._place_caption()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the caption below the controls where beside them it would be a few words."""
+        super().resizeEvent(event)
+        self._place_caption()
+
+    def _place_caption(self) -> None:
+        """A tab names the view: the caption stands beside the controls, if there is room for it."""
+        digit = self.fontMetrics().horizontalAdvance("0")
+        room = self.width() - self.title.controls_width()
+        beside = self._tabbed and room >= CAPTION * digit
+        if self.caption is None or beside == self._beside:
             return
-        if tabbed:
+        self._beside = beside
+        if beside:
             self._head.removeWidget(self.caption)
             self.title.row.insertWidget(0, self.caption, 1000)
         else:

@@ -14,6 +14,9 @@ MAX_CELL = 44.0
 WIDER, WIDEST = 2.0, 30.0
 """A cell may be so many times as wide as high, or as high as wide; in a tall, narrow array so many
 pixels wide, in a flat one so many high."""
+ROOMY, CLOSE = 5.5, 3.4
+"""Lines of text that the bank columns are high: where there is room, and where cells need it."""
+VALUE = 1.3  # lines of text that a cell with its value is high
 LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
 
 
@@ -60,16 +63,15 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
     """
     line = QFontMetricsF(theme.font("small")).height()
     head = QFontMetricsF(theme.font("body", bold=True)).height()
-    gap = 2.0 * theme.spacing.margin
     readout = QRectF(box.left(), box.bottom() - line, box.width(), line)
     labels = QRectF(box.left(), readout.top() - 4 - line, box.width(), line)
-    for_banks = max(5.5 * line, 0.26 * box.height())
     whole = labels.top() - line - 3 - theme.spacing.gap - box.top()  # arrays and bank columns
-    room = QRectF(box.left(), box.top(), box.width(), max(whole - for_banks, 0.0))
-    places = _beside(scene.grids, room, head, gap)
-    below = _below(scene.grids, room, head, theme.spacing.gap)
-    if min(p.legible for p in below) > min(p.legible for p in places):
-        places = below
+    for_banks = max(ROOMY * line, 0.26 * box.height())
+    places = _arrays(scene.grids, box, whole - for_banks, head, theme)
+    if min(p.legible for p in places) < VALUE * line:
+        closer = _arrays(scene.grids, box, whole - CLOSE * line, head, theme)
+        if min(p.legible for p in closer) >= VALUE * line:
+            places, for_banks = closer, CLOSE * line
     most = 4.0 if scene.banks is None or scene.banks.ways <= 2 else 16.0
     deepest = max(place.grid.bottom() for place in places)
     bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
@@ -84,6 +86,17 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
         labels,
         readout,
     )
+
+
+def _arrays(
+    grids: tuple[SharedGrid, ...], box: QRectF, height: float, head: float, theme: Theme
+) -> list[_Place]:
+    """The arrays in the upper part of a box, beside or below each other."""
+    room = QRectF(box.left(), box.top(), box.width(), max(height, 0.0))
+    beside = _beside(grids, room, head, 2.0 * theme.spacing.margin)
+    below = _below(grids, room, head, theme.spacing.gap)
+    better = min(p.legible for p in below) > min(p.legible for p in beside)
+    return below if better else beside
 
 
 def _beside(grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float) -> list[_Place]:

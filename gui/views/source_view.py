@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from core.cuda.compiler import Diagnostic
 
 ROOM_FOR_IDEALS = 64  # digits; in a narrower pane the ideals are left to the tips
-NOT_RUN = (
-    "Edited and not run yet: the marks belong to the text that ran last. Ctrl+Return runs this one."
-)
+NOT_RUN = "The marks are those of the text that ran last; Ctrl+Return runs this one."
 
 
 class SourceView(SessionView):

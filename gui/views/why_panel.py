@@ -25,6 +25,7 @@ from gui.views.base import SessionView
 
 WIDTH, HEIGHT = 104, 26  # digits and lines of text
 ANEW = {"trace", "block", "counts"}  # what changes a total
+SHARE = 0.72  # of the window's width, at most: what is explained has to be seen beside it
 MARGIN = 12  # pixels between the panel and the window's edge
 
 
@@ -40,6 +41,8 @@ class WhyPanel(SessionView):
         super().__init__(session, parent)
         self._above = above
         self.topic: Topic | None = None
+        self.side = ""
+        """Stands before the title: whose number it is, where two launches are compared."""
         self.explanation = Explanation("", ())
         self._grabbed: QPointF | None = None
         self.frame = QFrame(self)
@@ -108,7 +111,7 @@ class WhyPanel(SessionView):
         if found == self.explanation and self.body.toPlainText():
             return
         self.explanation = found
-        self.title.setText(found.title)
+        self.title.setText(f"{self.side}{found.title}")
         bar = self.body.verticalScrollBar()
         place = bar.value()
         self.body.setHtml(as_html(found, current_theme().mono().family()))
@@ -149,7 +152,8 @@ class WhyPanel(SessionView):
         if self._above is not None and self._above.isVisible():
             room.setBottom(self._above.mapTo(parent, QPoint(0, -MARGIN)).y())
         wanted = self.sizeHint()
-        size = QSize(min(wanted.width(), room.width()), min(wanted.height(), room.height()))
+        most = round(SHARE * room.width())
+        size = QSize(min(wanted.width(), most), min(wanted.height(), room.height()))
         point = beside if beside is not None else room.center()
         right = point.x() < room.center().x()
         x = point.x() + 24 if right else point.x() - 24 - size.width()

@@ -78,7 +78,7 @@ def test_places_that_the_launch_has_not(session):
     sentence = go_to(session, Moment("tiled", {}, 9999, 77, 64))
     assert sentence == (
         f"The launch has no step 9999 (the last is {last}) and no thread 64 (the last is 63) "
-        "and no block 77 (the last is 3)."
+        "and no block 77 (the last is 3); links count from 0."
     )
     assert (session.step, session.thread) == (last, 63)
 
