@@ -79,11 +79,11 @@ class Tally:
             return False
         found = [np.unique(row[row >= 0], return_counts=True) for row in new]
         self._rows += [(flats.astype(np.int64), times) for flats, times in found]
-        known = np.union1d(self.flats, np.concatenate([flats for flats, _ in found]))
-        if len(known) > len(self.flats):
-            counts = np.zeros(len(known), np.int64)
-            counts[np.searchsorted(known, self.flats)] = self.counts
-            self.flats, self.counts = known.astype(np.int64), counts
+        flats = np.unique(np.concatenate([flats for flats, _ in found])).astype(np.int64)
+        place = np.searchsorted(self.flats, flats)
+        missing = np.append(self.flats, -1)[place] != flats
+        self.counts = np.insert(self.counts, place[missing], 0)
+        self.flats = np.insert(self.flats, place[missing], flats[missing])
         return True
 
     def move(self, elements: list[NDArray[np.int32]], upto: int) -> None:
