@@ -16,7 +16,7 @@ Row = TypeVar("Row")
 Role = Qt.ItemDataRole
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-PADDING = 18  # pixels beside a text: the style sheet's, and a little air
+PADDING = 24  # pixels beside a text: the style sheet's, and a little air
 
 
 class RowModel(QAbstractTableModel, Generic[Row]):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.cuda.compiler import Diagnostic
 
 ROOM_FOR_IDEALS = 64  # digits; in a narrower pane the ideals are left to the tips
-NOT_RUN = "The marks are those of the text that ran last; Ctrl+Return runs this one."
+NOT_RUN = "Edited, not run yet: marks are of the text that ran last. Ctrl+Return runs it."
 
 
 class SourceView(SessionView):

@@ -124,3 +124,11 @@ def test_a_count_of_the_heat_map_is_explained(window) -> None:
     session.heat = True
     window.explaining.why()
     assert session.question == Fetched("A", (1, 0))
+
+
+def test_figures_of_the_counters_are_not_cut(window) -> None:
+    window.step_page.front("Counters")
+    window.session.trace = record(LADDER["uncoalesced"].workload(n=64))
+    table = window.counters.table
+    shown = [c for c in range(5) if not table.isColumnHidden(c)]
+    assert all(table.columnWidth(c) >= table.sizeHintForColumn(c) for c in shown)
