@@ -57,6 +57,35 @@ def device() -> Iterator[Any]:
         context.pop()
 
 
+def start(cuda: Any, function: Any, workload: Workload, *, poison: bool = True) -> dict[str, Any]:
+    """Queues one launch; returns its buffers by name, which have the arrays' exact sizes.
+
+    Without `poison` outputs stay as they were allocated.
+    """
+    config = workload.launch
+    if config.shared_bytes > LARGE_SHARED:
+        attribute = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+        function.set_attribute(attribute, config.shared_bytes)
+    buffers: dict[str, Any] = {}
+    values: list[Any] = []
+    for argument in config.arguments:
+        if isinstance(argument, ArrayArgument):
+            buffer = buffers[argument.name] = cuda.mem_alloc(argument.data.nbytes)
+            if poison or argument.role != "output":
+                cuda.memcpy_htod(buffer, argument.data)
+            values.append(np.uintp(int(buffer)))
+        else:
+            values.append(argument.value)
+    grid, block = config.grid, config.block
+    function(
+        *values,
+        grid=(grid.x, grid.y, grid.z),
+        block=(block.x, block.y, block.z),
+        shared=config.shared_bytes,
+    )
+    return buffers
+
+
 class Launcher:
     """Launches workloads; cubins are loaded once."""
 
@@ -72,31 +101,14 @@ class Launcher:
 
         `cubin` is what `cubin_of` gives.
         """
-        cuda, config = self._cuda, workload.launch
+        cuda = self._cuda
         image, entry = cubin
         if image not in self._modules:
             self._modules[image] = cuda.module_from_buffer(image)
-        function = self._modules[image].get_function(entry)
-        if config.shared_bytes > LARGE_SHARED:
-            attribute = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-            function.set_attribute(attribute, config.shared_bytes)
-        buffers = {array.name: cuda.to_device(array.data) for array in config.arrays}
-        values = [
-            np.uintp(int(buffers[argument.name]))
-            if isinstance(argument, ArrayArgument)
-            else argument.value
-            for argument in config.arguments
-        ]
-        grid, block = config.grid, config.block
-        function(
-            *values,
-            grid=(grid.x, grid.y, grid.z),
-            block=(block.x, block.y, block.z),
-            shared=config.shared_bytes,
-        )
+        buffers = start(cuda, self._modules[image].get_function(entry), workload)
         cuda.Context.synchronize()
         found = {}
-        for array in config.arrays:
+        for array in workload.launch.arrays:
             if array.role != "input" and keep:
                 found[array.name] = np.empty_like(array.data)
                 cuda.memcpy_dtoh(found[array.name], buffers[array.name])

@@ -17,21 +17,16 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
+from ladder_tools import rungs, tuned  # noqa: E402
+
 from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry  # noqa: E402
 from core.cuda.cubin import kernel_resources  # noqa: E402
-from core.ladder import Rung, load_ladder  # noqa: E402
+from core.ladder import Rung  # noqa: E402
 from core.models.capability import load_capabilities  # noqa: E402
 from core.models.occupancy import Resources, occupancy  # noqa: E402
 
 FITS = ROOT / "docs" / "ladder_fits.json"
 CAPABILITIES = ("8.0", "8.6", "8.9", "9.0")
-SIZE = 4096
-
-
-def tuned(rung: Rung) -> dict[str, int]:
-    """A rung's tuned parameters at SIZE."""
-    sizes = {p: SIZE for p in ("m", "k", "n") if p in rung.defaults}
-    return sizes | dict(rung.tuned_for(**sizes))
 
 
 def fit(rung: Rung, parameters: Mapping[str, int], capability: str) -> dict[str, int]:
@@ -61,11 +56,10 @@ def fit(rung: Rung, parameters: Mapping[str, int], capability: str) -> dict[str,
 
 def rows() -> Iterator[dict[str, Any]]:
     """A row a rung of the ladder."""
-    for rung in load_ladder().values():
-        if rung.group == "ladder":
-            parameters = tuned(rung)
-            found = {one: fit(rung, parameters, one) for one in CAPABILITIES}
-            yield {"rung": rung.name, "parameters": parameters, "fits": found}
+    for rung in rungs():
+        parameters = tuned(rung)
+        found = {one: fit(rung, parameters, one) for one in CAPABILITIES}
+        yield {"rung": rung.name, "parameters": parameters, "fits": found}
 
 
 def main() -> None:

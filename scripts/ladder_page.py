@@ -1,6 +1,7 @@
 """Makes docs/ladder.md and its picture from what was measured and counted; nothing is typed.
 
-    python scripts/ladder_page.py count    count every rung anew: docs/ladder_counts.json (minutes)
+    python scripts/ladder_page.py count    count rungs with new parameters: docs/ladder_counts.json
+    python scripts/ladder_page.py count --all    every rung anew, as after a change of the ceilings
     python scripts/ladder_fits.py          compile every rung for other GPUs: docs/ladder_fits.json
     python scripts/ladder_page.py          write docs/ladder.md and docs/ladder.svg
     python scripts/ladder_page.py --check  only say whether they are up to date (status 1: not)
@@ -23,6 +24,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 from ladder_fits import CAPABILITIES, FITS  # noqa: E402
 from ladder_picture import NAMES, Bar, picture  # noqa: E402
+from ladder_tools import SIZE, rungs, sizes, tuned  # noqa: E402
 
 from core.ladder import load_ladder  # noqa: E402
 from core.ladder.rung import Rung  # noqa: E402
@@ -31,21 +33,9 @@ SPEEDS = ROOT / "resources" / "ladder_h200.json"
 COUNTS = ROOT / "docs" / "ladder_counts.json"
 TUNING = ROOT / "docs" / "ladder_tuning.json"
 PAGE, PICTURE = ROOT / "docs" / "ladder.md", ROOT / "docs" / "ladder.svg"
-SIZE = 4096
 DEVICE = "H200"
 COUNTED_AT = 256  # and at twice and three times that, from where figures are followed to SIZE
 Row = Mapping[str, Any]
-
-
-def rungs() -> list[Rung]:
-    """The rungs on the page."""
-    return [rung for rung in load_ladder().values() if rung.group == "ladder"]
-
-
-def parameters(rung: Rung, size: int = SIZE) -> dict[str, int]:
-    """A rung's tuned parameters at one size."""
-    sizes = {p: size for p in ("m", "k", "n") if p in rung.defaults}
-    return sizes | dict(rung.tuned_for(**sizes))
 
 
 def counted(rung: Rung) -> dict[str, Any]:
@@ -55,14 +45,14 @@ def counted(rung: Rung) -> dict[str, Any]:
     from core.models.devices import load_devices
     from core.models.scaling import measure_rung
 
-    counts = measure_rung(rung, parameters(rung), written=False, steps=(COUNTED_AT,))
+    counts = measure_rung(rung, tuned(rung), written=False, steps=(COUNTED_AT,))
     found = ceilings(counts, load_devices().find(DEVICE))
-    small = rung.blank_workload(**parameters(rung, COUNTED_AT))
+    small = rung.blank_workload(**{**tuned(rung), **sizes(rung, COUNTED_AT)})
     totals = count(small, kind="as_compiled").counters.totals
     sectors, requests = (totals[f"global_ld_{what}"].value for what in ("sectors", "requests"))
     return {
         "rung": rung.name,
-        "parameters": parameters(rung),
+        "parameters": tuned(rung),
         "intensity": round(counts.intensity or 0.0, 3),
         "sectors_per_request": round(sectors / requests, 3),
         "binding": found.binding,
@@ -71,18 +61,18 @@ def counted(rung: Rung) -> dict[str, Any]:
     }
 
 
-def count_all() -> None:
-    """Writes COUNTS; rungs that are there with the same parameters stay."""
-    known = {row["rung"]: row for row in _rows(COUNTS)} if COUNTS.exists() else {}
+def count_rungs(*, anew: bool) -> None:
+    """Writes COUNTS; unless `anew`, rungs that are there with the same parameters stay."""
+    known = {row["rung"]: row for row in _rows(COUNTS)} if COUNTS.exists() and not anew else {}
     rows = []
     for rung in rungs():
         row = known.get(rung.name, {})
-        if row.get("parameters") != parameters(rung):
+        if row.get("parameters") != tuned(rung):
             row = counted(rung)
             print(row, flush=True)
         rows.append(row)
-        text = ",\n".join(json.dumps(one) for one in [*rows])
-        COUNTS.write_text(f'{{"rows": [\n{text}\n]}}\n', encoding="utf-8")
+    text = ",\n".join(json.dumps(one) for one in rows)
+    COUNTS.write_text(f'{{"rows": [\n{text}\n]}}\n', encoding="utf-8")
 
 
 def _rows(path: Path) -> list[Row]:
@@ -181,7 +171,7 @@ def _other_sizes(rows: Sequence[Row]) -> Iterator[str]:
             continue
         rung = ladder[row["rung"]]
         yardstick = yardsticks[row["size"], f"cublas {rung.arithmetic}"]
-        usual = parameters(rung)
+        usual = tuned(rung)
         different = {k: v for k, v in row["parameters"].items() if usual[k] != v and k not in "mkn"}
         yield (
             f"| {row['size']} | {rung.name} | {_settings(different) or 'as below'} | "
@@ -278,9 +268,10 @@ def main() -> int:
     )
     parser.add_argument("step", nargs="?", choices=("count",))
     parser.add_argument("--check", action="store_true", help="only compare")
+    parser.add_argument("--all", action="store_true", help="count every rung")
     options = parser.parse_args()
     if options.step == "count":
-        count_all()
+        count_rungs(anew=options.all)
         return 0
     made = dict(zip((PAGE, PICTURE), page(), strict=True))
     if options.check:

@@ -29,10 +29,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools  # noqa: E402
+from ladder_tools import SIZE, rungs, tuned  # noqa: E402
 
 from core.analysis.counters import COUNTERS  # noqa: E402
 from core.ladder import load_ladder  # noqa: E402
-from core.launch import ArrayArgument, Workload  # noqa: E402
+from core.launch import Workload  # noqa: E402
 from tests.rung_set import BUILDS, rung_launches  # noqa: E402
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ FURTHER = (
 
 def points() -> Iterator[tuple[int, str]]:
     """Sizes and rungs."""
-    yield from ((4096, rung.name) for rung in load_ladder().values() if rung.group == "ladder")
+    yield from ((SIZE, rung.name) for rung in rungs())
     yield from ((size, name) for size in (4095, 4097) for name in ANY_SHAPE)
     yield from ((1024, name) for name in FAST)
     yield from ((8192, name) for name in FAST)
@@ -68,15 +69,15 @@ def time_all(folder: Path) -> None:
     found: dict[str, Any] = {**tools.machine(), "nvrtc": tools.nvrtc_version(), "rows": []}
     wanted = list(points())
     for size in dict.fromkeys(size for size, _ in wanted):
-        rungs = [name for at, name in wanted if at == size]
-        found["rows"] += _time_size(session, size, rungs)
+        names = [name for at, name in wanted if at == size]
+        found["rows"] += _time_size(session, size, names)
         (folder / "speeds.json").write_text(json.dumps(found), encoding="utf-8")
     found["sm_mhz"] = session.sensors.read().sm_mhz
     (folder / "speeds.json").write_text(json.dumps(found), encoding="utf-8")
     session.close()
 
 
-def _time_size(session: Session, size: int, rungs: list[str]) -> list[dict[str, Any]]:
+def _time_size(session: Session, size: int, names: list[str]) -> list[dict[str, Any]]:
     """One size: all are checked against float64, then take turns."""
     from core.gpu.build import build_for
     from core.gpu.check import check
@@ -87,10 +88,9 @@ def _time_size(session: Session, size: int, rungs: list[str]) -> list[dict[str, 
     rows: list[dict[str, Any]] = []
     ready: list[Launchable] = []
     works: list[Workload] = []
-    for name in rungs:
+    for name in names:
         rung = ladder[name]
-        sizes = {p: size for p in ("m", "k", "n") if p in rung.defaults}
-        work = rung.workload(**sizes, **rung.tuned_for(**sizes))
+        work = rung.workload(**tuned(rung, size))
         built = build_for(work, session.report.compute_capability)
         loaded = LoadedKernel(session, built.cubin, built.entry, work.launch)
         rows.append({"rung": name, "size": size, "parameters": dict(work.parameters)})
@@ -127,37 +127,17 @@ def _time_size(session: Session, size: int, rungs: list[str]) -> list[dict[str, 
 def launch_all(folder: Path, build: str) -> None:
     """Launches every small launch in one build, in order.
 
-    Buffers have the exact size, and outputs stay as they were allocated, so that a sanitizer sees
-    what lies beyond and what was never written.
+    Outputs stay as they were allocated, so that a sanitizer sees what was never written.
     """
-    import numpy as np
-
     images = pickle.loads((folder / "rungs.pickle").read_bytes())["images"]
     with tools.device() as cuda:
         for name, work in rung_launches().items():
             image, entry = images[name, build]
             function = cuda.module_from_buffer(image).get_function(entry)
-            if work.launch.shared_bytes > tools.LARGE_SHARED:
-                attribute = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-                function.set_attribute(attribute, work.launch.shared_bytes)
-            values: list[Any] = []
-            kept = []
-            for argument in work.launch.arguments:
-                if isinstance(argument, ArrayArgument):
-                    kept.append(cuda.mem_alloc(argument.data.nbytes))
-                    if argument.role != "output":
-                        cuda.memcpy_htod(kept[-1], argument.data)
-                    values.append(np.uintp(int(kept[-1])))
-                else:
-                    values.append(argument.value)
-            grid, block = work.launch.grid, work.launch.block
-            function(
-                *values,
-                grid=(grid.x, grid.y, grid.z),
-                block=(block.x, block.y, block.z),
-                shared=work.launch.shared_bytes,
-            )
+            buffers = tools.start(cuda, function, work, poison=False)
             cuda.Context.synchronize()
+            for buffer in buffers.values():
+                buffer.free()
     print(f"launched {len(rung_launches())}", flush=True)
 
 

@@ -79,7 +79,9 @@ def launch_all(folder: Path, done: Path, names: Sequence[str]) -> None:
         for name in names:
             image, entry = images[name]
             function = cuda.module_from_buffer(image).get_function(entry)
-            _launch(cuda, function, works[name])
+            # Without poison, initcheck sees what is not written; memcheck sees what lies beyond the
+            # buffers, which have the arrays' exact sizes.
+            tools.start(cuda, function, works[name], poison=False)
             try:
                 cuda.Context.synchronize()
             except cuda.Error as error:
@@ -87,35 +89,6 @@ def launch_all(folder: Path, done: Path, names: Sequence[str]) -> None:
                 cuda.Context.synchronize()  # fails again if the context is lost
             with done.open("a", encoding="utf-8") as file:
                 file.write(f"{name}\n")
-
-
-def _launch(cuda: Any, function: Any, work: Workload) -> None:
-    """One launch. Outputs stay as they were allocated, so that initcheck sees what is not written.
-
-    Buffers have the exact size, so that memcheck sees what is beyond.
-    """
-    import numpy as np
-
-    from core.launch import ArrayArgument
-
-    config, kept = work.launch, []
-    values: list[Any] = []
-    for argument in config.arguments:
-        if isinstance(argument, ArrayArgument):
-            buffer = cuda.mem_alloc(argument.data.nbytes)
-            if argument.role != "output":
-                cuda.memcpy_htod(buffer, argument.data)
-            kept.append(buffer)
-            values.append(np.uintp(int(buffer)))
-        else:
-            values.append(argument.value)
-    grid, block = config.grid, config.block
-    function(
-        *values,
-        grid=(grid.x, grid.y, grid.z),
-        block=(block.x, block.y, block.z),
-        shared=config.shared_bytes,
-    )
 
 
 def measure(folder: Path) -> None:

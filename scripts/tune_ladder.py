@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools  # noqa: E402
 import numpy as np  # noqa: E402
+from ladder_tools import sizes, tuned  # noqa: E402
 
 from core.errors import TilescopeError  # noqa: E402
 from core.ladder import load_ladder  # noqa: E402
@@ -76,15 +77,14 @@ Text = tuple[str, tuple[tuple[str, str], ...]]
 def accepted(name: str, size: int) -> list[Parameters]:
     """Every combination of a rung's grid that can be launched at a size."""
     rung, grid = load_ladder()[name], GRIDS[name]
-    sizes = {p: size for p in ("m", "k", "n") if p in rung.defaults}
-    found = []
+    here, found = sizes(rung, size), []
     for values in itertools.product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
         try:
-            rung.check(**sizes, **chosen)
+            rung.check(**here, **chosen)
         except TilescopeError:
             continue
-        found.append(sizes | chosen)
+        found.append(here | chosen)
     return found
 
 
@@ -114,8 +114,7 @@ class Bench:
         from core.gpu.cublas import CublasProduct
 
         self._session, self._size = session, size
-        sizes = {p: size for p in ("m", "k", "n") if p in rung.defaults}
-        self._work = rung.workload(**sizes, **rung.tuned_for(**sizes))
+        self._work = rung.workload(**tuned(rung, size))
         self._cublas: CublasProduct = CublasProduct(session, self._work.launch, rung.arithmetic)
         self._cublas.reset()
         self._cublas.run()

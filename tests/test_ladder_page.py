@@ -23,8 +23,8 @@ def test_every_rung_was_measured_and_counted_with_the_parameters_it_is_tuned_to(
     counts = {row["rung"]: row["parameters"] for row in json.loads(made.COUNTS.read_text())["rows"]}
     assert len(measured) > 10
     for rung in (r for r in made.rungs() if r.name in measured):
-        assert counts[rung.name] == made.parameters(rung)
-        assert measured[rung.name] == rung.check(**made.parameters(rung))
+        assert counts[rung.name] == made.tuned(rung)
+        assert measured[rung.name] == rung.check(**made.tuned(rung))
 
 
 def test_no_speed_lies_above_its_ceiling_and_all_were_right():
