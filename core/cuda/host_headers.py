@@ -7,6 +7,7 @@ that most are empty. With NVIDIA's libcu++ at hand, `std` has its compile-time p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -155,6 +156,14 @@ block/block_shuffle block/block_store warp/warp_exchange warp/warp_load warp/war
 warp/warp_reduce warp/warp_scan warp/warp_store
 """)
 
+# nvcc includes these before any source, so that kernels use their macros without a word.
+HELD_BY_NVCC: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "math.h": ("INFINITY", "NAN", "HUGE_VAL", "HUGE_VALF",
+                   *(f"M_{name}" for name in _CONSTANTS)),
+        "limits.h": tuple(re.findall(r"#define (\w+)", _LIMITS)),
+    }
+)  # fmt: skip
 STAND_INS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_EMPTY, _ONCE),
@@ -167,6 +176,29 @@ STAND_INS: Mapping[str, str] = MappingProxyType(
         "algorithm": _ALGORITHM,
     }
 )  # fmt: skip
+
+
+# What nvcc has without any header, by way of the host's: taken in where a source names it.
+PRE_INCLUDED = "tilescope_names.h"
+_NAMES = "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n"
+_DOT = (
+    "static __device__ __forceinline__ {r} tilescope_{name}({r} a, {u} b, {r} c)\n"
+    '{{ {r} d; asm("{op} %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c)); return d; }}\n'
+)
+_DOTS = [  # NVRTC 13 fails at these intrinsics where it makes debug information
+    _DOT.format(r=r, u=r, name=name, op=f"{op}.{t}.{t}")
+    for r, t in (("int", "s32"), ("unsigned", "u32"))
+    for name, op in (("__dp4a", "dp4a"), ("__dp2a_lo", "dp2a.lo"), ("__dp2a_hi", "dp2a.hi"))
+]
+_DOT_NAMES = "".join(f"#define {n} tilescope_{n}\n" for n in ("__dp4a", "__dp2a_lo", "__dp2a_hi"))
+
+
+def pre_included(source: str, *, is_debug: bool) -> str:
+    """What goes before a source, "" for most: names of types, and intrinsics as instructions."""
+    text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
+    if is_debug and re.search(r"\b__dp[24]a", source):
+        text += "".join(_DOTS) + _DOT_NAMES
+    return text
 
 
 def with_libraries() -> Mapping[str, str]:

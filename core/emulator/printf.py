@@ -7,6 +7,7 @@ Guide, "Formatted Output").
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Callable
@@ -59,13 +60,46 @@ def _one(match: re.Match[str], arguments: _Arguments, text: Text) -> str:
         address = _integer(arguments.take(8), signed=False)
         return (spec + "s") % (text(address) if address else "(null)")
     if kind == "p":
-        return (f"%{match['flags']}{width}s") % hex(_integer(arguments.take(8), signed=False))
+        address = _integer(arguments.take(8), signed=False)
+        return f"%{match['flags']}{width}s" % (hex(address) if address else "(nil)")
     if kind == "n":
         return ""
     (real,) = struct.unpack("<d", arguments.take(8))
-    if kind in "aA":
-        return float(real).hex() if kind == "a" else float(real).hex().upper()
-    return str((spec + kind) % real)
+    if kind in "aA" and math.isfinite(real):
+        found = _hexadecimal(real, match["flags"], width, point)
+        return found if kind == "a" else found.upper()
+    if math.isnan(real) and math.copysign(1, real) < 0:
+        return f"%{match['flags'].replace('0', '')}{width}s" % (
+            "-nan" if kind.islower() else "-NAN"
+        )
+    return str((spec + {"a": "f", "A": "F"}.get(kind, kind)) % real)
+
+
+def _hexadecimal(real: float, flags: str, width: str, point: str) -> str:
+    """C's `%a`: as many digits as are asked for, or as the value needs."""
+    whole, _, rest = abs(real).hex()[2:].partition(".")
+    fraction, _, exponent = rest.partition("p")
+    if point:
+        digits = int(point[1:])
+        dropped = 4 * max(13 - digits, 0)
+        number = int(whole + fraction.ljust(13, "0"), 16)
+        kept, left = divmod(number, 1 << dropped)
+        half = 1 << dropped >> 1
+        kept += dropped > 0 and (left > half or (left == half and kept % 2 == 1))
+        text = format(kept, "x").zfill(min(digits, 13) + 1)
+        cut = len(text) - min(digits, 13)
+        whole, fraction = text[:cut], text[cut:].ljust(digits, "0")
+    else:
+        fraction = fraction.rstrip("0")
+    negative = math.copysign(1, real) < 0
+    sign = "-" if negative else "+" if "+" in flags else " " if " " in flags else ""
+    body = whole + ("." if fraction or "#" in flags else "") + f"{fraction}p{exponent}"
+    room = int(width or 0) - len(sign) - 2
+    if "-" in flags:
+        return f"{sign}0x{body}".ljust(int(width or 0))
+    return (
+        f"{sign}0x{body.zfill(room)}" if "0" in flags else f"{sign}0x{body}".rjust(int(width or 0))
+    )
 
 
 def _integer(raw: bytes, *, signed: bool) -> int:

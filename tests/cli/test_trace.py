@@ -206,12 +206,15 @@ def test_unsupported_instruction_is_named(refused, tmp_path):
         (["tiled", "--n", "x"], "Invalid value for '--n'"),
         (["tiled", "--colour"], "No such option"),
         (["gone.cu", "--grid", "1", "--block", "1"], "There is no file gone.cu"),
-        (["gone.cu", "--block", "1"], "gone.cu needs --grid"),
+        (["gone.ptx", "--block", "1"], "gone.ptx needs --grid"),
         (["gone.cu", "--n", "4"], "--n is for a rung"),
         (["SCALE", "--grid", "1,a", "--block", "1"], "`1,a` is not a grid"),
         (["SCALE", "--grid", "1", "--block", "2048"], "block's x is 2048: use 1 to 1024"),
         (["SCALE", "--grid", "1", "--block", "1", "--shared", "999999"], "dynamic shared memory"),
-        (["SCALE", "--grid", "1", "--block", "1", "--kernel", "k"], "no kernel called k"),
+        (
+            ["SCALE", "--grid", "1", "--block", "1", "--kernel", "k"],
+            "has no kernel k: it has scale",
+        ),
         (["SCALE", "--grid", "1", "--block", "1", "--arg", "A"], "is not NAME=VALUE"),
         (
             ["SCALE", "--grid", "1", "--block", "1", "--arg", "A=int32[4]", *SCALE_BUFFERS[2:]],
@@ -232,13 +235,13 @@ def test_outputs_that_cannot_be_saved(refused, tmp_path):
 
 
 def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
-    from core.cuda import compiler
+    from core.cuda import nvrtc
     from core.errors import TilescopeError
 
     def refuse():
         raise TilescopeError("NVRTC is missing: pip install nvidia-cuda-nvrtc.")
 
-    monkeypatch.setattr(compiler, "_load_nvrtc", refuse)
+    monkeypatch.setattr(nvrtc, "load_nvrtc", refuse)
     assert "pip install nvidia-cuda-nvrtc" in refused("trace", "tiled_rect", "--tile", "3")
 
 

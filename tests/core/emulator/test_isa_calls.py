@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,17 @@ def test_formats() -> None:
     assert formatted("%#o %%", fetch, str) == ("05 %", 1)
     assert formatted("%hhd", lambda o, s: (0x1FF).to_bytes(4, "little"), str) == ("-1", 1)
     assert formatted("%*d", lambda o, s: (3).to_bytes(4, "little"), str) == ("  3", 2)
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "wanted"),
+    [("%a", 1.0, "0x1p+0"), ("%.0a", -1.999999, "-0x2p+0"), ("%.3a", 0.1, "0x1.99ap-4"),
+     ("%12a|", 3.0, "    0x1.8p+1|"), ("%-12a|", 3.0, "0x1.8p+1    |"),
+     ("%012.1a", 255.5, "0x0001.0p+8"), ("% A", 0.0, " 0X0P+0"), ("%f", -float("nan"), "-nan")],
+)  # fmt: skip
+def test_floats_are_printed_as_by_the_c_library(form, value, wanted) -> None:
+    raw = struct.pack("<d", value)
+    assert formatted(form, lambda o, s: raw[o : o + s], str)[0] == wanted
 
 
 def test_a_failed_assertion_ends_its_threads() -> None:
