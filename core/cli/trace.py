@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from core.cli.console import compile_errors, progress_bar
-from core.cli.workloads import file_workload, is_file, parse_settings, ptx_launch, rung_workload
+from core.cli.workloads import file_launch, is_file, parse_settings, ptx_launch, rung_workload
 from core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def trace(
             "--arg",
             panel=_LAUNCH,
             text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
-            "poison), B=@b.npy. Repeatable; types come from the kernel's signature.",
+            "poison; index: below the first size), B=@b.npy. Repeatable; types come from the "
+            "kernel's signature. What is not given is guessed.",
         ),
     ] = None,
     build: Annotated[
@@ -152,10 +153,11 @@ def trace(
         "arg": arg or None,
     }
     ptx: Build | None = None
+    guessed = ""
     if kernel.endswith(".ptx"):
         workload, ptx = ptx_launch(Path(kernel), given, launch, seed)
     elif is_file(kernel):
-        workload = file_workload(Path(kernel), given, launch, seed)
+        workload, guessed = file_launch(Path(kernel), given, launch, seed)
     else:
         workload = rung_workload(kernel, given, launch, seed, blank=counters_only)
     if counters_only:
@@ -182,6 +184,8 @@ def trace(
     else:
         console = report.standard_console()
         report.show(result, console)
+        if guessed:
+            console.print(f"Guessed: {guessed}", markup=False, highlight=False, soft_wrap=True)
         if probe is not None:
             l1_report.show(probe.estimate(), workload.source, console)
 

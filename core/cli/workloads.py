@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from core.errors import ArgumentError, ParameterError
 if TYPE_CHECKING:
     from core.cuda.compiler import Build
     from core.launch import Workload
+    from core.launching.file_launch import FileLaunch
 
 
 def chosen_workload(
@@ -77,29 +79,67 @@ def ptx_launch(
 def file_workload(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
 ) -> Workload:
-    """The launch of a CUDA source file's kernel."""
-    from core.launching.arguments import parse_defines, parse_dim3, user_workload
+    """The launch of a CUDA source file's kernel; what is not given is guessed."""
+    return file_launch(path, given, launch, seed)[0]
 
-    _check_launch_options(path, given, launch)
-    return user_workload(
-        path,
-        launch["kernel"],
-        parse_dim3(launch["grid"], "grid"),
-        parse_dim3(launch["block"], "block"),
-        launch["shared"] or 0,
-        parse_defines(launch["define"] or ()),
-        launch["arg"] or (),
-        seed,
+
+def file_launch(
+    path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
+) -> tuple[Workload, str]:
+    """The launch of a CUDA source file's kernel, and the options that would say what was guessed.
+
+    The options are "" where nothing was.
+    """
+    from core.launching.arguments import by_name, parse_defines, read_source
+    from core.launching.file_launch import FileLaunch
+    from core.launching.file_launch import file_workload as workload_of
+    from core.launching.launch_guess import complete
+
+    _refuse_sizes(given)
+    defines = parse_defines(launch["define"] or ())
+    asked = FileLaunch(
+        str(path),
+        launch["kernel"] or "",
+        launch["grid"] or "",
+        launch["block"] or "",
+        "" if launch["shared"] is None else str(launch["shared"]),
+        " ".join(f"{name}={value}" for name, value in defines.items()),
+        tuple(by_name(launch["arg"] or ()).items()),
     )
+    source = read_source(path)
+    whole = complete(source, asked)
+    return workload_of(source, whole, seed), _options(asked, whole)
 
 
-def _check_launch_options(path: Path, given: Mapping[str, int], launch: Mapping[str, Any]) -> None:
+def _options(asked: FileLaunch, whole: FileLaunch) -> str:
+    """What was guessed, as it would be typed."""
+    words = [
+        f"--{field} {shlex.quote(getattr(whole, field))}"
+        for field in ("kernel", "grid", "block", "shared")
+        if not getattr(asked, field) and getattr(whole, field) != "0"
+    ]
+    if not asked.defines:
+        words += [f"-D {define}" for define in whole.defines.split()]
+    known = dict(asked.arguments)
+    words += [
+        f"--arg {shlex.quote(f'{name}={text}')}"
+        for name, text in whole.arguments
+        if name not in known
+    ]
+    return " ".join(words)
+
+
+def _refuse_sizes(given: Mapping[str, int]) -> None:
     if given:
         name = next(iter(given))
         raise ParameterError(
             f"--{name.replace('_', '-')} is for a rung; give a file's sizes with --grid, --block, "
             "-D and --arg."
         )
+
+
+def _check_launch_options(path: Path, given: Mapping[str, int], launch: Mapping[str, Any]) -> None:
+    _refuse_sizes(given)
     for option in ("grid", "block"):
         if launch[option] is None:
             raise ArgumentError(f"{path} needs --{option}, such as --{option} 8,8.")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from core.cuda.host_code import without_host_code
 from core.cuda.instances import instances, split_instance
 from core.cuda.kernel_text import KernelText, TemplateParameter, kernels, without_comments
 from core.cuda.source_constants import evaluate
@@ -92,7 +93,22 @@ def read_signature(
         )
     reader = _reader(source, found, given, defines)
     parameters = [p for text in found.parameters for p in _parameter(text, reader)]
-    return (*parameters, *_symbols(source, reader, defines))
+    others = "".join(k.body for k in kernels(source) if k.name != found.name)
+    symbols = [
+        p
+        for p in _symbols(source, reader, defines)
+        if _is_used(p.whole, found.body, source, others)
+    ]
+    return (*parameters, *symbols)
+
+
+def _is_used(symbol: str, body: str, source: str, others: str) -> bool:
+    """Whether the kernel names the symbol, or a function does that it may call."""
+    word = re.compile(rf"\b{symbol}\b")
+    if word.search(body):
+        return True
+    text = without_comments(without_host_code(source))
+    return len(word.findall(text)) > 1 + len(word.findall(others))
 
 
 def _example(parameter: TemplateParameter) -> str:

@@ -30,6 +30,7 @@ from core.emulator.tensor import multiply, wmma
 from core.errors import UnsupportedPtx
 from core.ptx.ast import Address, Function, Instruction, Module, Operand, Pair
 from core.ptx.modifiers import unknown_modifier
+from core.ptx.parser import TEXTURES
 from core.ptx.semantics import Operation, operation
 from core.ptx.semantics.carry import CARRY, uses_carry
 from core.ptx.semantics.operation import BUILDERS, TYPED, unsupported
@@ -58,6 +59,8 @@ class Decoder:
     def decode(self, watched: frozenset[str]) -> FunctionCode:
         """The function's code; `watched` names registers whose values are to be recorded."""
         for instruction in self.instructions:
+            if instruction.opcode in TEXTURES:
+                raise unsupported(instruction, "needs a texture or a surface")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
                 raise unsupported(instruction, f"has {unknown!r}, which is no modifier of PTX")

@@ -12,6 +12,8 @@ from core.emulator.events import Mask
 from core.launch import Dim3
 
 WARP = 32
+# Where the blocks of a grid meet, as in cooperative groups' grid.sync(): %envreg1 and %envreg2.
+GRID_WORKSPACE = 1 << 44
 _WITHOUT_CLUSTERS = {
     name: np.array([value])
     for name, value in (
@@ -114,7 +116,8 @@ class Geometry:
         if register in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"):
             return self._cluster(register, axis)
         if register.startswith("envreg"):
-            return np.zeros(1, np.int32)
+            value = {"envreg1": GRID_WORKSPACE >> 32, "envreg2": GRID_WORKSPACE & 0xFFFFFFFF}
+            return np.array([value.get(register, 0)], np.int32)
         if register not in values:
             raise KeyError(name)
         return values[register].astype(np.uint32).view(np.int32)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from core.emulator.decode import decode
-from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region
+from core.emulator.groups import GRID_WORKSPACE
+from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, zeros
 from core.emulator.program import FunctionCode
 from core.errors import LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3, Launch, grouped, packed
@@ -23,6 +24,7 @@ MAX_STATIC_SHARED = 48 * 1024
 MAX_SHARED = 227 * 1024
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
 _CODE_STEP = 16
+_WORKSPACE_BYTES = 64
 HEAP_BYTES = 8 << 20  # CUDA's default size of the device heap
 
 
@@ -52,6 +54,11 @@ class Image:
         check_launch(launch, static)
         self.shared_bytes = static + launch.shared_bytes
         self._addresses = self._place_variables()
+        if any("%envreg1" in instruction.text for instruction in module.instructions):
+            self.memory.regions.append(
+                Region("grid barrier", "global", GRID_WORKSPACE, _WORKSPACE_BYTES,
+                       zeros(_WORKSPACE_BYTES))
+            )  # fmt: skip
         self.parameters = self._parameters()
         self._heap: Region | None = None
         self.heap_used = 0

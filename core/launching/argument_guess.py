@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from core.cuda.signature import SignatureParameter
 from core.launching.host_guess import HostGuess
@@ -22,16 +22,24 @@ _ONE = re.compile(
     r"\w*stride\w*|\w*step|inc[xy]?|\w*radius\w*|pad(ding)?|pitch_extra", re.IGNORECASE
 )
 _FEW = re.compile(
-    r"\w*(iter(ation)?s?|steps|rounds|repeats?|times|samples|tries|per_?(thread|row|block))",
+    r"\w*(iter(ation)?s?|steps|rounds|repeats?|times|samples|tries|per(_?(thread|row|block))?)",
     re.IGNORECASE,
 )
 _LOOP = ("i", "j", "k", "t", "s", "it")  # a step of a loop of the host's, beside a size
 _ROWS = ("rows", "height", "h", "m", "ny", "num_rows", "nrows", "imageh", "n_rows", "rowcount")
 _COLUMNS = ("cols", "columns", "width", "w", "n", "nx", "num_cols", "ncols", "imagew", "n_cols")
+_ORDERED = re.compile(  # starts of rows, and nodes that lead to themselves at first
+    r"\w*(ptr|offsets?|row_?starts?|parents?|next|roots?|frontier\w*)\d*", re.IGNORECASE
+)
 _INDICES = re.compile(
-    r"\w*(ptr|offsets?|row_?start|index|indices|idx|perm|map|edges?|parent|next|neighbou?rs?|adj"
-    r"|frontier\w*|col_?(ind|idx)\w*|links?|label)s?\d*", re.IGNORECASE
-)  # fmt: skip
+    r"\w*(index|indices|idx|perm|map|edges?|neighbou?rs?|adj|col_?(ind|idx)\w*|links?)\d*",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"(\w*?)_?(end|stop|last)", re.IGNORECASE)
+_STARTS = re.compile(r"(\w*?)_?(start|begin|first)", re.IGNORECASE)
+_PITCHES = re.compile(r"\w*(pitch|stride)\w*|ld[abc]?", re.IGNORECASE)
+_GUARDED = r"\bif\s*\([^;{{}}]*(?:[<>]=?\s*{0}\b|\b{0}\s*[<>])"
+_UNEVEN = 6  # elements that a guarded kernel's last block goes without
 _VALUE = 2.0
 
 
@@ -42,6 +50,9 @@ class Extents:
     lengths: tuple[int, ...]
     host: HostGuess | None = None
     scalars: Mapping[str, int] = field(default_factory=dict)
+    text: str = ""  # the kernel's body
+    has_start: bool = False
+    has_end: bool = False
 
     @property
     def length(self) -> int:
@@ -62,6 +73,10 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return "1"
     if parameter.is_symbol and parameter.dtype is not None:
         return "4" if re.search(r"len|size|count|^n", name, re.IGNORECASE) else "1"
+    if _ENDS.fullmatch(name) and extents.has_start:
+        return str(extents.length - 1)
+    if _STARTS.fullmatch(name) and extents.has_end:
+        return "1"  # a border stays out
     for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1)):
         if pattern.fullmatch(name):
             whole = _ONE is pattern and "." in parameter.name  # a matrix's own stride
@@ -70,8 +85,26 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return "0"
     if name.lower() in _ROWS and len(extents.lengths) > 1:
         return str(extents.lengths[1])
+    if len(extents.lengths) == 1 and extents.host is None and _is_guard(name, extents.text):
+        return str(max(extents.length - _UNEVEN, 1))
     top = 127 if parameter.dtype is not None and parameter.dtype.itemsize == 1 else 1 << 31
     return str(min(extents.length, top))
+
+
+def _is_guard(name: str, text: str) -> bool:
+    """Whether threads from this number on stay idle."""
+    return bool(re.search(_GUARDED.format(re.escape(name)), text))
+
+
+def with_names(extents: Extents, parameters: Sequence[SignatureParameter], text: str) -> Extents:
+    """The extents with what the parameters' names and the kernel's body tell."""
+    names = [p.name.rpartition(".")[2] for p in parameters]
+    return replace(
+        extents,
+        text=text,
+        has_start=any(_STARTS.fullmatch(name) for name in names),
+        has_end=any(_ENDS.fullmatch(name) for name in names),
+    )
 
 
 def is_size(parameter: SignatureParameter) -> bool:
@@ -79,10 +112,11 @@ def is_size(parameter: SignatureParameter) -> bool:
     name = parameter.name.rpartition(".")[2]
     return (
         not parameter.is_array
+        and not parameter.is_symbol
         and parameter.dtype is not None
         and parameter.dtype.kind in "iu"
         and name not in _LOOP
-        and not any(pattern.fullmatch(name) for pattern in (_FEW, _ZERO, _ONE))
+        and not any(p.fullmatch(name) for p in (_FEW, _ZERO, _ONE, _ENDS))
     )
 
 
@@ -110,9 +144,10 @@ def _fill(parameter: SignatureParameter, text: str) -> str:
         return "zeros"
     is_whole = parameter.dtype is not None and parameter.dtype.kind in "iu"
     if is_whole and parameter.dtype is not None and parameter.dtype.itemsize > 1:
-        used = re.search(rf"\[\s*{re.escape(last)}\s*\[", text)
-        if used or _INDICES.fullmatch(last):
+        if _ORDERED.fullmatch(last):
             return "range"
+        if _INDICES.fullmatch(last) or re.search(rf"\[\s*{re.escape(last)}\s*\[", text):
+            return "index"
     return "random"
 
 
@@ -120,7 +155,7 @@ def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[i
     shape = _elements(parameter, text, extents)
     last = parameter.name.rpartition(".")[2]
     is_index = parameter.dtype is not None and parameter.dtype.kind in "iu"
-    if len(shape) == 1 and is_index and _INDICES.fullmatch(last):
+    if len(shape) == 1 and is_index and _ORDERED.fullmatch(last):
         after = rf"\b{re.escape(last)}\s*\[[^\]]*[^\W\d]\w*\s*\+\s*1\s*\]"
         shape[0] += bool(re.search(after, text))  # as `ptr[row + 1]` of the last row
     return [*shape, parameter.lanes] if parameter.lanes > 1 else shape
@@ -135,6 +170,11 @@ def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> lis
         for shape in (product, _rows_and_columns(extents.scalars)):
             if shape and math.prod(shape) == count:
                 return shape
+        sizes = [v for v in extents.scalars.values() if v > 1]
+        if len(sizes) == 3 and math.prod(sizes) == count and len(extents.lengths) == 3:
+            return list(reversed(sizes))
+        if math.prod(extents.lengths) == count:
+            return list(reversed(extents.lengths))
         root = math.isqrt(count)
         return [root, root] if len(extents.lengths) > 1 and root * root == count else [count]
     if product:
@@ -142,10 +182,14 @@ def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> lis
     if extents.host is not None and (shape := _rows_and_columns(extents.scalars)):
         return shape
     lengths = list(reversed(extents.lengths))
+    guards = [v for n, v in extents.scalars.items() if _is_guard(n, extents.text)]
+    if len(lengths) == 1 and len(guards) == 1 and 0 < lengths[0] - guards[0] < _UNEVEN + 1:
+        lengths = guards
     if len(lengths) == 1 and parameter.lanes == 1:
         last = parameter.name.rpartition(".")[2]
-        if re.search(rf"\b{re.escape(last)}\s*\[[^\]]*\w\s*\*\s*[A-Za-z_]\w*", text):
-            return [extents.length, extents.length]  # `A[row * N + k]` means a matrix
+        plain = re.sub(r"\bblock(Idx|Dim)\.\w", "()", text)
+        if re.search(rf"\b{re.escape(last)}\s*\[[^\]]*\w\s*\*\s*[A-Za-z_]\w*", plain):
+            return [*lengths, *lengths]  # `A[row * N + k]` means a matrix
     return lengths
 
 
@@ -162,7 +206,11 @@ def _rows_and_columns(scalars: Mapping[str, int]) -> list[int] | None:
     lowered = {name.rpartition(".")[2].lower(): value for name, value in scalars.items()}
     rows = [lowered[name] for name in _ROWS if name in lowered]
     columns = [lowered[name] for name in _COLUMNS if name in lowered]
-    return [rows[0], columns[0]] if rows and columns else None
+    pitches = [value for name, value in lowered.items() if _PITCHES.fullmatch(name)]
+    if rows and columns:
+        return [rows[0], max([columns[0], *pitches])]
+    sizes = [value for value in lowered.values() if value > 1]
+    return sizes if len(sizes) == 2 and len(lowered) == 2 else None  # (N, C): rows of C
 
 
 def _number(value: float, kind: str) -> str:

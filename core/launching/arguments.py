@@ -56,6 +56,7 @@ _FILLS: Mapping[str, _Maker] = {
     "zeros": lambda _, dtype, shape: np.zeros(shape, dtype),
     "ones": lambda _, dtype, shape: np.ones(shape, dtype),
     "range": lambda _, dtype, shape: _range(dtype, shape),
+    "index": lambda generator, dtype, shape: generator.integers(0, shape[0], shape).astype(dtype),
     "poison": lambda _, dtype, shape: poisoned(dtype, shape),
 }
 
@@ -131,7 +132,7 @@ def bind(
 
     Random buffers depend on `seed` and the signature only, not on the order of the texts.
     """
-    given = _by_name(texts)
+    given = by_name(texts)
     names = [parameter.name for parameter in signature]
     for name in given:
         if name not in names:
@@ -235,11 +236,12 @@ def _only_kernel(source: str, path: Path) -> str:
     raise TilescopeError(f"{path.name} has several kernels: choose {listing(list(names), 'or')}.")
 
 
-def _by_name(texts: Sequence[str]) -> dict[str, str]:
+def by_name(texts: Sequence[str]) -> dict[str, str]:
+    """`NAME=VALUE` texts by name; a member of a structure is `A.width`. Raises ArgumentError."""
     given: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name) or not value:
+        if not equals or not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", name) or not value:
             raise ArgumentError(
                 f"`--arg {text}` is not NAME=VALUE: write N=128, A=float32[64,64] or A=@a.npy."
             )

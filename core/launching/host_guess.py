@@ -207,6 +207,13 @@ class _Small:
                 nbytes = values.bytes_at.get(name)
                 if nbytes:
                     found[parameter.name] = nbytes
+        kinds: dict[str, int] = {}
+        for parameter in self.parameters:
+            kind = str(parameter.dtype)
+            kinds[kind] = max(kinds.get(kind, 0), found.get(parameter.name, 0))
+        for parameter in self.parameters:  # what the text does not show is as large as the others
+            if parameter.is_pointer and kinds[str(parameter.dtype)]:
+                found.setdefault(parameter.name, kinds[str(parameter.dtype)])
         return found
 
     def _nulls(self) -> frozenset[str]:

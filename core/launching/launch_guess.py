@@ -23,7 +23,13 @@ from core.cuda.signature import (
 )
 from core.errors import ArgumentError, TilescopeError
 from core.ladder.rules import listing
-from core.launching.argument_guess import Extents, guess_array, guess_scalar, is_size
+from core.launching.argument_guess import (
+    Extents,
+    guess_array,
+    guess_scalar,
+    is_size,
+    with_names,
+)
 from core.launching.file_launch import FileLaunch, split_defines
 from core.launching.host_guess import host_guess
 
@@ -73,7 +79,7 @@ def guess_launch(source: str, path: str, kernel: str | None = None) -> FileLaunc
     lengths = (shape.length,) * dimensions
     if host is not None:
         lengths = tuple(b * g for b, g in zip(block, grid, strict=False))
-    extents = Extents(lengths, host)
+    extents = with_names(Extents(lengths, host), signature, text)
     shared = _dynamic_bytes(declared, threads)
     return FileLaunch(
         path=path,
@@ -169,11 +175,30 @@ def complete(source: str, asked: FileLaunch) -> FileLaunch:
             raise ArgumentError(
                 f"{guess.kernel} has no parameter {name}: it has {listing([*guessed])}."
             )
+    guess = _follow_sizes(guess, given)
+    guessed = dict(guess.arguments)
     texts = {
         field: getattr(asked, field) or getattr(guess, field)
         for field in ("grid", "block", "shared", "defines")
     }
     return replace(guess, arguments=tuple((guessed | given).items()), **texts)
+
+
+def _follow_sizes(guess: FileLaunch, given: Mapping[str, str]) -> FileLaunch:
+    """The guess with its arrays and grid for the sizes that are given: n = 1000 in place of 256."""
+    arguments, grid = dict(guess.arguments), guess.grid.split(",")
+    for name, new in given.items():
+        old = arguments[name]
+        if not (old.isdecimal() and new.isdecimal() and old != new and int(old) > 1):
+            continue
+        for other, text in arguments.items():
+            head, opens, shape = text.partition("[")
+            if opens:
+                arguments[other] = head + opens + re.sub(rf"\b{old}\b", new, shape)
+        for axis, extent in enumerate(int(text) for text in guess.block.split(",")):
+            if axis < len(grid) and int(grid[axis]) == -(-int(old) // extent):
+                grid[axis] = str(max(1, -(-int(new) // extent)))
+    return replace(guess, arguments=tuple(arguments.items()), grid=",".join(grid))
 
 
 def _fits(parameter: SignatureParameter, text: str) -> bool:

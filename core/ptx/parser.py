@@ -21,7 +21,7 @@ _IGNORED_IN_FUNCTION = {
     ".explicitcluster", ".maxclusterrank", ".reqnctapercluster", ".abi_preserve", ".unique",
     ".abi_preserve_control", ".blocksareclusters",
 }  # fmt: skip
-_TEXTURES = {"tex", "tld4", "suld", "sust", "sured"}
+TEXTURES = frozenset({"tex", "tld4", "suld", "sust", "sured"})  # kept without their operands
 _ENDS = ("ret", "exit", "bra", "brx", "trap")
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
@@ -271,11 +271,10 @@ class _Parser:
             guard = scope.register(cursor.take("word"))
         word = cursor.take("word")
         opcode, *modifiers = word.text.split(".")
-        if opcode in _TEXTURES:  # their operands have forms of their own
-            cursor.skip_statement()
-            raise UnsupportedPtx(start.line, self._text_from(start), "needs a texture or a surface")
         operands = []
-        while not cursor.accept(";"):
+        if opcode in TEXTURES:  # their operands have forms of their own
+            cursor.skip_statement()
+        while opcode not in TEXTURES and not cursor.accept(";"):
             operands.append(parse_operand(cursor, scope))
             if cursor.accept(","):
                 if cursor.peek().text == ";":

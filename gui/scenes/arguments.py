@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-FILLS = ("random", "zeros", "ones", "range", "poison")
+FILLS = ("random", "zeros", "ones", "range", "index", "poison")
 FILE = "file…"
 NULL = "null"  # a pointer to nothing
 

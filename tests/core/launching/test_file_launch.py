@@ -96,7 +96,7 @@ def test_what_is_guessed():
     reduce = guess_launch(REDUCE, "r.cu")
     assert (reduce.block, reduce.shared) == ("64", "256")
     assert dict(reduce.arguments)["total"].startswith("zeros:int32")
-    assert dict(guess_launch(MATVEC, "v.cu").arguments)["A"] == "random:float32[256,256]"
+    assert dict(guess_launch(MATVEC, "v.cu").arguments)["A"] == "random:float32[250,250]"
     assert dict(guess_launch(VECTORS, "v.cu").arguments)["v"] == "random:float32[64,4]"
     assert guess_launch(VECTORS, "v.cu").grid == "1"
 
