@@ -134,3 +134,14 @@ def test_keys_tell_edits_and_seeds_apart():
     assert len({key(RungKernel(TILED)), key(edited), key(RungKernel(TILED), 8)}) == 3
     plan = make_plan([RungKernel(TILED), edited], {"size": (64,), "tile": (16,)})
     assert len(plan.without(frozenset([key(edited)])).points) == 1
+
+
+def test_tuned_parameters_follow_the_size_and_what_is_asked_for_wins():
+    tuned = RungKernel(LADDER["tuned"], {"tile_n": 32, "stages": 4}, tuned=True)
+    plan = make_plan([tuned], {"size": (4096, 4097)})
+    for point, n in zip(plan.points, (4096, 4097), strict=True):
+        expected = LADDER["tuned"].tuned_for(m=n, k=n, n=n)
+        assert point.parameters == {"m": n, "k": n, "n": n, **expected}
+    assert [p.parameters["tile_n"] for p in plan.points] == [256, 128]
+    (point,) = make_plan([tuned], {"size": (4097,), "stages": (2,)}).points
+    assert (point.parameters["stages"], point.parameters["tile_n"]) == (2, 128)
