@@ -13,7 +13,7 @@
 //              36.
 // Look at      Requests of tile_a: a quarter of those of 40, of tile_b half, with the same wavefronts.
 //              Tiles of 128 x 256 are used for 43 operations a byte: at 230 TFLOPS the L2 cache still has
-//              to give 5 TB/s.
+//              to give more than 5 TB/s.
 // Limits       K % 4 == 0 and N % 4 == 0. Any M. Compute capability 8.0. On Hopper only wgmma, which
 //              exists there alone, reaches the tensor cores' full rate.
 

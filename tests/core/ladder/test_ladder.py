@@ -78,6 +78,13 @@ class TestEveryRung:
         for heading in ("The idea", "Look at", "Limits"):
             assert re.search(rf"^{heading}\s", rung.manual, re.MULTILINE)
 
+    def test_manual_names_the_rung_that_it_differs_from(self, rung):
+        said = re.search(r"^Against (\d\d)\s", rung.manual, re.MULTILINE)
+        if rung.number == 0:
+            assert said is None
+        else:
+            assert int(said[1]) in {r.number for r in RUNGS if r.number < rung.number}
+
     def test_tuned_parameters_can_be_launched(self, rung):
         sizes = {name: 256 for name in ("m", "k", "n") if name in rung.defaults}
         for one in (*rung.tuned, rung.tuned_for(**sizes)):
