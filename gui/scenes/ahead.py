@@ -13,6 +13,7 @@ from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.guards import guards_of
 from gui.scenes.history import history_of
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.ptx import listing_of
 from gui.scenes.shared import shared_scene
 from gui.scenes.source import highlight
 from gui.scenes.warp import warp_scene
@@ -42,6 +43,9 @@ def look_ahead(trace: Trace, block: int, moment: Moment | None = None) -> None:
     Everything found is kept with the record. Belongs into the thread that made the trace.
     """
     highlight(trace.workload.source)
+    listing = listing_of(trace)
+    len(listing.text)
+    listing.places(1)
     record = trace.block(block)
     len(record.phases)
     if not record.n_steps:
@@ -55,6 +59,8 @@ def look_ahead(trace: Trace, block: int, moment: Moment | None = None) -> None:
         record.variables(step, warp * WARP)
     record.variables(step, thread)
     record.active(step)
+    _replay(record)
+    history_of(record).read_ahead(ACCESSES)
     guards = guards_of(trace)
     grids = tuple(replace(g, overhang=guards.overhang(g)) for g in grids_of(trace))
     for grid in grids:
@@ -63,8 +69,6 @@ def look_ahead(trace: Trace, block: int, moment: Moment | None = None) -> None:
     matrix_scene(record, grids, step, thread, guards)
     warp_scene(record, step, thread // WARP)
     shared_scene(trace, record, step, thread // WARP)
-    _replay(record)
-    history_of(record).read_ahead(ACCESSES)
 
 
 def _replay(record: BlockTrace) -> None:

@@ -180,7 +180,7 @@ class History:
             return True
         for name, loads in self._loads.items():
             tally = self._tallies.setdefault(name, Tally())
-            if tally.read(loads.elements, tally.known + 8 * accesses):
+            if tally.read(loads.elements, tally.known + 2 * accesses):
                 return True
         return False
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.ptx.ast import Symbol
+from gui.scenes.once import once_for_each
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
@@ -69,6 +70,12 @@ class PtxListing:
         if not 0 <= place < len(self.rows):
             return None
         return self.rows[place].line or None
+
+
+@once_for_each
+def listing_of(trace: Trace) -> PtxListing:
+    """The one listing of a trace, made when first asked for and dropped with the trace."""
+    return PtxListing(trace)
 
 
 def _rows(trace: Trace) -> Iterable[PtxRow]:

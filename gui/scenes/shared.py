@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gui.scenes.history import Ints, history_of
 from gui.scenes.naming import element_name, elements_name, numbers_name
+from gui.scenes.once import last_for_each
 from gui.scenes.parts import all_elements, elements_a_lane
 from gui.scenes.text import plural
 from gui.scenes.warp import LANES, verb_of
@@ -114,10 +115,17 @@ def shared_scene(trace: Trace, block_trace: BlockTrace, step: int, warp: int) ->
     """The scene at `step` for one warp of the block."""
     if not trace.shared_arrays:
         return SharedScene("This kernel uses no shared memory.", (), None)
+    return _scene(block_trace, tuple(trace.shared_arrays), step, warp)
+
+
+@last_for_each
+def _scene(
+    block_trace: BlockTrace, arrays: tuple[SharedArray, ...], step: int, warp: int
+) -> SharedScene:
     access = history_of(block_trace).last_access(step, "shared")
     now = access if access is not None and access.step == step else None
     states = block_trace.shared(step)
-    grids = tuple(_grid(a, states, now, warp) for a in trace.shared_arrays if a.name in states)
+    grids = tuple(_grid(a, states, now, warp) for a in arrays if a.name in states)
     banks = _banks(access, warp, access.step == step) if access is not None else None
     return SharedScene(_caption(access, banks, grids), grids, banks)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core.analysis import coalescing
 from gui.scenes.history import history_of
 from gui.scenes.naming import elements_name, numbers_name, span_name
+from gui.scenes.once import last_for_each
 from gui.scenes.parts import all_elements, elements_a_lane, parts_of
 from gui.scenes.text import plural
 
@@ -100,6 +101,7 @@ def access_shown(block_trace: BlockTrace, step: int) -> tuple[int, bool]:
     return (-1, False) if access is None else (access.step, access.step == step)
 
 
+@last_for_each
 def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | None:
     """The scene at `step`: its access to global memory, or the latest one before it.
 

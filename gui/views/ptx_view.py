@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout
 
-from gui.scenes.ptx import PtxListing, current_pc, ptx_caption
+from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.session import Session
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
@@ -136,7 +136,7 @@ class PtxView(SessionView):
 
     def _load(self) -> None:
         trace = self.session.trace
-        self.listing = PtxListing(trace) if trace is not None else None
+        self.listing = listing_of(trace) if trace is not None else None
         self._colours.listing = self.listing
         text = self.listing.text if self.listing is not None else ""
         if text != self.text.toPlainText():

@@ -182,9 +182,10 @@ class SourceView(SessionView):
     def _fit_gutter(self) -> None:
         self.edit.gutter.measure()
         width = self.edit.gutter.wanted_width()
-        self.edit.setViewportMargins(width, 0, 0, 0)
-        box = self.edit.contentsRect()
-        self.edit.gutter.setGeometry(box.left(), box.top(), width, box.height())
+        if width != self.edit.viewportMargins().left():  # this lays the whole text out anew
+            self.edit.setViewportMargins(width, 0, 0, 0)
+            box = self.edit.contentsRect()
+            self.edit.gutter.setGeometry(box.left(), box.top(), width, box.height())
         self.edit.gutter.update()
         self.head.update()
 
