@@ -188,6 +188,7 @@ def _select_commands(window: MainWindow) -> list[Command]:
         Command("Previous warp", ("Shift+Up",), change("warp", -1)),
         Command("Next block", ("Ctrl+Down",), change("block", 1)),
         Command("Previous block", ("Ctrl+Up",), change("block", -1)),
+        Command("Select an element…", ("E",), window.stopping.ask_for_element),
         Command("Next kernel", ("PgDown",), lambda: window.ladder_panel.choose_next(1)),
         Command("Previous kernel", ("PgUp",), lambda: window.ladder_panel.choose_next(-1)),
         Command("Back to the picture", ("Escape",), window.leave_field),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QInputDialog
 
+from core.errors import ParameterError
+from gui.scenes.link import parse_element
 from gui.scenes.selection import Breakpoint
 from gui.scenes.text import grouped, index_text
 from gui.views.element_menu import go_to_touch
@@ -72,8 +74,31 @@ class Stopping(QObject):
         said = f"This block does not touch {index_text(*element)} {where} this step."
         self.main.message.show_message(said, kind="info")
 
+    def ask_for_element(self) -> None:
+        """Ask for an element by its name and index, and select it."""
+        now = self.session.element
+        text, wanted = QInputDialog.getText(
+            self.main,
+            "Select an element",
+            "Element, such as A[0,2]:",
+            text=index_text(*now) if now is not None else "",
+        )
+        if wanted and text.strip():
+            self.select_element(text.strip())
+
+    def select_element(self, text: str) -> None:
+        """Select the element that a text names, or say why not."""
+        try:
+            element = parse_element(text)
+        except ParameterError:
+            self.main.message.show_message(f"`{text}` is no element: write it as A[0,2].")
+            return
+        self.session.update(element=element)
+        if self.session.element is None:
+            self.main.message.show_message(f"The launch has no element {index_text(*element)}.")
+
     def _element(self) -> tuple[str, tuple[int, ...]] | None:
         if self.session.element is None:
-            said = "No element is selected: click one in a matrix or a shared array first."
+            said = "No element is selected: click one in a matrix or a shared array, or press E."
             self.main.message.show_message(said, kind="info")
         return self.session.element

@@ -92,7 +92,7 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         versus=versus,
         own=own,
         check=check,
-        element=_element(element) if element is not None else None,
+        element=parse_element(element) if element is not None else None,
         looks=MappingProxyType(looks),
         **places,
     )
@@ -105,8 +105,9 @@ def _bare(text: str) -> str:
     return text[command.end() if command else 0 :].strip(" \"'")
 
 
-def _element(text: str) -> Element:
-    found = re.fullmatch(r"(\w+)\[(\d{1,12}(?:, ?\d{1,12})*)\]", text)
+def parse_element(text: str) -> Element:
+    """An element such as A[0,2]. Raises ParameterError."""
+    found = re.fullmatch(r"(\w+)\[ ?(\d{1,12}(?:, ?\d{1,12})*) ?\]", text)
     if found is None:
         raise ParameterError(f"The link's element is `{text}`: write it as A[0,2].")
     return found[1], tuple(int(part) for part in found[2].split(","))

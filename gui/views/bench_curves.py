@@ -43,9 +43,13 @@ class CurvesPanel(QWidget):
         self.caption = Caption()
         self.plot = SweepPlot()
         self.quantity = Segmented(QUANTITIES, _TIPS)
-        self.over = Segmented({key: f"over {title}" for key, title in OVER.items()})
+        self.over = Segmented(
+            {key: f"over {title}" for key, title in OVER.items()},
+            {key: f"What runs along the horizontal axis: {title}" for key, title in OVER.items()},
+        )
         self.hold = QComboBox()
         self.hold.setAccessibleName("Held fixed")
+        self.hold.setToolTip("What stays the same along a curve")
         self.baseline = QComboBox()
         self.baseline.setAccessibleName("Baseline of the speed-up")
         self.baseline.setToolTip("What the speed-up is against")

@@ -228,6 +228,7 @@ class CeilingsView(SessionView):
         self.back = QToolButton()
         self.back.setProperty("role", "action")
         self.back.setText("Back to the configured launch")
+        self.back.setToolTip("Leave the measured run that was clicked")
         self.back.clicked.connect(self._leave_run)
         self.back.hide()
         self.size_label = QLabel("N")

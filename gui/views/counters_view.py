@@ -63,6 +63,7 @@ class RatioBar(QStyledItemDelegate):
             return
         most = model.most(row.unit)
         painter.save()
+        painter.setFont(option.font)
         box = option.rect
         label = option.fontMetrics.horizontalAdvance("×8.25") + 6
         room = max(box.width() - label - 16, 1)

@@ -58,7 +58,10 @@ class DifferenceView(QWidget):
         super().__init__()
         self.a, self.b = a, b
         self.caption = Caption()
-        self.grouping = Segmented({"total": "Totals", "array": "By array"})
+        self.grouping = Segmented(
+            {"total": "Totals", "array": "By array"},
+            {"total": "Counts of the whole launches", "array": "Counts of each array"},
+        )
         self.controls = (self.grouping,)
         self.model = DifferenceModel()
         self.table = RowTable(self.model, "Differences between A and B")

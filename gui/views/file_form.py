@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -122,6 +122,21 @@ class FileForm(QScrollArea):
         self._timer.timeout.connect(self._announce)
         self._texts: dict[str, Callable[[], str]] = {}
 
+    def sizeHint(self) -> QSize:
+        """Room for every row and every mistake, beside a scroll bar."""
+        body = self.widget()
+        layout = body.layout() if body is not None else None
+        if layout is None:
+            return super().sizeHint()
+        room = max(self.width() - self.verticalScrollBar().sizeHint().width(), 80)
+        return QSize(120, max(layout.totalHeightForWidth(room), layout.totalSizeHint().height()))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ask for another height when the rows change theirs."""
+        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
     def show_launch(
         self,
         launch: FileLaunch,
@@ -220,6 +235,7 @@ class FileForm(QScrollArea):
                 self._add(grid, name, parameter.name, tip, edit)
         grid.setRowStretch(grid.rowCount(), 1)
         self.setWidget(body)
+        body.installEventFilter(self)
 
     def _add(self, grid: QGridLayout, name: str, label: str, tip: str, field: QWidget) -> None:
         row = grid.rowCount()

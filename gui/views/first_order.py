@@ -43,6 +43,7 @@ class FirstOrderList(QScrollArea):
         self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
         self.size_box.setCurrentText("1024")
         self.size_box.setAccessibleName("Size of the counted launch")
+        self.size_box.setToolTip("N of the launch that is counted")
         self.size_box.currentTextChanged.connect(lambda _: self._count())
         self.controls = (self.size_label, self.size_box)
         self.rows = QGridLayout()

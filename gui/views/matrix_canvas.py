@@ -56,6 +56,7 @@ class MatrixCanvas(PanZoomView):
                 "loads": "How often the block has loaded each element from global memory so far",
             },
         )
+        self.mode.shorten({"step": "Step", "loads": "Loads"})
         self.mode.bind(session, "heat", {"step": False, "loads": True})
         self.extent = Segmented(
             {"whole": "Whole", "block": "Block"},

@@ -253,6 +253,7 @@ class OccupancyView(SessionView):
         self.sm_box.currentIndexChanged.connect(lambda _: self._on_sm())
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
         self.example_box.setAccessibleName("Kernel or worked example")
+        self.example_box.setToolTip("Whose threads, registers and shared memory are placed")
         self.example_box.currentIndexChanged.connect(lambda _: self._on_example())
         self.reset = QPushButton("As compiled")
         self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
@@ -265,7 +266,9 @@ class OccupancyView(SessionView):
             field.setRange(1 if axis == "block_threads" else 0, most)
             field.setSingleStep(step)
             field.setKeyboardTracking(False)
-            field.setAccessibleName(scene.TITLES[axis].replace("KiB", "bytes"))  # type: ignore[index]
+            name = scene.TITLES[axis].replace("KiB", "bytes")  # type: ignore[index]
+            field.setAccessibleName(name)
+            field.setToolTip(f"What if: {name}")
             field.valueChanged.connect(lambda value, axis=axis: self._on_field(axis, value))
             self.fields[axis] = field  # type: ignore[index]
         self.plots = {axis: OccupancyPlot("occupancy, %" * (axis == AXES[0])) for axis in AXES}
@@ -342,7 +345,10 @@ class OccupancyView(SessionView):
         filled.setAutoFillBackground(False)
         stack.addWidget(scroll)
         stack.addWidget(self.table)
-        self.shown = Segmented({"sm": "One SM", "devices": "Devices"})
+        self.shown = Segmented(
+            {"sm": "One SM", "devices": "Devices"},
+            {"sm": "What one SM holds", "devices": "The table of devices"},
+        )
         self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
         row = QSplitter(Qt.Orientation.Horizontal)
         row.setHandleWidth(8)

@@ -25,6 +25,7 @@ class Segmented(QWidget):
         layout.setSpacing(0)
         self._group = QButtonGroup(self)
         self._keys = list(options)
+        self._long, self._short = dict(options), dict[str, str]()
         for place, (key, label) in enumerate(options.items()):
             button = QToolButton()
             button.setText(label)
@@ -41,7 +42,18 @@ class Segmented(QWidget):
 
     def name(self, key: str, label: str) -> None:
         """Write another label on a choice."""
+        self._long[key] = label
         self.button(key).setText(label)
+
+    def shorten(self, labels: Mapping[str, str]) -> None:
+        """Have other labels where there is little room; the tips and names stay."""
+        self._short = dict(labels)
+
+    def set_compact(self, compact: bool) -> None:
+        """Write the short labels, or the long ones."""
+        for key, label in (self._short if compact else self._long).items():
+            if self.button(key).text() != label:
+                self.button(key).setText(label)
 
     def show_choice(self, key: str, shown: bool) -> None:
         """Offer a choice, or not."""

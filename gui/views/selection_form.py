@@ -15,6 +15,12 @@ from PySide6.QtWidgets import (
 
 from gui.scenes.session import Session
 
+KEYS = {
+    "block": "Ctrl+Down, Ctrl+Up",
+    "warp": "Shift+Down, Shift+Up",
+    "lane": "Down, Up",
+}
+
 
 class SelectionForm(QWidget):
     """Which block, warp and lane the views look at. Writes to the session only."""
@@ -31,6 +37,7 @@ class SelectionForm(QWidget):
             label.setProperty("role", "dim")
             box = QSpinBox()
             box.setAccessibleName(name)
+            box.setToolTip(f"The {name} that the views look at ({KEYS[name]})")
             box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.UpDownArrows)
             box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             box.setAlignment(Qt.AlignmentFlag.AlignRight)

@@ -93,18 +93,45 @@ def _layout_only(widget):
     return isinstance(widget, SessionView) and bool(widget.findChildren(QWidget))
 
 
-def test_buttons_and_sliders_have_tips(window):
-    parts = (window.header, window.step_page, window.transport, window.message, window.left)
-    tipless = [
-        f"{described(w)} {w.text() if isinstance(w, QToolButton) else ''}"
-        for part in parts
-        for w in part.findChildren(QWidget)
-        if isinstance(w, QToolButton | QSlider)
+def tipless(window):
+    return [
+        f"{described(w)} {w.text() if isinstance(w, QAbstractButton) else ''}"
+        for w in window.findChildren(QWidget)
+        if isinstance(w, QToolButton | QSlider | QComboBox | QAbstractSpinBox)
         and ours(w)
         and not w.toolTip()
         and w is not window.message._icon
     ]
-    assert tipless == []
+
+
+def test_buttons_fields_and_sliders_of_every_page_have_tips(window):
+    for page in PAGES:
+        window.show_page(page.key)
+    assert tipless(window) == []
+
+
+OWN = """#define X_ALONG_ROWS 0
+__global__ void k(float *x, float s, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+#if X_ALONG_ROWS
+    i = n - 1 - i;
+#endif
+    if (i < n) x[i] *= s;
+}
+"""
+
+
+def test_the_forms_of_a_rung_with_a_twin_and_of_a_file_have_names_and_tips(window, qtbot, tmp_path):
+    path = tmp_path / "k.cu"
+    path.write_text(OWN)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.recorder.configure("coalesced", {"n": 8})
+    assert tipless(window) == []
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.workbench.open_file(str(path))
+    assert tipless(window) == []
+    assert [described(w) for w in used(window.form) if not w.accessibleName()] == []
 
 
 def test_painted_views_describe_what_they_show(window):

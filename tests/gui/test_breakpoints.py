@@ -283,3 +283,16 @@ def test_breakpoints_show_where_the_edited_text_has_their_lines(window, qtbot):
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.workbench.run_source()
     assert session.breakpoints == {Breakpoint(line=25), Breakpoint(line=26)}
+
+
+def test_an_element_is_selected_by_its_name(window):
+    stopping, session = window.stopping, window.session
+    stopping.select_element("A[1, 2]")
+    assert session.element == ("A", (1, 2))
+    for text, words in (
+        ("A[99,0]", "The launch has no element A[99, 0]."),
+        ("A", "`A` is no element: write it as A[0,2]."),
+        ("Q[0,0]", "The launch has no element Q[0, 0]."),
+    ):
+        stopping.select_element(text)
+        assert window.message.sentence == words
