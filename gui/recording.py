@@ -28,6 +28,11 @@ WHOLE_LAUNCH_FLOPS = 8_000_000
 COUNTING_S = 30.0
 """Counting the rest of a large launch is given up after so long: every block may have to run."""
 
+_STOPPED = (
+    "The recording was stopped: what is shown is the launch before. Change a value, or run the "
+    "source again, to record."
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -189,6 +194,13 @@ class Recorder(QObject):
         now = self.session.configuration
         if now is not None:
             self.ask(replace(now, source=source))
+
+    def stop(self) -> None:
+        """Give up what is recorded or counted now; the session keeps the trace it has."""
+        self.counter.cancel()
+        if self.worker.busy:
+            self.worker.cancel()
+            self.failed.emit(TilescopeError(_STOPPED))
 
     def close(self) -> None:
         """Cancel and wait for the thread."""

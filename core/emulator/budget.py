@@ -48,14 +48,14 @@ class Budget:
         self._measure_at = _LOOK_AT_RECORD
         self._stacks = 0
 
-    def look(self, tick: int, record: ChunkRecord | None) -> int:
-        """Called after `tick` instructions; returns when to look again.
+    def look(self, tick: int, record: ChunkRecord | None, line: int = 0) -> int:
+        """Called after `tick` instructions, in a source line (0: unknown); says when to look again.
 
         Raises `BudgetExceeded` and `Cancelled`.
         """
         if self._cancelled is not None and self._cancelled():
             raise Cancelled("Stopped.")
-        self._look_at_time(tick)
+        self._look_at_time(tick, line)
         if record is not None and tick >= self._measure_at:
             self._measure(tick, record)
         now = time.perf_counter()
@@ -64,12 +64,14 @@ class Budget:
         self._interval = min(max(best, 1), 2 * self._interval, _MOST)
         return tick + self._interval
 
-    def _look_at_time(self, tick: int) -> None:
+    def _look_at_time(self, tick: int, line: int) -> None:
         limits = self._limits
+        place = f", then in line {line}" if line else ""
         if tick > limits.instructions:
             raise BudgetExceeded(
                 f"The kernel had not ended after {limits.instructions:,} instructions of its "
-                "threads; if it does end, raise the instruction budget (--budget)."
+                f"threads{place}; if it does end, take smaller sizes, or raise the instruction "
+                "budget (--budget)."
             )
         if tick <= PATIENCE or limits.seconds is None:
             return
@@ -77,8 +79,8 @@ class Budget:
         if spent > limits.seconds:
             raise BudgetExceeded(
                 f"The kernel had not ended after {spent:.0f} s and {tick:,} instructions of its "
-                "threads; if it does end, set an instruction budget (--budget), which then counts "
-                "alone."
+                f"threads{place}; if it does end, take smaller sizes, or set an instruction budget "
+                "(--budget), which then counts alone."
             )
 
     def _measure(self, tick: int, record: ChunkRecord) -> None:

@@ -52,7 +52,7 @@ class Machine(Calls):
         pc = group.pc
         while True:
             if self.tick >= self._next_check:
-                self._check()
+                self._check(pc)
                 if self.groups and self._starved() is not None:
                     self._segment(start_tick, start_pc, pc, group)
                     group.pc = pc

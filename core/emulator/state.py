@@ -136,9 +136,10 @@ class MachineState:
         if self.record is not None:
             self.record.segment(tick, first, end, group.mask, group.depth)
 
-    def _check(self) -> None:
-        """Looks at the budget, and whether the work is cancelled."""
-        self._next_check = self.budget.look(self.tick, self.record)
+    def _check(self, pc: int) -> None:
+        """Looks at the budget, and whether the work is cancelled; `pc` is where the machine is."""
+        line = self.image.source_line(pc)
+        self._next_check = self.budget.look(self.tick, self.record, line)
 
     def check_soon(self) -> None:
         """After work that takes longer than most instructions."""

@@ -67,6 +67,7 @@ class ConfigurationForm(QWidget):
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
         self.progress.setRange(0, 1000)
+        self.progress.setToolTip("Recording; Ctrl+. stops it")
         policy = self.progress.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.progress.setSizePolicy(policy)

@@ -164,3 +164,19 @@ def test_a_kernel_that_lost_its_name_or_arguments_is_a_sentence(window, qtbot):
         assert window.message.sentence.endswith(".")
         assert "Traceback" not in window.message.sentence
         assert "unexpectedly" not in window.message.sentence
+
+
+def test_an_endless_kernel_is_stopped_by_a_key(window, qtbot):
+    shown = window.session.trace
+    endless = window.session.trace.workload.source.replace(
+        "float value = 0.0f;", "float value = 0.0f;\n    while (value != 1.0f) value += 0.3f;"
+    )
+    assert endless != shown.workload.source
+    window.recorder.run_source(endless)
+    qtbot.wait(300)
+    assert window.recorder.worker.busy
+    with qtbot.waitSignal(window.recorder.failed, timeout=2000) as failed:
+        qtbot.keyClick(window, Qt.Key.Key_Period, CONTROL)
+    assert "was stopped" in str(failed.args[0])
+    assert not window.recorder.worker.busy
+    assert window.session.trace is shown
