@@ -6,11 +6,7 @@ import time
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QPainter,
-    QPaintEvent,
-    QPixmap,
-)
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.scenes.grids import Grid, Owned, close_up, grids_of, owned_by
@@ -236,6 +232,16 @@ class MatrixCanvas(PanZoomView):
         if len(missing) == 1:
             self.view_changed()
         return len(missing) > 1
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Go on reading ahead."""
+        super().showEvent(event)
+        self._idle.start(PAUSE_MS)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """What is not seen works for nothing."""
+        super().hideEvent(event)
+        self._idle.stop()
 
     # ---- drawing
 
