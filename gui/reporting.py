@@ -47,7 +47,9 @@ class Reporter(QObject):
             errors = [d for d in error.diagnostics if d.severity == "error"]
             source.show_diagnostics(errors)
         if not errors:
-            self.main.message.show_message(str(error))
+            bench = self.main.workbench
+            offer = bench.run_alone if bench.stands_alone else None
+            self.main.message.show_message(str(error), label="Run it by itself", action=offer)
             return
         line = errors[0].line
         source.edit.reveal(line)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog
 
+from core.cuda.signature import kernel_names
 from core.errors import TilescopeError
 from core.launching.file_launch import FileLaunch, split_defines
 from gui.coalescing import Coalescer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
+UNTITLED = "untitled.cu"  # what a text without a file is called
 SOURCES = {".cu", ".cuh"}
 
 
@@ -39,6 +41,7 @@ class Workbench(QObject):
         self.form = window.form.file
         self.launches: dict[str, FileLaunch] = {}
         self._first_block: int | None = None
+        self._alone = False
         self.opener = Worker(self, "opener")
         self.opener.finished.connect(self._take)
         self.opener.failed.connect(self._refuse)
@@ -74,6 +77,19 @@ class Workbench(QObject):
         if now is None or self._fit_form(now, draft.text, source):
             return
         self.recorder.run_source(source)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the text is an edit of a rung's and has a kernel, which could run by itself."""
+        now, draft = self.session.configuration, self.source.draft
+        rung = now is not None and now.own is None
+        return rung and draft.edited and bool(kernel_names(draft.text))
+
+    def run_alone(self) -> None:
+        """Run the shown text as a file of one's own, with a launch that is guessed from it."""
+        path = Path.cwd() / UNTITLED
+        self._alone = True
+        self.opener.submit(open_job(str(path), None, None, self.source.draft.text))
 
     def run_original(self) -> None:
         """Put the text before any edit back into the editor, and run it."""
@@ -158,6 +174,8 @@ class Workbench(QObject):
         self.main.show_page("step")
         self.form.show_launch(opened.launch, opened.kernels, opened.signature)
         self.form.show_errors({})
+        if self._alone:  # the rung's own text must not come back with it
+            self._alone, self.source.draft.text = False, self.source.draft.original
         block, self._first_block = self._first_block, None
         self.recorder.ask(Configuration("", {}, opened.edited, opened.launch), block)
 
@@ -174,7 +192,7 @@ class Workbench(QObject):
         self.recorder.ask(Configuration("", {}, now.source, launch))
 
     def _refuse(self, error: object) -> None:
-        self._first_block = None
+        self._first_block, self._alone = None, False
         if not isinstance(error, TilescopeError):
             error = TilescopeError(f"The file could not be opened: {error!r}.")
         self._say(str(error))

@@ -263,3 +263,25 @@ def test_the_command_line_takes_links_to_files(ladder, file):
     for text in (f"{file}?step=3", str(file)):
         with pytest.raises(ParameterError, match="--set is for kernels of the ladder"):
             parse_start(text, {"n": 4}, ladder)
+
+
+def test_a_kernel_pasted_over_a_rung_can_run_by_itself(window, qtbot):
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    original = window.source.draft.original
+    window.source.edit.setPlainText(SOURCE)
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.workbench.run_source()
+    assert "no kernel called tiled; it has: twice" in window.message.sentence
+    assert window.message.go.text() == "Run it by itself"
+    recorded(window, qtbot, window.message.go.click)
+    assert window.session.trace.workload.kernel == "twice"
+    assert window.form.file.isVisible()
+    assert window.source.edit.toPlainText() == SOURCE
+    assert not window.source.draft.edited
+    assert window.session.origin.configuration.own.name == "untitled.cu"
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    assert window.source.edit.toPlainText() == original, "the rung has its own text again"
+    window.source.edit.setPlainText("no kernel")
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.workbench.run_source()
+    assert window.message.go.isHidden() or window.message.go.text() != "Run it by itself"
