@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
-from gui.scenes.grids import Grid, Owned, close_up, grids_of, owned_by
+from gui.scenes.grids import Grid, Owned, close_up, grids_of
 from gui.scenes.guards import Guards, guards_of
-from gui.scenes.history import history_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
 from gui.scenes.session import Element, Hover, Session
 from gui.theme import Theme, current_theme
@@ -22,11 +20,8 @@ from gui.views.matrix_layout import Margins, MatrixLayout, arranged
 from gui.views.matrix_marks import MatrixMarks
 from gui.views.painting import nothing
 from gui.views.pan_zoom import PanZoomView
+from gui.views.reading_ahead import ReadingAhead
 from gui.views.segmented import Segmented
-
-TICK_S = 0.002  # of the UI thread's time, while it has nothing else to do
-ACCESSES_AT_ONCE = 6
-PAUSE_MS = 100
 
 
 class MatrixCanvas(PanZoomView):
@@ -74,11 +69,9 @@ class MatrixCanvas(PanZoomView):
         self._grids: tuple[Grid, ...] = ()
         self._scene: MatrixScene | None = None
         self._own: Owned | None = None
-        self._others: dict[int, Owned | None] = {}
         self._ground: QPixmap | None = None
-        self._idle = QTimer(self)
-        self._idle.setInterval(0)
-        self._idle.timeout.connect(self._work_ahead)
+        self.ahead = ReadingAhead(self)
+        self.ahead.all_known.connect(self.view_changed)
         self.setAccessibleName("Matrices")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
@@ -117,8 +110,7 @@ class MatrixCanvas(PanZoomView):
             self._scene = None
             self.say(self.caption, "")
         elif names - {"hover", "element"}:
-            if self._idle.isActive():
-                self._idle.start(PAUSE_MS)  # whoever steps needs the time
+            self.ahead.pause()
             self._follow_block()
             self._scene = matrix_scene(
                 block, self._grids, self.session.step, self.session.thread, self._guards
@@ -141,7 +133,7 @@ class MatrixCanvas(PanZoomView):
             self._guards = guards = guards_of(trace)
             self._whole = tuple(replace(g, overhang=guards.overhang(g)) for g in grids_of(trace))
         self._grids = self._whole
-        self._others = {}
+        self.ahead.forget()
         product = len(self._whole) == 3 and self._whole[2].place == (1, 1)
         self.extent.setVisible(product)
         self._relayout()
@@ -184,7 +176,7 @@ class MatrixCanvas(PanZoomView):
             if found != self._whole:
                 self._whole = self._grids = found
                 self._layout = MatrixLayout(found, margins)
-                self._others = {}
+                self.ahead.forget()
                 self._open_block()
                 self.refresh(frozenset({"step"}))
         super().fit()
@@ -197,51 +189,18 @@ class MatrixCanvas(PanZoomView):
         return Margins(wide, above * line, wide / 2, 1.8 * line, between * line)
 
     def _open_block(self) -> None:
-        trace = self.session.trace
         self._ground = None
-        self._own = None
-        result = next((g for g in self._grids if g.result), None)
-        if trace is not None and result is not None:
-            self._own = owned_by(trace, result, self.session.block)
-            self._others.setdefault(self.session.block, self._own)
-        self._idle.start()
-
-    def _work_ahead(self) -> None:
-        """A little of what will be asked for, each time the window has nothing else to do.
-
-        First the rest of the block's record, so that jumping to its end need not read it all;
-        then the other blocks' shares of C.
-        """
-        self._idle.setInterval(0)
-        block, end = self.session.block_trace, time.perf_counter() + TICK_S
-        more = block is not None and self.isVisible()
-        while more and block is not None and time.perf_counter() < end:
-            more = history_of(block).read_ahead(ACCESSES_AT_ONCE) or self._more_blocks()
-        if not more:
-            self._idle.stop()
-
-    def _more_blocks(self) -> bool:
-        """Another block's share of C; False when all are known."""
-        trace = self.session.trace
-        result = next((g for g in self._grids if g.result), None)
-        if trace is None or result is None:
-            return False
-        missing = [b for b in trace.recorded_blocks if b not in self._others]
-        for block in missing[:1]:
-            self._others[block] = owned_by(trace, result, block)
-        if len(missing) == 1:
-            self.view_changed()
-        return len(missing) > 1
+        self._own = self.ahead.open(next((g for g in self._grids if g.result), None))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Go on reading ahead."""
         super().showEvent(event)
-        self._idle.start(PAUSE_MS)
+        self.ahead.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """What is not seen works for nothing."""
         super().hideEvent(event)
-        self._idle.stop()
+        self.ahead.stop()
 
     # ---- drawing
 
@@ -272,7 +231,8 @@ class MatrixCanvas(PanZoomView):
         pixmap.setDevicePixelRatio(ratio)
         pixmap.fill(theme.color("panel"))
         painter = QPainter(pixmap)
-        others = [o for b, o in self._others.items() if o is not None and b != self.session.block]
+        own = self.session.block
+        others = [o for b, o in self.ahead.owned.items() if o is not None and b != own]
         box = QRectF(self.rect())
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
         ground.draw(self._own, others, loads=self.session.heat)
@@ -332,7 +292,7 @@ class MatrixCanvas(PanZoomView):
         if owner is not None:
             values["thread"] = owner
         elif grid.result:
-            for block, owned in self._others.items():
+            for block, owned in self.ahead.owned.items():
                 if owned is not None and flat in owned.flats:
                     at = int(owned.flats.searchsorted(flat))
                     values.update(block=block, thread=int(owned.threads[at]))

@@ -91,7 +91,7 @@ def drawn(qtbot, qapp, traces, name):
     view.restyle()
 
     def work():
-        return not (isinstance(view, MatrixCanvas) and view._idle.isActive())
+        return not (isinstance(view, MatrixCanvas) and view.ahead.busy)
 
     qtbot.waitUntil(work)
     return session, view
