@@ -171,7 +171,7 @@ STAND_INS: Mapping[str, str] = MappingProxyType(
         "stdint.h": _STDINT, "cstdint": _STDINT + _STD_INTEGERS,
         "limits.h": _LIMITS, "climits": _LIMITS,
         "float.h": _FLOAT, "cfloat": _FLOAT,
-        "math.h": _MATH, "cmath": _CMATH,
+        "math.h": _MATH, "cmath": f"{_CMATH}#include <algorithm>\n",
         "cstdio": _STDIO, "cstring": _STRING, "cstddef": _STDDEF,
         "algorithm": _ALGORITHM,
     }

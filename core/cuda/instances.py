@@ -139,6 +139,8 @@ def _instance(
         values.append(text or _likely(source, parameter))
         if values[-1] in ("", _LAMBDA):
             return ""
+    if launch is not None:  # the rest of a pack
+        values += launch.template[len(kernel.template) :]
     return f"{kernel.name}<{', '.join(values)}>"
 
 
@@ -149,25 +151,27 @@ def _explicit(
         is_parameter = re.search(rf"\b(?:typename|class)\s+{re.escape(text)}\b", source)
         return "" if is_parameter else text
     expanded = constants.expanded(text)
-    known = {**_host_constants(source), **constants.constants_in(launch.function)}
+    known = {
+        **constants.constants_in(launch.function),
+        **_host_constants(source, launch, constants),
+    }
     value = evaluate(expanded, known)
     if value is not None:
         return str(value)
     return text if text in ("true", "false") or "::" in text else ""
 
 
-def _host_constants(source: str) -> dict[str, int]:
-    """`const int`s of any function that have one value wherever they stand."""
-    text = without_comments(source)
-    found: dict[str, set[str]] = {}
-    pattern = r"\bconst(?:expr)?\s+(?:unsigned\s+)?\w+\s+(\w+)\s*=\s*([^;,{}]+);"
-    for name, value in re.findall(pattern, text):
-        found.setdefault(name, set()).add(value)
+def _host_constants(source: str, launch: HostLaunch, constants: SourceText) -> dict[str, int]:
+    """The `const int`s in front of a launch, of several of one name the last."""
+    text = with_kernel_macros(without_comments(source))[: launch.position]
     known: dict[str, int] = {}
-    for name, values in found.items():
-        value = evaluate(next(iter(values)), known) if len(values) == 1 else None
-        if value is not None:
-            known[name] = value
+    pattern = r"\bconst(?:expr)?\s+(?:static\s+|unsigned\s+)*\w+\s+(\w+\s*=[^;{}]+);"
+    for declared in re.findall(pattern, text):
+        for part in split_at_commas(declared, _ROUND):
+            name, _, expression = (piece.strip() for piece in part.partition("="))
+            value = evaluate(constants.expanded(expression), known)
+            if value is not None:
+                known[name] = value
     return known
 
 

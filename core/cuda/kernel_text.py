@@ -152,12 +152,11 @@ def _namespaces(before: str) -> list[str]:
 
 def _template(before: str) -> tuple[TemplateParameter, ...]:
     """The parameters of `template <…>` that a text ends with, qualifiers aside."""
-    match = re.search(r"\btemplate\s*<(?!.*\btemplate\s*<)", before, re.DOTALL)
+    start = max(before.rfind(mark) for mark in ";{}")
+    match = re.compile(r"\btemplate\s*<").search(before, start + 1)
     if not match:
         return ()
     end = closing(before, match.end(), "<>")
-    if re.search(r"[;{}]", before[end:]) or end >= len(before):
-        return ()
     return tuple(_template_parameter(p) for p in split_at_commas(before[match.end() : end]))
 
 
@@ -165,7 +164,7 @@ def _template_parameter(text: str) -> TemplateParameter:
     left, _, default = (part.strip() for part in text.partition("="))
     words = re.findall(r"[\w:]+", left)
     name = words[-1] if len(words) > 1 else ""
-    if words[:1] in (["typename"], ["class"]):
+    if words[:1] in (["typename"], ["class"], ["template"]):
         return TemplateParameter("type", name, default)
     return TemplateParameter("value", name, default, " ".join(words[:-1]))
 

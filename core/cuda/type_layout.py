@@ -130,12 +130,12 @@ class TypeReader:
 
     def resolved(self, type_text: str) -> list[str]:
         """The words of a type, aliases replaced."""
-        words = type_text.split()
         for _ in range(_DEEPEST):  # aliases of aliases
-            if not any(word in self._aliases for word in words):
+            plain = re.sub(r"[A-Za-z_]\w*", lambda m: self._aliases.get(m[0], m[0]), type_text)
+            if plain == type_text:
                 break
-            words = [part for word in words for part in self._aliases.get(word, word).split()]
-        return words
+            type_text = plain
+        return type_text.split()
 
     def _pointer(self, words: list[str], declared: str) -> Leaf:
         plain = _canonical(_plain(words))
@@ -165,7 +165,7 @@ class TypeReader:
             raise UnknownType(name)
         self._depth += 1
         try:
-            inner = self._bound(before, given.rstrip("> "))
+            inner = self._bound(before, given.strip().removesuffix(">"))
             return inner._members(bases, body, _alignment(before))
         finally:
             self._depth -= 1
@@ -175,8 +175,12 @@ class TypeReader:
         template = re.search(r"template\s*<([^{};]*)>\s*$", before)
         if not template:
             return self
-        names = [re.findall(r"\w+", p.partition("=")[0])[-1] for p in template[1].split(",")]
-        values = dict(zip(names, (v.strip() for v in given.split(",")), strict=False))
+        values: dict[str, str] = {}
+        arguments = split_at_commas(given)
+        for position, parameter in enumerate(split_at_commas(template[1])):
+            name, _, default = parameter.partition("=")
+            text = arguments[position] if position < len(arguments) else default.strip()
+            values[re.findall(r"\w+", name)[-1]] = values.get(text, text)
 
         def number(text: str) -> int | None:
             return self._number(re.sub(r"\w+", lambda m: values.get(m[0], m[0]), text))

@@ -185,6 +185,8 @@ def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> lis
     guards = [v for n, v in extents.scalars.items() if _is_guard(n, extents.text)]
     if len(lengths) == 1 and len(guards) == 1 and 0 < lengths[0] - guards[0] < _UNEVEN + 1:
         lengths = guards
+    elif len(lengths) == 1 and len(extents.scalars) == 1:  # a loop may go further than the grid
+        lengths = [max(lengths[0], *extents.scalars.values())]
     if len(lengths) == 1 and parameter.lanes == 1:
         last = parameter.name.rpartition(".")[2]
         plain = re.sub(r"\bblock(Idx|Dim)\.\w", "()", text)

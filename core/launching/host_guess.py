@@ -140,8 +140,11 @@ class _Small:
         if not chosen and (elements > most or (not steers and max(scalars, default=0) > most)):
             top = max(large.values(), default=0)
             chosen = [n for n, v in large.items() if v == top]
-        same = {large[n] for n in chosen}
-        return [n for n, v in large.items() if v in same]
+        same = {large[n] for n in chosen if n not in values.formals}
+        return [
+            n for n, v in large.items()
+            if n in chosen or (v in same and n not in values.formals)
+        ]  # fmt: skip
 
     def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
         given = {n: values.numbers[n] for n in free} | self._halved([name], values)

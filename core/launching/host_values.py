@@ -53,7 +53,14 @@ _BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.BitAnd: lambda a, b: int(a) & int(b),
     ast.BitOr: lambda a, b: int(a) | int(b),
 }
-_WHOLE = r"(?:(?:const|unsigned|long)\s+)*(?:int|unsigned|size_t|uint|long|u?int\d+_t)"
+_WHOLE = (
+    r"(?:(?:const|unsigned|long)\s+)*(?!float|double|bool|char|half|cuda|real)[a-z_]\w*\s+(\w+)"
+)
+_KNOWN_BY_NAME = (
+    (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),
+    (re.compile(r"\w*(blocks|grid)\w*", re.IGNORECASE), 4),
+    (re.compile(r"n|\w*(size|len|length|count|elements|total|num)", re.IGNORECASE), 1024),
+)
 _PITCH = re.compile(r"pitch|stride|bytes|^ld[abc]?$", re.IGNORECASE)
 _ANY = "*"  # in what is given: every whole number that a function is given
 _UNKNOWN = 64  # what a whole number that a function is given may be
@@ -68,6 +75,7 @@ class HostValues:
     numbers: dict[str, Number] = field(default_factory=dict)
     bytes_at: dict[str, int] = field(default_factory=dict)
     roots: dict[str, Number] = field(default_factory=dict)
+    formals: set[str] = field(default_factory=set)  # what the function is given
 
 
 class HostProgram:
@@ -89,8 +97,9 @@ class HostProgram:
             if _PITCH.search(name):
                 found.numbers[name] = 4 * _UNKNOWN  # more than any width
                 continue
-            found.roots[name] = given.get(_ANY, _UNKNOWN)
+            found.roots[name] = given.get(_ANY) or _unknown(name)
             found.numbers[name] = given.get(name, found.roots[name])
+            found.formals.add(name)
         self._run(self._text[start : launch.position], given, found)
         return found
 
@@ -129,7 +138,7 @@ class HostProgram:
         """The whole numbers among the parameters of the function whose body begins there."""
         header = re.search(r"\(([^(){};]*)\)[^(){};]*\{$", self._text[:start])
         formals = split_at_commas(header[1]) if header else []
-        found = (re.fullmatch(_WHOLE + r"\s+(\w+)", f.partition("=")[0].strip()) for f in formals)
+        found = (re.fullmatch(_WHOLE, f.partition("=")[0].strip()) for f in formals)
         return [match[1] for match in found if match and match[1] != "argc"]
 
     def _function_start(self, position: int) -> int:
@@ -260,6 +269,10 @@ _SIZES: Mapping[str, int] = {
 }  # fmt: skip
 
 
+def _unknown(name: str) -> int:
+    return next((n for pattern, n in _KNOWN_BY_NAME if pattern.fullmatch(name)), _UNKNOWN)
+
+
 def _evaluated(node: ast.expr, values: Mapping[str, Number]) -> Number:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return node.value
@@ -317,11 +330,13 @@ def _macros(text: str) -> dict[str, tuple[tuple[str, ...], str]]:
 def _small_functions(text: str) -> dict[str, tuple[tuple[str, ...], str]]:
     """Functions of the host that are one expression, such as a division rounded up."""
     pattern = rf"{_TYPE}\s+(\w+)\s*\(([^(){{}};]*)\)\s*\{{\s*return\s+([^;{{}}]+);\s*\}}"
-    return {
-        name: (tuple(re.findall(r"\w+", p)[-1] for p in split_at_commas(formals)), body)
-        for name, formals, body in re.findall(pattern, text)
-        if split_at_commas(formals) and name not in body
-    }
+    found = {}
+    for name, formals, body in re.findall(pattern, text):
+        names = tuple(re.findall(r"\w+", p)[-1] for p in split_at_commas(formals))
+        if names and name not in body:
+            grouped = re.sub(rf"\b({'|'.join(names)})\b", r"(\1)", body)
+            found[name] = (names, grouped)
+    return found
 
 
 def _outside_functions(text: str) -> str:
