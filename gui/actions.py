@@ -7,17 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QKeySequence
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import (
-    QAbstractButton,
-    QAbstractItemView,
-    QAbstractSlider,
-    QAbstractSpinBox,
-    QComboBox,
-    QLineEdit,
     QMenuBar,
-    QPlainTextEdit,
     QWidget,
 )
 
@@ -227,6 +220,9 @@ def _view_commands(window: MainWindow) -> list[Command]:
     def heat() -> None:
         session.heat = not session.heat
 
+    def trail() -> None:
+        session.warp_trail = not session.warp_trail
+
     def close_up() -> None:
         session.close_up = not session.close_up
 
@@ -239,6 +235,7 @@ def _view_commands(window: MainWindow) -> list[Command]:
         Command("Follow the step's memory, or not", ("Ctrl+M",), follow),
         Command("Times loaded, or this step", ("H",), heat),
         Command("Block, or whole matrices", ("Z",), close_up),
+        Command("Read so far by the thread, or its warp", ("R",), trail),
         Command("Reset the layout", ("Ctrl+0",), window.step_page.reset_layout),
         Command("Left column", ("Ctrl+B",), window.toggle_sidebar),
         *(
@@ -261,51 +258,3 @@ def _add_themes(window: MainWindow, menu: QWidget) -> None:
         group.addAction(action)
         menu.addAction(action)
     window.theme_actions = group
-
-
-NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
-SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
-PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
-
-
-class FocusKeys(QObject):
-    """Lets the widget in focus keep the keys that it needs, where a shortcut would take them.
-
-    A list keeps Up and Down, a button Space, a slider and a field the arrows; everything else goes
-    to the window's shortcuts.
-    """
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Accept a ShortcutOverride for keys that the focused widget handles itself."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if _types_text(watched) and _is_typed(event):
-                event.accept()
-                return True
-            modified = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-            if not modified and event.key() in _kept_keys(watched):
-                event.accept()
-                return True
-        return False
-
-
-def _types_text(widget: QObject) -> bool:
-    return isinstance(widget, QPlainTextEdit | QLineEdit) and not widget.isReadOnly()
-
-
-def _is_typed(event: QKeyEvent) -> bool:
-    """Whether a key belongs to the text that is typed, and not to the window's shortcuts."""
-    shift = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
-    function = Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
-    return not event.modifiers() & ~shift and not function and event.key() != Qt.Key.Key_Escape
-
-
-def _kept_keys(widget: QObject) -> set[Qt.Key]:
-    if isinstance(widget, QAbstractSlider):
-        return NAVIGATION | SIDEWAYS
-    if isinstance(widget, QAbstractItemView):
-        return {Qt.Key.Key_Up, Qt.Key.Key_Down}
-    if isinstance(widget, QAbstractSpinBox | QComboBox):
-        return NAVIGATION | SIDEWAYS | PAGE_KEYS | {Qt.Key.Key_Minus}
-    if isinstance(widget, QAbstractButton):
-        return {Qt.Key.Key_Space}
-    return set()

@@ -8,9 +8,10 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QActionGroup, QCloseEvent, QFontMetrics
 from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
-from gui.actions import FocusKeys, build_menus
+from gui.actions import build_menus
 from gui.explaining import Explaining
 from gui.export import Exporter
+from gui.focus_keys import FocusKeys
 from gui.header import Header, window_title
 from gui.moments import Moments
 from gui.pages import PAGES, Pages

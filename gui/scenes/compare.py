@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.trace import Trace
 
 MOMENT = frozenset({"trace", "block", "step"})
-SHARED = frozenset({"heat", "close_up", "counts_by"})
+SHARED = frozenset({"heat", "close_up", "warp_trail", "counts_by"})
 """Ways to look that both sides share."""
 
 

@@ -73,14 +73,18 @@ class History:
             place -= 1
         return None
 
-    def read_by(self, name: str, thread: int, step: int, *, only_copies: bool = False) -> Ints:
-        """Flat elements of global array `name` that `thread` has read up to `step`, each once.
+    def read_by(
+        self, name: str, thread: int | range, step: int, *, only_copies: bool = False
+    ) -> Ints:
+        """Flat elements of global array `name` that a thread has read up to `step`, each once.
 
-        Read directly, or through shared memory where the copy came from (see `read_through`).
+        Or that any of several threads has, which follow each other. Read directly, or through
+        shared memory where the copy came from (see `read_through`).
         """
         self._scan(step)
         kinds = (self._through_shared,) if only_copies else (self._loads, self._through_shared)
-        found = [loads[name].of_thread(thread, step) for loads in kinds if name in loads]
+        who = thread if isinstance(thread, range) else range(thread, thread + 1)
+        found = [loads[name].of_threads(who, step) for loads in kinds if name in loads]
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def read_through(self, name: str, step: int) -> Ints:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LONGEST = 8000  # characters of a link that may be typed at any prompt
 PLACES = ("block", "step", "thread", "line")
-LOOKS = ("heat", "close_up")
+LOOKS = ("heat", "close_up", "warp_trail")
 EXTRAS = (*PLACES, "element", *LOOKS, "theme")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
 VERSUS = "vs"

@@ -17,8 +17,8 @@ class Loads:
 
     steps: list[int] = field(default_factory=list)
     elements: list[NDArray[np.int32]] = field(default_factory=list)
-    _own: tuple[int, int, Ints, Ints] = (-1, 0, NONE, NONE)
-    """Of the thread that was asked about last: its number, accesses read, elements, first steps."""
+    _own: tuple[range, int, Ints, Ints] = (range(0), 0, NONE, NONE)
+    """Of the threads that were asked about last: which, accesses read, elements, first steps."""
 
     def add(self, step: int, elements: NDArray[np.int64]) -> None:
         """One access; -1 where a thread takes no part."""
@@ -29,14 +29,15 @@ class Loads:
         """How many accesses there are up to a step."""
         return int(np.searchsorted(self.steps, step, side="right"))
 
-    def of_thread(self, thread: int, step: int) -> Ints:
-        """What `thread` loaded up to `step`, each element once."""
-        if self._own[:2] != (thread, len(self.elements)):
-            read = np.array([row[thread] for row in self.elements], np.int64)
+    def of_threads(self, threads: range, step: int) -> Ints:
+        """What threads that follow each other loaded up to `step`, each element once."""
+        if self._own[:2] != (threads, len(self.elements)):
+            rows = [row[threads.start : threads.stop] for row in self.elements]
+            read = np.array(rows, np.int64).reshape(-1)
             live = read >= 0
             flats, first = np.unique(read[live], return_index=True)
-            since = np.array(self.steps, np.int64)[live][first]
-            self._own = thread, len(self.elements), flats, since
+            since = np.repeat(np.array(self.steps, np.int64), len(rows[0]) if rows else 0)
+            self._own = threads, len(self.elements), flats, since[live][first]
         _, _, flats, since = self._own
         return flats[since <= step]
 

@@ -15,6 +15,7 @@ from gui.scenes.history import BEFORE, History, Ints, history_of, is_global
 from gui.scenes.naming import elements_name
 from gui.scenes.parts import all_elements, elements_a_lane
 from gui.scenes.phase_words import part_name
+from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import capital, plural
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class GridMarks:
     thread: Ints
     """Elements that the selected thread touches at this step."""
     trail: Ints
-    """Elements that the selected thread has read up to this step."""
+    """Elements that the selected thread, or its warp, has read up to this step."""
     tiles: tuple[Rect, ...]
     """Bounding box of what each instruction loads for the block in the current phase."""
     band: Rect | None
@@ -62,12 +63,21 @@ def matrix_scene(
     step: int,
     thread: int,
     guards: Guards | None = None,
+    *,
+    warp_trail: bool = False,
 ) -> MatrixScene:
-    """Work out the marks for one step and one selected thread."""
+    """Work out the marks for one step and one selected thread.
+
+    The trail is what the thread has read so far, or with `warp_trail` its whole warp.
+    """
     access = block_trace.access(step)
     history = history_of(block_trace)
     own = _own(grids, history, thread)
-    marks = tuple(_marks(block_trace, grid, grids, access, step, thread, own) for grid in grids)
+    first = thread // WARP_SIZE * WARP_SIZE
+    who = range(first, first + WARP_SIZE) if warp_trail else range(thread, thread + 1)
+    marks = tuple(
+        _marks(block_trace, grid, grids, access, step, thread, own, who) for grid in grids
+    )
     filled, placed = False, True
     if access is not None and is_global(access):
         filled = zero_filled(block_trace, access)
@@ -120,6 +130,7 @@ def _marks(
     step: int,
     thread: int,
     own: Ints,
+    who: range,
 ) -> GridMarks:
     history, name = history_of(block_trace), grid.array.name
     lit, touched, verb = EMPTY, EMPTY, ""
@@ -136,7 +147,7 @@ def _marks(
         through=_on_side(grid, side, np.unique(through[through >= 0])),
         verb=verb,
         thread=_on_side(grid, side, touched[touched >= 0]),
-        trail=_on_side(grid, side, history.read_by(name, thread, step)),
+        trail=_on_side(grid, side, history.read_by(name, who, step)),
         tiles=tuple(
             bounding_box(grid, part)
             for part in (_on_side(grid, side, flats) for flats in loaded)

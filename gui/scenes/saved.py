@@ -121,6 +121,7 @@ def _plain_configuration(shown: Configuration | None) -> dict[str, Any] | None:
 LOOKS: Mapping[str, type] = {
     "heat": bool,
     "close_up": bool,
+    "warp_trail": bool,
     "warp_table": bool,
     "counts_by": str,
     "follow_memory": bool,

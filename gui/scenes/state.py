@@ -62,6 +62,7 @@ class State(Settings):
     question_changed = Signal(object)
     heat_changed = Signal(bool)
     close_up_changed = Signal(bool)
+    warp_trail_changed = Signal(bool)
     warp_table_changed = Signal(bool)
     counts_by_changed = Signal(str)
     follow_memory_changed = Signal(bool)
@@ -106,6 +107,8 @@ class State(Settings):
     """Whether the matrices show how often each element was loaded, instead of the step."""
     close_up: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether the matrices show only what the block works on in this phase."""
+    warp_trail: Setting[bool] = Setting(False, lambda _, on: bool(on))
+    """Whether the matrices show what the whole warp has read so far, not the thread alone."""
     warp_table: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether the variables are those of the whole warp, lane by lane."""
     counts_by: Setting[str] = Setting("array", one_of("array", "line"))

@@ -31,7 +31,7 @@ class MatrixCanvas(PanZoomView):
     """
 
     WATCHES = frozenset(
-        {"trace", "block", "step", "thread", "hover", "element", "heat", "close_up"}
+        {"trace", "block", "step", "thread", "hover", "element", "heat", "close_up", "warp_trail"}
     )
     why_wanted = Signal(object)
     """A count of loads was clicked: its element."""
@@ -100,7 +100,7 @@ class MatrixCanvas(PanZoomView):
         trace, block = self.session.trace, self.session.block_trace
         if "close_up" in names:
             self._change_extent()
-        if "heat" in names:
+        if names & {"heat", "warp_trail"}:
             self._ground = None
         if "trace" in names:
             self._open_trace()
@@ -113,7 +113,12 @@ class MatrixCanvas(PanZoomView):
             self.ahead.pause()
             self._follow_block()
             self._scene = matrix_scene(
-                block, self._grids, self.session.step, self.session.thread, self._guards
+                block,
+                self._grids,
+                self.session.step,
+                self.session.thread,
+                self._guards,
+                warp_trail=self.session.warp_trail,
             )
             words = self._scene.caption
             if self.session.heat:

@@ -80,7 +80,8 @@ class MatrixGround(MatrixDrawing):
             keys.append(Key("Its copy in shared memory loaded now", (theme.tint("load", 0.55),)))
         keys.append(Key("Stored now", (theme.color("store"),)))
         if not loads:
-            keys.append(Key("Read so far by the selected thread", (theme.tint("load", 0.24),)))
+            who = "the selected thread's warp" if self.session.warp_trail else "the selected thread"
+            keys.append(Key(f"Read so far by {who}", (theme.tint("load", 0.24),)))
         if len(block.phases):
             keys.append(Key("Loaded in this phase", (), theme.color("load")))
         keys.append(Key("Selected thread", (), theme.color("selected")))

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from core.ladder import load_ladder
+from core.recording import record
 from gui.scenes.grids import bounding_box, close_up, grids_of, owned_by, rectangles
 from gui.scenes.matrices import heat_caption, heat_levels, matrix_scene
 from tests.gui.fake_kernels import aat, simple, tiled, vector_add
@@ -180,3 +182,17 @@ def test_heat_says_how_often_elements_were_loaded():
         "So far the block has loaded 16 elements of A 4 times each and "
         "32 elements of B 2 times each."
     )
+
+
+def test_the_trail_is_of_the_thread_or_of_its_warp():
+    """Each of 64 threads multiplies a row of A by a column of B; a warp has half of the block."""
+    trace = record(load_ladder()["coalesced"].workload(n=8, block_x=8, block_y=8), blocks=[0])
+    block, grids = trace.block(0), grids_of(trace)
+    for thread, rows in ((5, range(4)), (40, range(4, 8))):
+        alone = matrix_scene(block, grids, block.n_steps - 1, thread).marks[0].trail
+        together = matrix_scene(block, grids, block.n_steps - 1, thread, warp_trail=True)
+        assert alone.tolist() == [thread // 8 * 8 + k for k in range(8)]
+        assert together.marks[0].trail.tolist() == [r * 8 + k for r in rows for k in range(8)]
+        assert len(together.marks[1].trail) == 64
+        half = matrix_scene(block, grids, block.n_steps // 2, thread, warp_trail=True)
+        assert 0 < len(half.marks[1].trail) < 64
