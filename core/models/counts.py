@@ -21,6 +21,7 @@ _LIMITS = Limits(instructions=1 << 31, seconds=None)
 class Counts:
     """What a launch needs: as written for the textbook ceiling, and in the build that runs.
 
+    Of `written` only what is asked of global memory is sure to be of the source as written.
     `read_sectors` and `written_sectors` are the 32-byte sectors of each array that are loaded and
     stored, each once. `uniform` says that every block does the same. `note` says why every block
     had to be run, where that was so.

@@ -4,7 +4,8 @@ What a block needs grows by the same amount with every step of N, as its loops g
 times more; rows lie whole lines apart at each of these sizes, so accesses fall alike. This is
 checked: the three sizes' counts must lie on a line, block for block, in every figure. Where they do
 not, or some sectors of an array are left alone, the launch is counted at its own size. The source
-as written, which takes far longer to run, is counted at the smaller two.
+as written, which takes far longer to run, is counted at the smallest; at the next one too where it
+asks for other bytes than the optimised build.
 """
 
 from __future__ import annotations
@@ -96,31 +97,61 @@ def measure_at(
             small = [make(step * times) for times in (1, 2, 3)]
         except ParameterError:  # a tile that is wider
             continue
-        counts = []
-        for place, workload in enumerate(small):
-            told = None if progress is None else _part(progress, place)
-            both = written and place < 2
-            counts.append(
-                measure(workload, build=build, written=both, progress=told, cancelled=cancelled)
-            )
-        found = _extrapolated(make(n), counts, n, step)
+        target = make(n)
+        if not _grows(small, target, n // step):
+            continue
+        found = _counted(small, target, (n, step), build, written, progress, cancelled)
         if found is not None:
             return found
     return measure(make(n), build=build, written=written, progress=progress, cancelled=cancelled)
+
+
+def _counted(
+    small: list[Workload],
+    target: Workload,
+    sizes: tuple[int, int],
+    build: BuildKind,
+    written: bool,
+    progress: Progress | None,
+    cancelled: Callable[[], bool] | None,
+) -> Counts | None:
+    """The counts of `target` from the small launches, if theirs lie on a line.
+
+    `sizes` are N of the target and of the first small launch.
+    """
+    counts = []
+    for place, workload in enumerate(small):
+        told = None if progress is None else _part(progress, place)
+        both = written and place == 0
+        counts.append(
+            measure(workload, build=build, written=both, progress=told, cancelled=cancelled)
+        )
+    as_written = [counts[0].written]
+    if written and not _asks_alike(counts[0].written, counts[0].work):
+        second = measure(small[1], build="as_written", written=False, cancelled=cancelled)
+        as_written.append(second.work)
+    return _extrapolated(target, counts, as_written, *sizes)
 
 
 def _part(tell: Progress, place: int) -> Progress:
     return lambda fraction: tell((place + fraction) / 3)
 
 
-def _extrapolated(target: Workload, small: list[Counts], n: int, step: int) -> Counts | None:
-    times = n // step
-    if not _grows(small, target, times):
-        return None
+def _asks_alike(one: Work, other: Work) -> bool:
+    """Whether both builds ask for the same of global memory: then they do so at any size."""
+    return (one.loaded_bytes, one.loads, one.stored_bytes, one.load_sectors) == (
+        other.loaded_bytes, other.loads, other.stored_bytes, other.load_sectors,
+    )  # fmt: skip
+
+
+def _extrapolated(
+    target: Workload, small: list[Counts], as_written: list[Work], n: int, step: int
+) -> Counts | None:
     if not all(_touches_everything(counts) for counts in small):
         return None
+    times = n // step
     work = _at([c.work for c in small], small, target, times)
-    written = _at([c.written for c in small[:2]], small[:2], target, times)
+    written = work if len(as_written) == 1 else _at(as_written, small[:2], target, times)
     if written is None or work is None:
         return None
     first = small[0]
@@ -137,9 +168,9 @@ def _extrapolated(target: Workload, small: list[Counts], n: int, step: int) -> C
     )
 
 
-def _grows(small: list[Counts], target: Workload, times: int) -> bool:
+def _grows(small: list[Workload], target: Workload, times: int) -> bool:
     """Whether each side of the grid grows with N, or stays: blocks that N does not fill do not."""
-    grids = [counts.workload.launch.grid for counts in small]
+    grids = [workload.launch.grid for workload in small]
     for side in ("x", "y", "z"):
         first, *others = (getattr(grid, side) for grid in (*grids, target.launch.grid))
         steps = (*range(2, len(small) + 1), times)

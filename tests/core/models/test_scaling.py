@@ -35,13 +35,44 @@ def test_small_sizes_foretell_a_large_one(rung: str, parameters: dict[str, int])
     assert "Counted at N = 64, 128 and 192" in scaled.note
     assert full.note == ""
     assert scaled.work == full.work
-    assert scaled.written == full.written
+    for name in ("loaded_bytes", "stored_bytes", "loads", "load_sectors", "store_sectors"):
+        assert getattr(scaled.written, name) == getattr(full.written, name), name
     assert (scaled.read_sectors, scaled.written_sectors) == (
         full.read_sectors,
         full.written_sectors,
     )
     assert scaled.uniform == full.uniform
     assert scaled.workload.launch.grid == full.workload.launch.grid
+
+
+DROPS = """
+extern "C" __global__ void coalesced(const float* A, const float* B, float* C, int N)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    float value = 0.0f, unused = 0.0f;
+    for (int k = 0; k < N; k++) {
+        value += A[row * N + k] * B[k * N + col];
+        unused += A[row * N + k / 2];
+    }
+    C[row * N + col] = value;
+}
+"""
+
+
+def test_loads_that_the_compiler_drops_are_counted_as_written() -> None:
+    rung, parameters = LADDER["coalesced"], {"n": 576, "block_x": 32, "block_y": 8}
+    scaled = measure_rung(rung, parameters, source=DROPS)
+    full = measure(replace(rung.blank_workload(**parameters), source=DROPS))
+    assert "Counted at" in scaled.note
+    assert scaled.written.loads == full.written.loads == 3 * 576**3
+    assert scaled.work.loads == full.work.loads == 2 * 576**3
+
+
+def test_blocks_that_a_small_size_does_not_fill() -> None:
+    parameters = {"n": 2048, "block_x": 256}
+    scaled = measure_rung(LADDER["vector_add"], parameters)
+    assert "Counted at N = 256" in scaled.note
+    assert scaled.work == measure(LADDER["vector_add"].blank_workload(**parameters)).work
 
 
 @pytest.mark.parametrize(
