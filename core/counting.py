@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.block_moves import Moves, alike_places, matters, uniform_step
-from core.analysis.counters import Counters, CountingObserver, Tally
+from core.analysis.counters import Counters, Tally
+from core.analysis.counting_observer import CountingObserver
 from core.cuda.compiler import Build, compile_ptx, find_entry
 from core.cuda.modules import module_of
 from core.emulator.block_arithmetic import DependsOnData

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.counters import CountingObserver, Tally
+from core.analysis.counters import Tally
+from core.analysis.counting_observer import CountingObserver
 from core.analysis.findings import Finding
 from core.analysis.hazard_state import GlobalState
 from core.analysis.hazards import Hazards

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.analysis.counters import CountingObserver
+from core.analysis.counting_observer import CountingObserver
 from core.counting import count
 from core.emulator.pattern import MOST_MISSES, Pattern
 from core.emulator.record import ChunkRecord
