@@ -230,11 +230,15 @@ def _caption(
     where = f"Block ({block_trace.index.x}, {block_trace.index.y})"
     part = part_name(block_trace, step)
     when = f", {part}" if part else ""
-    if access is None or access.array is None:
+    if access is None:
         return f"{where}{when}: {_event(block_trace, step)}."
     lanes = int(np.count_nonzero(access.active))
     verb = {"load": "load", "store": "store"}.get(access.kind, "update")
     verb += "s" if lanes == 1 else ""
+    if access.array is None:
+        own = "their own local memory" if lanes > 1 else "its own local memory"
+        what = own if access.space == "local" else f"{access.space} memory"
+        return f"{where}{when}: {plural(lanes, 'thread')} {verb} {what}."
     what = elements_name(access.array, all_elements(access, access.array.dtype.itemsize))
     place = " in shared memory" if access.space == "shared" else ""
     idle = block_trace.n_threads - lanes

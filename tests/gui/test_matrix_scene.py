@@ -196,3 +196,15 @@ def test_the_trail_is_of_the_thread_or_of_its_warp():
         assert len(together.marks[1].trail) == 64
         half = matrix_scene(block, grids, block.n_steps // 2, thread, warp_trail=True)
         assert 0 < len(half.marks[1].trail) < 64
+
+
+def test_a_threads_own_memory_is_named():
+    trace = record(load_ladder()["tile_1d"].workload(), blocks=[0])
+    block, grids = trace.block(0), grids_of(trace)
+    kinds = {}
+    for step in range(block.n_steps):
+        access = block.access(step)
+        if access is not None and access.array is None:
+            kinds[access.kind] = matrix_scene(block, grids, step, 0).caption
+    assert kinds["load"].endswith("64 threads load their own local memory.")
+    assert kinds["store"].endswith("64 threads store their own local memory.")
