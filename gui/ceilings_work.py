@@ -181,6 +181,7 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
             source_name=workload.source_name,
             defines=workload.defines,
             compute_capability=(major, minor),
+            kernel=workload.kernel,
         )
         entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
         needs = kernel_resources(image, entry)

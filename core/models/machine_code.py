@@ -168,7 +168,11 @@ def _compiled(
     from core.cuda.compiler import compile_cubin, cubin_entries, nvrtc_version, resolve_entry
 
     image = compile_cubin(
-        source, source_name=source_name, defines=dict(defines), compute_capability=capability
+        source,
+        source_name=source_name,
+        defines=dict(defines),
+        compute_capability=capability,
+        kernel=kernel,
     )
     entry = resolve_entry(cubin_entries(image), kernel, source_name)
     return basic_blocks(machine_code(image, entry)), nvrtc_version()
