@@ -202,8 +202,12 @@ class BlockTrace:
         return np.array(steps, np.intp)[hit]
 
     def shared(self, step: int) -> dict[str, SharedState]:
-        """What every shared array holds after the step."""
-        return self._shared_history.at(int(self._steps.tick[step]))
+        """What every shared array holds after the step.
+
+        An asynchronous copy loads in one step and stores in the next, both at one tick.
+        """
+        loads = self.kind[step] == EventKind.LOAD
+        return self._shared_history.at(int(self._steps.tick[step]) - int(loads))
 
     @cached_property
     def _shared_history(self) -> SharedHistory:

@@ -373,3 +373,12 @@ def test_small_and_awkward_sizes_can_be_stepped_through(n, tile) -> None:
             if access is not None:
                 assert access.warp(0).n_sectors >= 1
         assert len(block.phases) == -(-n // tile)
+
+
+def test_an_asynchronous_copy_has_not_arrived_at_the_step_that_loads() -> None:
+    block = record(load_ladder()["double_buffered"].workload(k=8), blocks=[0]).block(0)
+    steps = [int(s) for s in block.access_steps]
+    load, store = steps[:2]
+    assert [block.access(s).space for s in (load, store)] == ["global", "shared"]
+    written = [sum(int(a.written.sum()) for a in block.shared(s).values()) for s in (load, store)]
+    assert written == [0, block.n_threads]
