@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from core.cuda.kernel_text import closing
 from core.cuda.signature import SignatureParameter
 from core.launching.host_guess import HostGuess
 
@@ -156,9 +157,17 @@ def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[i
     last = parameter.name.rpartition(".")[2]
     is_index = parameter.dtype is not None and parameter.dtype.kind in "iu"
     if len(shape) == 1 and is_index and _ORDERED.fullmatch(last):
-        after = rf"\b{re.escape(last)}\s*\[[^\]]*[^\W\d]\w*\s*\+\s*1\s*\]"
-        shape[0] += bool(re.search(after, text))  # as `ptr[row + 1]` of the last row
+        shape[0] += _is_read_behind(last, text)  # as `ptr[row + 1]` of the last row
     return [*shape, parameter.lanes] if parameter.lanes > 1 else shape
+
+
+def _is_read_behind(name: str, text: str) -> bool:
+    """Whether an index ends in `+ 1`."""
+    found = re.finditer(rf"\b{re.escape(name)}\s*\[", text)
+    return any(
+        re.search(r"[^\W\d]\w*[\])]*\s*\+\s*1\s*$", text[m.end() : closing(text, m.end(), "[]")])
+        for m in found
+    )
 
 
 def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:

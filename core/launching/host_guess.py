@@ -17,6 +17,7 @@ from core.launching.host_values import HostProgram, HostValues, Number
 
 _THREADS = {1: 256, 2: 1024, 3: 1024}  # to look at, by the dimensions of the block
 _BLOCKS_AT_LEAST = 4
+_AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
 _LEAST = 32  # a smaller number is no size to halve
@@ -175,7 +176,7 @@ class _Small:
         if grid is None:
             return None
         sizes = list(grid)
-        while sizes[0] * sizes[1] * sizes[2] > _blocks(block):
+        while sizes[0] * sizes[1] * sizes[2] > _AS_IT_IS * _blocks(block):
             largest = max(range(3), key=lambda axis: sizes[axis])
             sizes[largest] = -(-sizes[largest] // 2)
         return sizes[0], sizes[1], sizes[2]

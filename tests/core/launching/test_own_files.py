@@ -1,0 +1,278 @@
+"""Files as people write them for nvcc: the guessed launch runs, and computes what it should.
+
+Each file in `files/` is a whole program or a part of one. Nothing is given but its name: kernel,
+sizes and arguments are guessed. Results are compared with NumPy in float64, in both builds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.cuda.headers import include_folders
+from core.cuda.signature import kernel_names
+from core.launching.arguments import read_source
+from core.launching.file_launch import file_workload
+from core.launching.launch_guess import complete, guess_launch
+from core.recording import record
+from core.storage import load_trace, save_trace
+from core.trace import Trace
+
+FOLDER = Path(__file__).parent / "files"
+Values = Mapping[str, Any]
+needs_headers = pytest.mark.skipif(not include_folders(), reason="CUDA's headers are missing")
+
+
+@cache
+def source_of(file: str) -> str:
+    return read_source(FOLDER / f"{file}.cu")
+
+
+def run(file: str, kernel: str, kind: str = "as_written", **given: str) -> Trace:
+    source = source_of(file)
+    launch = guess_launch(source, f"{file}.cu", kernel)
+    if given:
+        arguments = tuple((name, given.get(name, text)) for name, text in launch.arguments)
+        launch = replace(launch, arguments=arguments)
+    return record(file_workload(source, launch), kind=kind)
+
+
+def inputs_of(trace: Trace) -> dict[str, Any]:
+    launch = trace.workload.launch
+    found: dict[str, Any] = {
+        a.name: a.value for a in (*launch.arguments, *launch.symbols) if hasattr(a, "value")
+    }
+    wide = {a.name: a.data for a in launch.arrays}
+    return found | {
+        name: data.astype(np.float64) if data.dtype.kind == "f" else data.astype(np.int64)
+        for name, data in wide.items()
+    }
+
+
+def _norm(v: Values) -> Values:
+    return {"out": np.r_[(v["x"][: v["n"]] ** 2).sum(), np.zeros(len(v["out"]) - 1)]}
+
+
+def _particles(v: Values) -> Values:
+    n, dt = int(v["params.n"]), float(v["params.dt"])
+    pull = sum(float(c) * v["p.mass"] ** k for k, c in enumerate(v["params.coeff"]))
+    pos, vel = v["p.pos"].copy(), v["p.vel"].copy()
+    vel[:n, 0] += dt * pull[:n]
+    origin = [float(v[f"params.origin.{axis}"]) for axis in "xyz"]
+    pos[:n, :3] += dt * vel[:n, :3] + origin
+    return {"p.pos": pos, "p.vel": vel}
+
+
+def _carved(v: Values) -> Values:
+    x, keys, out = v["x"], v["keys"] % 8, np.zeros(len(v["x"]))
+    for first in range(0, len(x), 64):
+        part, key = x[first : first + 64], keys[first : first + 64]
+        counts = np.bincount(key, minlength=8)
+        after = np.pad(part, (0, 64 - len(part)))[(np.arange(len(part)) + 1) % 64]
+        out[first : first + 64] = np.where(part > 0, part * counts[key], -after)
+    return {"out": out}
+
+
+def _gelu(v: Values) -> Values:
+    x = v["x"]
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    return {"y": np.r_[0.5 * x * (1 + np.tanh(inner)), np.zeros(len(v["y"]) - len(x))]}
+
+
+def _attend(v: Values) -> Values:
+    q, k, w = (v[name].reshape(-1, 4) for name in ("queries", "keys", "values"))
+    score = np.exp(q @ k.T * float(v["scale"]))
+    return {"out": (score @ w / score.sum(1, keepdims=True)).reshape(-1)}
+
+
+def _blend(v: Values) -> Values:
+    grey = sum(float(v[f"weights.{a}"]) * v["src"][..., i] for i, a in enumerate("xyz"))
+    grey = (grey * float(v["alpha"])).astype(np.int64)
+    fits = np.where(grey < 256, grey, -1)  # what a conversion beyond 255 gives is CUDA's own
+    return {"dst": np.stack([fits, fits, fits, v["src"][..., 3]], -1)}
+
+
+def _find(v: Values) -> Values:
+    text, word = v["text"].astype(np.int8).tobytes(), v["word"].tobytes()[: int(v["wordLength"])]
+    starts = [i for i in range(len(text)) if text.startswith(word, i)]
+    return {"found": [len(starts)]}
+
+
+def _keys(v: Values) -> Values:
+    return {"counts": np.bincount(v["keys"][: v["n"]] & 7, minlength=8)}
+
+
+def _rows(v: Values) -> Values:
+    ptr, at = v["rowPtr"], v["columnIdx"]
+    rows = [slice(first, last) for first, last in pairwise(ptr)]
+    return {"y": [(v["values"][row] * v["x"][at[row]]).sum() for row in rows]}
+
+
+def _product(v: Values) -> Values:
+    return {"result.cells": v["left.cells"] @ v["top.cells"]}
+
+
+def _viewed(v: Values) -> Values:
+    return {"m.data": v["m.data"] * float(v["p.a"]) + int(v["p.b"])}
+
+
+def _border(v: Values) -> Values:
+    picture, width = v["picture"].copy(), int(v["width"])
+    colour = [float(v[f"tint.{a}"]) * f for a, f in zip("xyz", (20, 30, 40), strict=True)]
+    edge = np.ones(picture.shape[:2], bool)
+    edge[width:-width, width:-width] = False
+    picture[edge] = [*map(int, colour), 255]
+    return {"picture": picture}
+
+
+def _blur(v: Values) -> Values:
+    w, h, src, dst = int(v["width"]), int(v["height"]), v["src"], v["dst"].copy()
+    for y in range(h):
+        for x in range(w):
+            part = src[max(0, y - 1) : min(h, y + 2), max(0, x - 1) : min(w, x + 2)]
+            dst[y, x] = part.sum() // part.size
+    return {"dst": dst}
+
+
+def _lists(v: Values) -> Values:
+    i = np.arange(len(v["sums"]))
+    each = np.where(i < int(v["n"]), i * (i % 5) * (i % 5 + 1) // 2, 0)
+    return {"sums": each}
+
+
+def _shapes(v: Values) -> Values:
+    t = np.arange(len(v["areas"]))
+    return {"areas": np.where(t % 2, math.pi * t * t, t * t) + t % 16}
+
+
+Case = tuple[str, str, Callable[[Values], Values], dict[str, str]]
+CASES: dict[str, Case] = {
+    kernel: (file, kernel, expected, given)
+    for file, kernel, expected, given in [
+        ("norm", "norm2<float>", _norm, {}),
+        ("functor", "transform<Affine>",
+         lambda v: {"out": float(v["f.a"]) * v["in"] + float(v["f.b"])}, {"f.b": "-0.5"}),
+        ("functor", "invert", lambda v: {"img.data": 255 - v["img.data"]}, {}),
+        ("functor", "blend", _blend, {"weights.x": "0.25", "weights.y": "0.125",
+                                      "weights.z": "0.5", "alpha": "1.0"}),
+        ("particles", "integrate", _particles, {"params.n": "200", "params.origin.y": "-3"}),
+        ("carved", "carved", _carved, {}),
+        ("idioms", "gelu_half", _gelu, {}),
+        ("idioms", "clampf", lambda v: {"x": np.clip(v["x"], -0.5, 0.5)}, {}),
+        ("attention", "attend<4, 32>", _attend, {}),
+        ("search", "find", _find, {"text": "ones:int8[300]", "word": "1,1,1"
+                                   + ",0" * 13, "wordLength": "3"}),
+        ("search", "countKeys", _keys, {}),
+        ("graph", "rows", _rows, {}),
+        ("graph", "expand", lambda v: {}, {}),
+        ("graph", "roots", lambda v: {"parent": np.arange(250)}, {}),
+        ("blocks", "product", _product, {}),
+        ("templates", "fold<float, Plus>",
+         lambda v: {"out": np.r_[v["x"][:50].sum(), np.zeros(99)]}, {}),
+        ("templates", "pack<int, 1, 2, 3>",
+         lambda v: {"x": np.r_[np.full(32, 6), np.zeros(68)]}, {}),
+        ("templates", "viewed<double>", _viewed, {"p.b": "-7"}),
+        ("templates", "cast<float, int>", lambda v: {"b": np.trunc(v["a"])}, {}),
+        ("made", "plus_float", lambda v: {"out": v["left"] + v["right"]}, {}),
+        ("made", "times_double", lambda v: {"out": v["left"] * v["right"]}, {}),
+        ("made", "border", _border, {"width": "5"}),
+        ("pitched", "blur", _blur, {}),
+        ("heap", "lists", _lists, {}),
+        ("heap", "shapes", _shapes, {}),
+        ("assembly", "bits", lambda v: {}, {}),
+    ]
+}  # fmt: skip
+
+
+@needs_headers
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_guessed_launch_computes_what_it_should(name, kind) -> None:
+    file, kernel, expected, given = CASES[name]
+    trace = run(file, kernel, kind, **given)
+    assert not trace.findings, [f.message for f in trace.findings]
+    values = inputs_of(trace)
+    for array, numbers in expected(values).items():
+        got, want = trace.outputs[array].astype(np.float64), np.asarray(numbers, np.float64)
+        kept = want >= 0 if name == "blend" else np.ones(want.shape, bool)
+        scale = max(1.0, float(np.abs(want).max()))
+        tolerance = 2e-3 if trace.outputs[array].dtype == np.float16 else 2e-6
+        assert got.shape == want.shape
+        assert not (~(np.abs(got - want)[kept] <= tolerance * scale)).any()
+    if not expected(values):  # both builds agree where no other answer is at hand
+        other = run(file, kernel, "as_written", **given)
+        assert all((other.outputs[n] == v).all() for n, v in trace.outputs.items())
+
+
+def test_every_kernel_of_the_files_is_tried() -> None:
+    tried = {kernel for _, kernel, _, _ in CASES.values()} | set(FAULTS) | {"asm_copy"}
+    there = {name for path in FOLDER.glob("*.cu") for name in kernel_names(read_source(path))} - {
+        "sweeps",
+        "apart",
+    }
+    assert there == tried
+
+
+FAULTS = {
+    "oneTooMany": {("out_of_bounds", 3, "a"), ("out_of_bounds", 3, "b")},
+    "noBarrier": {("race", 9, "tile")},
+    "wrongStride": {("out_of_bounds", 14, "out")},
+    "overflows": {("out_of_bounds", 19, "a")},
+    "leavesEarly": {("divergent_barrier", 27, ""), ("uninitialised", 28, "s")},
+    "neverSet": {("uninitialised", 30, "sum")},
+    "unordered": {("race", 31, "o")},
+    "misread": {("misaligned", 32, "a")},
+    "hangs": {("livelock", 33, "")},
+    "goneLane": {("inactive_lane", 34, "")},
+}
+
+
+@needs_headers
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize("kernel", FAULTS)
+def test_planted_faults_are_found_with_nothing_but_the_file(kernel, kind) -> None:
+    trace = run("faulty", kernel, kind)
+    assert {(f.kind, f.line, f.array or "") for f in trace.findings} == FAULTS[kernel]
+
+
+@needs_headers
+def test_the_blocks_of_a_grid_meet_and_are_missed_where_they_do_not() -> None:
+    met = run("together", "sweeps", "as_compiled")
+    assert met.findings == ()
+    a = met.workload.launch.arrays[0].data.astype(np.float64)
+    assert not (~(np.abs(met.outputs["a"] - (2 * a[::-1] + 1)) <= 1e-6)).any()
+    apart = run("together", "apart", "as_compiled")
+    assert {f.kind for f in apart.findings} == {"race"}
+
+
+@needs_headers
+def test_structures_and_constants_are_saved_with_a_trace(tmp_path) -> None:
+    trace = run("particles", "integrate", **{"params.coeff": "1,0,-1,0.5", "p.mass": "null"})
+    assert {f.kind for f in trace.findings} == {"out_of_bounds"}
+    save_trace(trace, tmp_path / "t.npz")
+    again = load_trace(tmp_path / "t.npz")
+    assert again.workload.launch.parameters[0][2].name == "p.mass"
+    old, new = trace.workload.launch, again.workload.launch
+    assert [(a.name, a.member) for a in (*new.arguments, *new.symbols)] == [
+        (a.name, a.member) for a in (*old.arguments, *old.symbols)
+    ]
+    (coefficients,) = [a for a in new.symbols if a.name == "params.coeff"]
+    assert coefficients.value.tolist() == [1, 0, -1, 0.5]
+
+
+def test_what_is_given_decides_about_the_rest() -> None:
+    source = source_of("faulty")
+    asked = replace(guess_launch(source, "f.cu", "oneTooMany"), grid="", block="", shared="",
+                    arguments=(("n", "1000"),))  # fmt: skip
+    whole = complete(source, asked)
+    assert (whole.grid, dict(whole.arguments)["a"]) == ("16", "random:float32[1000]")
+    named = complete(source_of("templates"), replace(asked, kernel="viewed", arguments=()))
+    assert named.kernel == "viewed<double>"
