@@ -16,7 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.hazard_order import Order, Stamps
+from core.analysis.hazard_knowledge import Stamps
+from core.analysis.hazard_order import Order
 
 Class = Literal["plain", "volatile", "atomic"]
 Bad = NDArray[np.bool_]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from core.analysis.copies import CopiesOf
-from core.analysis.hazard_order import Timeline
+from core.analysis.hazard_knowledge import Timeline
 from core.analysis.hazard_shadow import Class, Shadow
 from core.analysis.rechecked import rechecked_loads
 from core.emulator.memory import Region

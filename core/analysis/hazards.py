@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.hazard_granules import element_bytes, granule_of, pieces
-from core.analysis.hazard_order import LOW, Order, Stamps
+from core.analysis.hazard_knowledge import LOW, Stamps
+from core.analysis.hazard_order import Order
 from core.analysis.hazard_shadow import Bad, Shadow, Touch
 from core.analysis.hazard_state import GlobalState
 from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, FaultEvent, SyncEvent

@@ -2,6 +2,7 @@
 
 from core.ptx.semantics import (
     arithmetic,
+    bit_fields,
     carry,
     comparison,
     conversion,
@@ -17,6 +18,7 @@ __all__ = [
     "BUILDERS",
     "Operation",
     "arithmetic",
+    "bit_fields",
     "carry",
     "comparison",
     "conversion",
