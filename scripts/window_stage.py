@@ -1,0 +1,97 @@
+"""A window on Qt's offscreen platform for those who measure it, and what they have it do."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+from PySide6.QtCore import Qt, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+from window_watch import WatchedApplication
+
+from core.ladder import load_ladder
+from gui.main_window import MainWindow
+from gui.theme import apply_theme
+
+SIZE = (1920, 1080)
+Launch = tuple[str, dict[str, int]]
+Frame = tuple[float, float]  # milliseconds on the clock, and of the UI thread's processor time
+SMALL: Launch = ("tiled", {"n": 64, "tile": 16})
+LARGE: Launch = ("tiled", {"n": 1024, "tile": 32})
+
+
+def open_window() -> tuple[WatchedApplication, MainWindow, list[str]]:
+    """The application, its window, and what Qt remarks from now on."""
+    app = WatchedApplication(["bench"])
+    messages: list[str] = []
+    qInstallMessageHandler(lambda kind, context, text: messages.append(text))
+    apply_theme(app, "light")
+    window = MainWindow(load_ladder())
+    window.resize(*SIZE)
+    window.show()
+    return app, window, messages
+
+
+def settle(app: QApplication, seconds: float = 0.2) -> None:
+    """Let everything happen that is under way."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        app.processEvents()
+        time.sleep(0.001)
+
+
+def open_every_view(app: QApplication, window: MainWindow) -> None:
+    """Every view in a place of its own, none behind another."""
+    page = window.step_page
+    page.arranged = True
+    docks = list(page.docks.values())
+    for dock in docks:
+        page.removeDockWidget(dock)
+    rows = [docks[:2], docks[2:6], docks[6:]]
+    for i, row in enumerate(rows):
+        page.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, row[0])
+        if i:
+            page.splitDockWidget(rows[i - 1][0], row[0], Qt.Orientation.Vertical)
+    for row in rows:
+        for left, right in pairwise(row):
+            page.splitDockWidget(left, right, Qt.Orientation.Horizontal)
+    for dock in docks:
+        dock.show()
+    for row in rows:
+        page.resizeDocks(row, [page.width() // len(row)] * len(row), Qt.Orientation.Horizontal)
+    settle(app, 0.5)
+    hidden = [name for name in page.docks if not page.in_front(name)]
+    if hidden:
+        raise RuntimeError(f"these views could not be opened: {hidden}")
+
+
+def change(app: QApplication, window: MainWindow, launch: Launch) -> Frame:
+    """From the new configuration until its trace is painted; the time of both threads."""
+    before = window.session.trace
+    started, spent = time.perf_counter(), time.process_time()
+    window.recorder.configure(*launch)
+    while window.session.trace is before:
+        app.processEvents()
+        time.sleep(0.0005)
+    app.processEvents()
+    taken = (time.perf_counter() - started) * 1e3, (time.process_time() - spent) * 1e3
+    settle(app, 0.5)
+    return taken
+
+
+def frame(app: QApplication, act: Callable[[], object]) -> Frame:
+    """From a change until everything that it touched is painted."""
+    started, spent = time.perf_counter(), time.thread_time()
+    act()
+    app.processEvents()
+    return (time.perf_counter() - started) * 1e3, (time.thread_time() - spent) * 1e3
+
+
+def named(launch: Launch) -> str:
+    """A launch in words."""
+    rung, parameters = launch
+    return f"{rung}, " + ", ".join(f"{name} = {value}" for name, value in parameters.items())
