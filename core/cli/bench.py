@@ -93,8 +93,8 @@ def bench(
         list[Path] | None,
         _option(
             "--out", "-o", panel=_OUTPUT,
-            text="Write FILE.json, .jsonl, .csv, .parquet or .md, anew after each point. "
-            "Repeatable.",
+            text="Write FILE.json, .jsonl, .csv, .parquet or .md, anew after each point; with --show "
+            "or --recorded what is shown. Repeatable.",
         ),
     ] = None,
     resume: Annotated[
@@ -121,7 +121,7 @@ def bench(
     """
     names = kernels or []
     if recorded or shown:
-        _show_files(names, shown or [], recorded=recorded, as_json=as_json)
+        _show_files(names, shown or [], out or [], recorded=recorded, as_json=as_json)
         return
     if not names:
         raise ParameterError("Say which rung to time, as in `tilescope bench tiled --n 4096`.")
@@ -210,16 +210,19 @@ def _show(
 
 
 def _show_files(
-    names: Sequence[str], paths: Sequence[Path], *, recorded: bool, as_json: bool
-) -> None:
+    names: Sequence[str], paths: Sequence[Path], out: Sequence[Path], *, recorded: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     from rich.console import Console
 
     from core.cli.bench_report import recorded_tables
-    from core.gpu.files import read_results
+    from core.gpu.files import read_results, write_results
     from core.gpu.result import load_recorded
 
     results = [*(load_recorded() if recorded else ()), *(r for p in paths for r in read_results(p))]
     results = [r for r in results if not names or r.rung in names or r.series in names]
+    for path in out:
+        write_results(path, results)
     if as_json:
         typer.echo(json.dumps({"results": [r.to_json() for r in results]}, allow_nan=False))
     else:

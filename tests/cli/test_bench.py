@@ -116,6 +116,18 @@ def test_a_sweep_is_taken_up_again(capfd, gpu, tmp_path):
     assert "Fake GPU" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json", "jsonl"])
+def test_shown_results_are_written_in_any_format(capfd, tmp_path, ending):
+    path = tmp_path / f"r.{ending}"
+    assert main(["bench", "tiled", "--recorded", "-o", str(path), "--json"]) == 0
+    wanted = json.loads(capfd.readouterr().out)["results"]
+    assert main(["bench", f"--show={path}", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["results"] == wanted
+    assert {r["rung"] for r in wanted} == {"tiled"}
+    assert main(["bench", "--recorded", "-o", "r.xyz"]) == 2
+    assert "ends in none of" in capfd.readouterr().err
+
+
 def test_a_file_of_ones_own(capfd, gpu, tmp_path):
     source = tmp_path / "mine.cu"
     source.write_text(load_ladder()["tiled"].source)
