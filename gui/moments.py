@@ -74,13 +74,13 @@ class Moments(QObject):
         if moment.own is not None:
             self._expect(moment)
             wanted = Configuration("", {}, moment.source, moment.own)
-            self.main.workbench.reopen(wanted, moment.block, linked=True)
+            self.main.workbench.reopen(wanted, moment.first_block, linked=True)
             return
         defaults = self.recorder.ladder[moment.rung].defaults
         parameters = {**defaults, **moment.parameters}
         wanted = Configuration(moment.rung, parameters, moment.source)
         self._expect(moment)
-        self.recorder.ask(wanted, moment.block)
+        self.recorder.ask(wanted, moment.first_block)
 
     def restore(self, wanted: Configuration, places: Moment, instead: str) -> None:
         """Record what an earlier session showed; the rung `instead` where that fails."""

@@ -56,6 +56,13 @@ class Moment:
     element: Element | None = None
     looks: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
     """How the matrices are shown: settings of the session, by name."""
+    exact: bool = field(default=False, compare=False)
+    """Whether what is not said is as at first: the first block and thread, and nothing selected."""
+
+    @property
+    def first_block(self) -> int | None:
+        """The block to look at first, None for the one that is looked at."""
+        return 0 if self.block is None and self.exact else self.block
 
 
 def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
@@ -94,6 +101,7 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         check=check,
         element=parse_element(element) if element is not None else None,
         looks=MappingProxyType(looks),
+        exact=True,
         **places,
     )
 
@@ -214,7 +222,10 @@ def go_to(session: Session, moment: Moment) -> str:
 
     Returns a sentence about what the launch has not, otherwise an empty string.
     """
-    block = {} if moment.block is None else {"block": moment.block}
+    if moment.exact:
+        plain = dict.fromkeys(LOOKS, False)
+        session.update(thread=0, line=None, element=None, **plain)
+    block = {} if moment.first_block is None else {"block": moment.first_block}
     session.update(playing=0, **block)
     missing = []
     trace = session.block_trace

@@ -216,3 +216,12 @@ def test_what_of_a_session_is_kept(session):
     session.origin = None
     assert selection(session)["configuration"].parameters == {"n": 0}
     assert SimpleNamespace(**kept).block == 0
+
+
+def test_what_a_link_does_not_say_is_as_at_first(ladder, session):
+    session.update(block=2, thread=9, step=17, line=3, element=("A", (1, 1)), heat=True)
+    assert go_to(session, Moment("tiled", step=5)) == ""
+    assert (session.block, session.thread, session.element) == (2, 9, ("A", (1, 1)))
+    assert go_to(session, parse_link("tiled?n=16&tile=8&step=6", ladder, THEMES)) == ""
+    assert (session.block, session.thread, session.step) == (0, 0, 6)
+    assert (session.line, session.element, session.heat) == (None, None, False)
