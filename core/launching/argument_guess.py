@@ -72,7 +72,11 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return str(_VALUE)
     if kind == "b":
         return "1"
-    if parameter.is_symbol and parameter.dtype is not None:
+    if (
+        parameter.is_symbol
+        and parameter.dtype is not None
+        and not _is_guard(parameter.name, extents.text)
+    ):
         return "4" if re.search(r"len|size|count|^n", name, re.IGNORECASE) else "1"
     if _ENDS.fullmatch(name) and extents.has_start:
         return str(extents.length - 1)
@@ -86,7 +90,11 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return "0"
     if name.lower() in _ROWS and len(extents.lengths) > 1:
         return str(extents.lengths[1])
-    if len(extents.lengths) == 1 and extents.host is None and _is_guard(name, extents.text):
+    if (
+        len(extents.lengths) == 1
+        and extents.host is None
+        and _is_guard(parameter.name, extents.text)
+    ):
         return str(max(extents.length - _UNEVEN, 1))
     top = 127 if parameter.dtype is not None and parameter.dtype.itemsize == 1 else 1 << 31
     return str(min(extents.length, top))

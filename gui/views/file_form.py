@@ -34,6 +34,9 @@ LAUNCH_FIELDS = {
 }
 
 
+_LABEL_WIDTH = 76  # pixels, so that the fields keep theirs in a narrow panel
+
+
 def _let_shrink(box: QComboBox, length: int) -> None:
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(length)
@@ -239,8 +242,10 @@ class FileForm(QScrollArea):
 
     def _add(self, grid: QGridLayout, name: str, label: str, tip: str, field: QWidget) -> None:
         row = grid.rowCount()
-        words = QLabel(label)
-        words.setToolTip(tip)
+        words = QLabel()
+        shown = words.fontMetrics().elidedText(label, Qt.TextElideMode.ElideLeft, _LABEL_WIDTH)
+        words.setText(shown)  # of a structure's member the end says more
+        words.setToolTip(tip if shown == label else f"{label}: {tip}")
         words.setBuddy(field)
         error = QLabel()
         error.setProperty("role", "error")

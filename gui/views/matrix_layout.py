@@ -64,20 +64,31 @@ class MatrixLayout:
             max((g.columns + g.overhang[1] for g in grids if g.place[1] == c), default=0)
             for c in range(columns)
         ]
+        # Beside each other, each has room for its title: narrow ones would write over the next.
+        self._least = [
+            max((_title_width(g) for g in grids if g.place[1] == c), default=0.0)
+            if rows == 1 and columns > 1
+            else 0.0
+            for c in range(columns)
+        ]
+
+    def _across(self, column: int, cell: float) -> float:
+        """A column's pixels where a cell is that wide."""
+        return max(cell * self._widths[column], self._least[column])
 
     def extent(self, scale: float, stretch: float = 1.0) -> tuple[float, float]:
         """Width and height of the whole picture at a scale, margins included."""
         m = self.margins
         width = m.left + m.right + m.gap * (len(self._widths) - 1)
-        width += scale * stretch * sum(self._widths)
+        width += sum(self._across(c, scale * stretch) for c in range(len(self._widths)))
         height = m.top + m.bottom + m.gap * (len(self._heights) - 1) + scale * sum(self._heights)
         return width, height
 
     def fit(self, width: float, height: float) -> Transform:
         """The largest scale at which all grids are seen, and the picture centred."""
-        fixed_x, fixed_y = self.extent(0.0)
-        across, down = max(1, sum(self._widths)), max(1, sum(self._heights))
-        room = (width - fixed_x) / across
+        fixed_y = self.extent(0.0)[1]
+        down = max(1, sum(self._heights))
+        room = self._cell_for(width)
         scale = max(min(room, (height - fixed_y) / down, MAX_CELL), MIN_CELL)
         if scale > WHOLE_FROM:
             scale = float(int(scale))
@@ -86,10 +97,26 @@ class MatrixLayout:
         x, y = max(0.0, (width - used_x) / 2), max(0.0, (height - used_y) / 2)
         return Transform(scale, x, y, stretch)
 
+    def _cell_for(self, width: float) -> float:
+        """The widest cell with which the picture is no wider than that."""
+        m = self.margins
+        room = width - m.left - m.right - m.gap * (len(self._widths) - 1)
+        free = list(range(len(self._widths)))
+        cell = 0.0
+        while free:  # columns that their titles keep wider take no part in the division
+            taken = sum(self._least[c] for c in range(len(self._widths)) if c not in free)
+            cell = (room - taken) / max(1, sum(self._widths[c] for c in free))
+            narrow = [c for c in free if cell * self._widths[c] < self._least[c]]
+            if not narrow:
+                break
+            free = [c for c in free if c not in narrow]
+        return cell
+
     def origin(self, grid: Grid, view: Transform) -> QPointF:
         """The pixel of the corner of cell (0, 0), which may lie outside the grid's window."""
         m, (row, column) = self.margins, grid.place
-        x = view.x + m.left + m.gap * column + view.across * sum(self._widths[:column])
+        before = sum(self._across(c, view.across) for c in range(column))
+        x = view.x + m.left + m.gap * column + before
         y = view.y + m.top + m.gap * row + view.scale * sum(self._heights[:row])
         return QPointF(x - grid.left * view.across, y - grid.top * view.scale)
 
@@ -155,11 +182,15 @@ def arranged(grids: tuple[Grid, ...], margins: Margins, width: float, height: fl
 
     def scale(found: Grids) -> float:
         layout = MatrixLayout(found, margins)
-        fixed_x, fixed_y = layout.extent(0.0)
-        used_x, used_y = layout.extent(1.0)
-        return min((width - fixed_x) / (used_x - fixed_x), (height - fixed_y) / (used_y - fixed_y))
+        fixed_y, used_y = layout.extent(0.0)[1], layout.extent(1.0)[1]
+        return min(layout._cell_for(width), (height - fixed_y) / (used_y - fixed_y))
 
     return beside if scale(beside) > 1.05 * scale(below) else below
+
+
+def _title_width(grid: Grid) -> float:
+    """About as many pixels as a grid's name and size take."""
+    return 9.0 * len(grid.label) + 7.0 * len(f"{grid.extent[0]} × {grid.extent[1]}") + 16.0
 
 
 def _stretch(scale: float, room: float) -> float:
