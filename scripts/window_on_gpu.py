@@ -137,7 +137,12 @@ def live_pages(app: QApplication, window: MainWindow, out: Path) -> dict[str, An
     said = {name: live_ceilings(app, window, out, name, launches[name]) for name in launches}
     window.show_page("occupancy")
     filled: Any = window.pages.made("occupancy")
-    wait(app, lambda: filled._live and filled._compiled is not None, 60, "the kernel's registers")
+    wait(
+        app,
+        lambda: filled.sm_box.live and filled._compiled is not None,
+        60,
+        "the kernel's registers",
+    )
     settle(app, 1.0, lambda: False)
     save(window, out / "occupancy.png")
     filled.shown.button("devices").click()

@@ -93,8 +93,8 @@ def bench(
         list[Path] | None,
         _option(
             "--out", "-o", panel=_OUTPUT,
-            text="Write FILE.json, .jsonl, .csv, .parquet or .md, anew after each point; with --show "
-            "or --recorded what is shown. Repeatable.",
+            text="Write FILE.json, .jsonl, .csv, .parquet or .md, anew after each point; with "
+            "--show or --recorded what is shown. Repeatable.",
         ),
     ] = None,
     resume: Annotated[

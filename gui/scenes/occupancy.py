@@ -195,7 +195,7 @@ def _rounded(value: float) -> str:
 
 def sentence(found: Occupancy, name: str) -> str:
     """How many blocks an SM holds, and what limits it."""
-    return spaced(f"{name}: {found.why}")
+    return spaced(f"{name}: {found.why[:1].lower()}{found.why[1:]}")
 
 
 def sm_name(capability: Capability, device: str | None) -> str:

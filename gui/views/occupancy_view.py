@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from core.errors import TilescopeError
-from core.models.capability import Capability, find_capability, load_capabilities
-from core.models.devices import Device, load_devices
+from core.models.capability import Capability
+from core.models.devices import load_devices
 from core.models.occupancy import Resources, occupancy
 from gui import ceilings_work as work
 from gui.scenes import occupancy as scene
@@ -33,6 +33,7 @@ from gui.views.device_table import DeviceTable
 from gui.views.first_order import FirstOrderList
 from gui.views.occupancy_plot import OccupancyPlot
 from gui.views.segmented import Segmented
+from gui.views.sm_box import SmBox
 from gui.views.sm_view import SmView
 from gui.work import Worker
 
@@ -54,7 +55,6 @@ class OccupancyView(SessionView):
     def __init__(self, session: Session, ladder: Ladder) -> None:
         super().__init__(session)
         self._ladder = ladder
-        self._live: dict[str, Device] = {}
         self.resources = Resources(256, 32)
         self._compiled: work.Compiled | None = None
         self._looked_for_gpus = False
@@ -66,7 +66,6 @@ class OccupancyView(SessionView):
         self._driver = Worker(self, "devices")
         self._driver.finished.connect(self._on_devices)
         self._driver.failed.connect(lambda error: log.warning("%s", error))
-        self._offer_sms()
         self.restyle()
 
     # ---- what is shown
@@ -74,11 +73,7 @@ class OccupancyView(SessionView):
     @property
     def capability(self) -> Capability:
         """The SM that is filled."""
-        name = self.sm_box.currentData()
-        live = self._live.get(name)
-        if live is not None:
-            name = "{}.{}".format(*live.compute_capability)
-        return find_capability(name)[0]
+        return self.sm_box.capability
 
     @property
     def example(self) -> scene.Example | None:
@@ -120,10 +115,8 @@ class OccupancyView(SessionView):
         """Show the present resources on the present SM."""
         capability = self.capability
         found = occupancy(capability, self.resources)
-        name = self.sm_box.currentData()
-        live = self._live.get(name)
-        device = live.name if live else name if name not in load_capabilities() else None
-        self.caption.setText(scene.sentence(found, scene.sm_name(capability, device)))
+        name = scene.sm_name(capability, self.sm_box.device)
+        self.caption.setText(scene.sentence(found, name))
         for axis, field in self.fields.items():
             field.blockSignals(True)
             field.setValue(getattr(self.resources, axis))
@@ -183,12 +176,6 @@ class OccupancyView(SessionView):
             self._compiled = None
             self._compile(configuration)
 
-    def _choose_device(self, device: Device) -> None:
-        live = next((key for key, one in self._live.items() if one is device), None)
-        place = self.sm_box.findData(live or device.name)
-        if place >= 0:
-            self.sm_box.setCurrentIndex(place)
-
     # ---- what happens
 
     def _on_compiled(self, compiled: Any) -> None:
@@ -203,27 +190,11 @@ class OccupancyView(SessionView):
         self.caption.setText(f"The kernel's registers are not known: {error}")
 
     def _on_devices(self, devices: Any) -> None:
-        self._live = {f"live {place}": device for place, device in enumerate(devices)}
-        if self._live:
-            self._offer_sms()
-            self.table.load((*self._live.values(), *load_devices()), len(self._live))
+        live = tuple(devices)
+        if live:
+            self.sm_box.offer(live)
+            self.table.load((*live, *load_devices()), len(live))
             self._on_sm()
-
-    def _offer_sms(self) -> None:
-        self.sm_box.blockSignals(True)
-        chosen = self.sm_box.currentData()
-        self.sm_box.clear()
-        for key, device in self._live.items():
-            self.sm_box.addItem(f"{device.name} (this machine)", key)
-        for device in load_devices():
-            self.sm_box.addItem(device.name, device.name)
-        for name, one in load_capabilities().items():
-            title = f"compute capability {name}" if one.major else name
-            self.sm_box.addItem(title, name)
-        first = self.sm_box.itemData(0) if self._live else "H200"
-        place = self.sm_box.findData(first if self._live or chosen is None else chosen)
-        self.sm_box.setCurrentIndex(max(0, place))
-        self.sm_box.blockSignals(False)
 
     def shut_down(self) -> None:
         """End the work and wait for it."""
@@ -244,12 +215,9 @@ class OccupancyView(SessionView):
         self.caption = Caption("Choose a kernel.")
         self.subject = Caption()
         self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
-        self.sm_box, self.example_box = QComboBox(), QComboBox()
-        for box, width in ((self.sm_box, 24), (self.example_box, 20)):
-            box.setSizeAdjustPolicy(SHORT)
-            box.setMinimumContentsLength(width)
-        self.sm_box.setAccessibleName("Device or SM")
-        self.sm_box.setToolTip("Whose SM is filled; the kernel is compiled for it")
+        self.sm_box, self.example_box = SmBox(), QComboBox()
+        self.example_box.setSizeAdjustPolicy(SHORT)
+        self.example_box.setMinimumContentsLength(20)
         self.sm_box.currentIndexChanged.connect(lambda _: self._on_sm())
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
         self.example_box.setAccessibleName("Kernel or worked example")
@@ -280,7 +248,7 @@ class OccupancyView(SessionView):
         self.limits.setWordWrap(True)
         self.table = DeviceTable()
         self.table.load(tuple(load_devices()))
-        self.table.chosen.connect(self._choose_device)
+        self.table.chosen.connect(self.sm_box.choose)
         self.first = FirstOrderList(self._ladder)
 
     def _lay_out(self) -> None:

@@ -188,7 +188,7 @@ def test_registers_come_from_the_cubin(qtbot, occupancy) -> None:
     assert found.resources.block_threads == 256
     assert found.resources.registers > 10
     assert occupancy.resources == found.resources
-    assert "H200 (compute capability 9.0): An SM holds" in occupancy.caption.text()
+    assert "H200 (compute capability 9.0): an SM holds" in occupancy.caption.text()
     assert occupancy.fields["registers"].value() == found.resources.registers
 
 
@@ -209,7 +209,7 @@ def test_the_worked_example(qtbot, occupancy) -> None:
     compiled(qtbot, occupancy)
     occupancy.example_box.setCurrentIndex(2)
     assert occupancy.resources == Resources(256, 12)
-    assert "Textbook SM: An SM holds 5 blocks, 1\u202f280 threads" in occupancy.caption.text()
+    assert "Textbook SM: an SM holds 5 blocks, 1\u202f280 threads" in occupancy.caption.text()
     occupancy.example_box.setCurrentIndex(0)
     qtbot.waitUntil(lambda: occupancy.resources.registers > 12, timeout=WAIT_MS)
     assert occupancy.capability.major  # a real SM again
