@@ -132,9 +132,11 @@ class Geometry:
 def warp_rows(values: NDArray[Any], geometry: Geometry, fill: int) -> NDArray[Any]:
     """One value a lane to rows of a warp: shape (blocks * warps, 32), the rest filled."""
     per_block = values.reshape(len(geometry.blocks), geometry.threads)
-    missing = geometry.warps * WARP - geometry.threads
-    if missing:
-        per_block = np.pad(per_block, ((0, 0), (0, missing)), constant_values=fill)
+    wide = geometry.warps * WARP
+    if wide > geometry.threads:  # np.pad would take ten times as long
+        padded = np.full((len(per_block), wide), fill, per_block.dtype)
+        padded[:, : geometry.threads] = per_block
+        per_block = padded
     return per_block.reshape(-1, WARP)
 
 

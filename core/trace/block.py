@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core.emulator.groups import WARP
 from core.emulator.record import ChunkRecord
 from core.launch import Dim3
+from core.ptx.dwarf_names import source_name
 from core.trace.access import Access
 from core.trace.arrays import Array, SharedArray, SharedState, owner_of
 from core.trace.path import Path, Segments
@@ -138,10 +139,14 @@ class BlockTrace:
         return self._padded(np.ones(self.n_threads, bool) if mask is None else mask[self._lanes])
 
     def _padded(self, values: NDArray[Any]) -> NDArray[Any]:
-        missing = self.n_warps * WARP - self.n_threads
-        if not missing:
+        whole = self.n_warps * WARP
+        if whole == self.n_threads:
             return values
-        return np.pad(values, [(0, missing)] + [(0, 0)] * (values.ndim - 1))
+        padded = np.zeros(
+            (whole, *values.shape[1:]), values.dtype
+        )  # np.pad takes ten times as long
+        padded[: self.n_threads] = values
+        return padded
 
     def _of_block(self, values: NDArray[Any]) -> NDArray[Any]:
         """This block's part of one value a lane (or of one value for all)."""
@@ -173,6 +178,7 @@ class BlockTrace:
             active,
             self._padded(values[0] if len(values) == 1 else np.stack(values, axis=1)),
             self._program.issues[event.pc].sharing,
+            source_name(event.region.name) if space in ("const", "global") else "",
         )
 
     def touches(self, name: str, flat: int) -> NDArray[np.intp]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WARP = 32
 STORES = 400  # that are replayed ahead
-ACCESSES = 1500  # of the block's record that are read ahead; the rest when the window is idle
+ACCESSES = 300  # of the block's record that are read ahead; the rest when the window is idle
 
 
 @dataclass(frozen=True)
