@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDockWidget, QWidget
 
-from gui.arrangement import layout_for
+from gui.arrangement import Layout, layout_for
 from gui.dock_area import DockArea, units
 from gui.scenes.findings import finding_rows
 from gui.scenes.session import Session
@@ -96,6 +97,12 @@ class StepPage(DockArea):
         together = self.docks["Shared"] in self.tabifiedDockWidgets(self.docks["Warp"])
         for button in self._follow:
             button.setVisible(together and not self.docks["Shared"].isHidden())
+
+    def arrange(self, layout: Layout) -> None:
+        """Lay the views out; the memory that the step accesses stays in front of the other."""
+        super().arrange(layout)
+        if self.shown_first() not in ("Warp", "Shared"):
+            QTimer.singleShot(0, self, lambda: self._on_step(self.session.step))
 
     def front(self, name: str) -> None:
         """Bring a view to the front, even one that was closed."""

@@ -44,6 +44,6 @@ def phases_caption(session: Session, table: PhaseTable | None) -> str:
     place = lit_column(session, table)
     where = f"{table.columns[place].title} is lit. " if place >= 0 else ""
     kinds = {entry.kind for row in table.rows for cell in row.cells for entry in cell}
-    sums = "+= adds to a register, which store writes to memory; " if "sum" in kinds else ""
+    sums = "+= adds to a register, store writes it; " if "sum" in kinds else ""
     threads = plural(len(table.rows), "thread")
     return f"{where}{threads} of the block; {sums}a click goes to the step and thread."

@@ -132,3 +132,16 @@ def test_figures_of_the_counters_are_not_cut(window) -> None:
     table = window.counters.table
     shown = [c for c in range(5) if not table.isColumnHidden(c)]
     assert all(table.columnWidth(c) >= table.sizeHintForColumn(c) for c in shown)
+
+
+def test_a_new_layout_keeps_the_steps_memory_in_front(window, qtbot) -> None:
+    page, session = window.step_page, window.session
+    shared = next(
+        s
+        for s in range(session.n_steps)
+        if (a := session.block_trace.access(s)) is not None and a.space == "shared"
+    )
+    session.step = shared
+    assert page.in_front("Shared")
+    page.reset_layout()
+    qtbot.waitUntil(lambda: page.in_front("Shared"))
