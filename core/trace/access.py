@@ -124,6 +124,14 @@ class Access:
     active: NDArray[np.bool_]
     values: NDArray[Any]
     sharing: banks.Sharing = "grouped"
+    variable: str = ""  # of the source, where it is no array of the launch: a __constant__ one
+
+    @property
+    def target(self) -> str:
+        """What is accessed, in words: the array, else the variable, else "local memory"."""
+        if self.array is not None:
+            return self.array.name
+        return self.variable or f"{self.space} memory"
 
     @cached_property
     def elements(self) -> NDArray[np.int64]:
