@@ -62,7 +62,7 @@ def explain_access(access: Access, warp: int) -> Explanation:
     """One warp's share of a memory access: lanes, addresses, formulas, and Nsight's names."""
     part = access.warp(warp)
     active = int(np.count_nonzero(part.active))
-    name = access.array.name if access.array is not None else f"{access.space} memory"
+    name = access.target
     verb = {"load": "loads", "store": "stores"}.get(access.kind, "updates")
     head = f"Line {access.line}: warp {warp} {verb} {name}"
     if not active:

@@ -237,7 +237,7 @@ def _caption(
     verb += "s" if lanes == 1 else ""
     if access.array is None:
         own = "their own local memory" if lanes > 1 else "its own local memory"
-        what = own if access.space == "local" else f"{access.space} memory"
+        what = own if access.space == "local" else access.target
         return f"{where}{when}: {plural(lanes, 'thread')} {verb} {what}."
     what = elements_name(access.array, all_elements(access, access.array.dtype.itemsize))
     place = " in shared memory" if access.space == "shared" else ""

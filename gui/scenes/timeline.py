@@ -121,8 +121,7 @@ def event_caption(session: Session) -> str:
 def _access_sentence(session: Session, access: Access, who: str, several: bool) -> str:
     verb = {"load": "load", "store": "store"}.get(access.kind, "update")
     if several:
-        target = access.array.name if access.array is not None else f"{access.space} memory"
-        sentence = f"{who} {verb} {target} at line {access.line}"
+        sentence = f"{who} {verb} {access.target} at line {access.line}"
     else:
         sentence = f"{who} {verb}s at line {access.line}"
     thread = session.thread

@@ -34,7 +34,7 @@ LAUNCH_FIELDS = {
 }
 
 
-_LABEL_WIDTH = 76  # pixels, so that the fields keep theirs in a narrow panel
+_LABEL_WIDTH = 64  # pixels, so that the fields keep theirs in a narrow panel
 
 
 def _let_shrink(box: QComboBox, length: int) -> None:

@@ -142,6 +142,10 @@ class Access:
         flat = int(self.elements[thread])
         return self.array.index(flat) if flat >= 0 else None
 
+    @property
+    def target(self) -> str:
+        return self.array.name if self.array is not None else f"{self.space} memory"
+
     def warp(self, w: int) -> WarpAccess:
         return WarpAccess(self, w)
 
