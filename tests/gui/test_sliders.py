@@ -141,26 +141,16 @@ DRAGS = [  # rung, parameters, what is dragged to where, what the trace then sho
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rung", "values", "drag", "seen", "expected"),
-    DRAGS,
-    ids=[f"{rung}-{drag[0]}" for rung, _, drag, _, _ in DRAGS],
-)
-def test_each_slider_gives_the_trace_of_its_configuration(
-    tiled, qtbot, rung, values, drag, seen, expected
-):
-    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
-        tiled.recorder.configure(rung, values)
-    assert seen(tiled.session.trace) != expected
-    name, value = drag
-    with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
-        drag_to(tiled, name, value)
-    assert seen(tiled.session.trace) == expected
-    assert tiled.session.parameters == {
-        **tiled.recorder.ladder[rung].defaults,
-        **values,
-        name: value,
-    }
+def test_each_slider_gives_the_trace_of_its_configuration(tiled, qtbot):
+    for rung, values, (name, value), seen, expected in DRAGS:
+        with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+            tiled.recorder.configure(rung, values)
+        assert seen(tiled.session.trace) != expected
+        with qtbot.waitSignal(tiled.recorder.recorded, timeout=RECORDING_MS):
+            drag_to(tiled, name, value)
+        assert seen(tiled.session.trace) == expected, (rung, name)
+        defaults = tiled.recorder.ladder[rung].defaults
+        assert tiled.session.parameters == {**defaults, **values, name: value}
 
 
 def test_dragging_records_and_keeps_the_phase(tiled, qtbot):
