@@ -1,76 +1,18 @@
-"""The PTX parser: what NVRTC writes, what people write by hand, and text that is neither."""
+"""The PTX parser: what NVRTC writes, and what people write by hand."""
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from core.cuda.compiler import compile_ptx
 from core.emulator.image import Image
-from core.errors import PtxSyntaxError, TilescopeError, UnsupportedPtx
+from core.errors import PtxSyntaxError, TilescopeError
 from core.ladder import load_ladder
-from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument
 from core.ptx.ast import Address, Group, Immediate, Negated, Pair, Register, Special, Symbol, Vector
-from core.ptx.lexer import without_sections
 from core.ptx.parser import parse
 from tests.core.emulator.machines import HEADER, run_ptx
-
-MANY = r"""
-__constant__ float table[4] = {1, 2, 3, 4};
-__device__ int counter = 5;
-__device__ __noinline__ float twice(float x, int n)
-{
-    float a[3];
-    for (int i = 0; i < 3; i++) a[i] = x * i;
-    return n > 0 ? twice(a[n % 3], n - 1) : a[1];
-}
-extern "C" __global__ void k(float* out, const float4* in, int n, double d)
-{
-    __shared__ int s[64];
-    extern __shared__ float dynamic[];
-    int t = threadIdx.x;
-    s[t] = t;
-    dynamic[t] = table[t & 3];
-    __syncthreads();
-    float4 v = in[t];
-    switch (n + (t & 7)) {
-        case 0: v.x += 1; break;
-        case 1: v.y = 2; break;
-        case 2: v.z = 3; break;
-        case 3: v.w = 9; break;
-        case 4: v.x = 7; break;
-        case 5: v.x = 6;
-    }
-    atomicAdd(&s[t / 2], 1);
-    atomicAdd(&counter, 1);
-    int sum = __shfl_down_sync(~0u, t, 1) + __popc(__ballot_sync(~0u, t > 3));
-    long long big = (long long)t * n + __float_as_int(v.x);
-    out[t] = twice(v.x + v.y * v.z, t & 3) + s[63 - t] + dynamic[t] + sum + (float)(d / (t + 1)) +
-             (unsigned char)big + sqrtf(v.w);
-}
-"""
-
-
-@cache
-def module_text(kind="as_written") -> str:
-    return compile_ptx(MANY, kind=kind).ptx
-
-
-def body(code: str, parameters: str = "") -> str:
-    return f"{HEADER}.visible .entry k({parameters})\n{{\n{code}\nret;\n}}\n"
-
-
-def only(text: str):
-    """The first instruction of a kernel with these statements."""
-    return parse(body(text)).instructions[0]
-
-
-# -- what NVRTC writes ------------------------------------------------------------------------
+from tests.core.ptx.ptx_texts import MANY, body, module_text, only
 
 
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
@@ -290,140 +232,3 @@ def test_a_declared_function_may_be_defined_later() -> None:
     )
     function = parse(text).functions["f"]
     assert function.end_pc - function.first_pc == 1
-
-
-# -- text that is not PTX ---------------------------------------------------------------------
-
-BAD = [
-    ("mov.u32 %r1 %%, 1;", 5), ("\nmov.u32 %nope, 1;", 6), ("`", 5), ("\n\n.reg .b32 %r<;", 7),
-    ("mov.u32 5x;", 5),
-    ("\n.reg .b32 %r1; ld.global.u32 %r1, [%r1;", 6), ("@5 ret;", 5),
-    (".reg .b32 %a; mov.u32 %a, {1, 2;", 5),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("code", "line"), BAD)
-def test_malformed_statements_name_their_line(code, line) -> None:
-    with pytest.raises(PtxSyntaxError, match=f"PTX line {line}: ") as caught:
-        parse(f"{HEADER}.visible .entry k() {{\n{code}\nret;\n}}\n")
-    assert caught.value.line == line
-
-
-def test_text_that_ends_too_early() -> None:
-    with pytest.raises(PtxSyntaxError, match=r"PTX line 6: .*closing } is missing"):
-        parse(f"{HEADER}.visible .entry k() {{\nret;\n")
-    with pytest.raises(PtxSyntaxError, match="middle of a statement"):
-        parse(f"{HEADER}.visible .entry k() {{ .reg .b32 %r1; mov.u32 %r1,")
-    assert parse("").functions == {}
-
-
-@pytest.mark.parametrize("text", [".alias f, g;", ".visible .entry k() { .strange 5; ret; }"])
-def test_unknown_directives(text) -> None:
-    with pytest.raises(UnsupportedPtx, match="PTX line 4: "):
-        parse(HEADER + text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '.file 0x "a.cu"', ".global .v2x .u32 x;",
-        ".global .align 16. .b8 x[4];", ".global .u32 x[1.5];", '.file 1. "a"',
-            ".visible .entry k() { .loc 1 26. 0 ret; }", ".visible .entry k() { .loc 1 2 5. ret; }",
-            ".visible .entry k() { .reg .b32 %r<1.5>; ret; }",
-    ],
-)  # fmt: skip
-def test_numbers_of_the_wrong_kind(text) -> None:
-    with pytest.raises((PtxSyntaxError, UnsupportedPtx), match="PTX line 4: "):
-        parse(HEADER + text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "call;", "bar.sync;",
-        "bra;", "bra %r1;", "bra 5;", "ld.global.u32 %r1;", "st.global.u32;",
-            "st.global.u32 [%d1];", "cvta.to.global.u64 %d1;", "atom.global.add.u32;",
-            "atom.global.add.u32 %r1, %r2, %r3;", "atom.global.add.u32 %r1, [%d1];",
-            "shfl.sync.idx.b32 %r1, %r1;", "vote.sync.any.pred %p1;",
-            "mov.b64 {%r1, %r2, %r3}, %d1;", "isspacep.global %p1;", "activemask.b32;",
-            "mov.b64 %d1, {};",
-    ],
-)  # fmt: skip
-def test_instructions_that_lack_operands(text) -> None:
-    code = f".reg .pred %p<3>; .reg .b32 %r<4>; .reg .b64 %d<3>;\n{text}"
-    with pytest.raises((UnsupportedPtx, PtxSyntaxError), match="PTX line 7: "):
-        run_ptx(body(code), [])
-
-
-def test_a_register_count_beyond_reason() -> None:
-    with pytest.raises((PtxSyntaxError, UnsupportedPtx)):
-        parse(body(".reg .b32 %r<300000>;"))
-
-
-# -- mutations of a real text -----------------------------------------------------------------
-
-TOKEN = re.compile(r"\s+|[\w$%.]+|.")
-
-
-@cache
-def pieces(whole_tokens: bool) -> list[str]:
-    text = re.sub(r"\n+", "\n", without_sections(module_text()))
-    return TOKEN.findall(text) if whole_tokens else list(text)
-
-
-@cache
-def replacements(whole_tokens: bool) -> list[str]:
-    extra = [] if whole_tokens else [chr(c) for c in range(32, 127)] + ["\0", "é", "\n", "٣"]
-    return sorted(set(pieces(whole_tokens)) | set(extra))
-
-
-def launch() -> Launch:
-    return Launch(
-        Dim3(1), Dim3(64),
-        (ArrayArgument("out", np.zeros(64, np.float32), "output"),
-         ArrayArgument("in", np.ones(256, np.float32)), ScalarArgument("n", np.int32(0)),
-         ScalarArgument("d", np.float64(3))),
-        256,
-    )  # fmt: skip
-
-
-EDITS = st.lists(
-    st.tuples(st.sampled_from(["delete", "double", "replace", "swap"]), st.floats(0, 0.9999),
-              st.floats(0, 0.9999)),
-    min_size=1, max_size=3,
-)  # fmt: skip
-
-
-def mutated(whole_tokens: bool, edits) -> str:
-    parts, words = list(pieces(whole_tokens)), replacements(whole_tokens)
-    for what, where, which in edits:
-        i = int(where * len(parts))
-        if what == "delete":
-            del parts[i]
-        elif what == "double":
-            parts.insert(i, parts[i])
-        elif what == "replace":
-            parts[i] = words[int(which * len(words))]
-        else:
-            j = int(which * len(parts))
-            parts[i], parts[j] = parts[j], parts[i]
-    return "".join(parts)
-
-
-@pytest.mark.parametrize("whole_tokens", [True, False])
-def test_mutated_text_ends_in_a_clear_error(whole_tokens) -> None:
-    @settings(max_examples=200, deadline=None, derandomize=True, database=None)
-    @given(EDITS)
-    def run(edits) -> None:
-        text = mutated(whole_tokens, edits)
-        try:
-            image = Image(parse(text), "k", launch())
-            for function in image.module.functions.values():
-                if function.end_pc > function.first_pc:
-                    image.code(function)
-        except (PtxSyntaxError, UnsupportedPtx) as error:
-            assert 1 <= error.line <= text.count("\n") + 1  # noqa: PT017
-        except TilescopeError as error:
-            assert "kernel" in str(error)  # noqa: PT017  (its name or its parameters changed)
-
-    run()
