@@ -96,15 +96,15 @@ def file_launch(
     from core.launching.launch_guess import complete
 
     _refuse_sizes(given)
-    defines = parse_defines(launch["define"] or ())
+    defines = parse_defines(launch.get("define") or ())
     asked = FileLaunch(
         str(path),
-        launch["kernel"] or "",
-        launch["grid"] or "",
-        launch["block"] or "",
-        "" if launch["shared"] is None else str(launch["shared"]),
+        launch.get("kernel") or "",
+        launch.get("grid") or "",
+        launch.get("block") or "",
+        "" if launch.get("shared") is None else str(launch.get("shared")),
         " ".join(f"{name}={value}" for name, value in defines.items()),
-        tuple(by_name(launch["arg"] or ()).items()),
+        tuple(by_name(launch.get("arg") or ()).items()),
     )
     source = read_source(path)
     whole = complete(source, asked)
