@@ -2,7 +2,8 @@
 
 from core.trace.access import Access, WarpAccess
 from core.trace.arrays import Array, SharedArray, SharedState, label
-from core.trace.block import BlockTrace, Unit
+from core.trace.axis import Unit
+from core.trace.block import BlockTrace
 from core.trace.phases import Phase
 from core.trace.steps import EventKind
 from core.trace.trace import Trace
