@@ -143,6 +143,8 @@ class SetupStrip(QWidget):
         self.kernels.file_wanted.connect(self.file_wanted)
         self.sizes = self._values("Sizes", "as configured", "N: 512, 1024 or 256..4096 (doubling)")
         self.tiles = self._values("Tiles", "as configured", "8, 16, 32, where a kernel has tiles")
+        self.sizes.setMaximumWidth(420)
+        self.tiles.setMaximumWidth(200)
         self.budget = QDoubleSpinBox()
         self.budget.setRange(0.1, 600)
         self.budget.setSuffix(" s")
@@ -157,7 +159,10 @@ class SetupStrip(QWidget):
         )
         self.tuned.clicked.connect(lambda _: self.changed.emit())
         self.gpus = QComboBox()
-        self.gpus.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.gpus.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.gpus.setMinimumContentsLength(10)  # "All 2 GPUs"; a name has what room there is
         self.gpus.setAccessibleName("GPU")
         self.gpus.setToolTip("Measure on one GPU, or spread the sweep over all of them")
         self.plan = Caption(role="dim")
@@ -190,10 +195,10 @@ class SetupStrip(QWidget):
         row.setSpacing(space.gap)
         row.addWidget(self.kernels_button)
         for text, field, stretch in (
-            ("N", self.sizes, 5),
-            ("Tile", self.tiles, 3),
+            ("N", self.sizes, 12),
+            ("Tile", self.tiles, 5),
             ("at most", self.budget, 0),
-            ("on", self.gpus, 0),
+            ("on", self.gpus, 3),
         ):
             label = QLabel(text)
             label.setProperty("role", "dim")
@@ -202,7 +207,7 @@ class SetupStrip(QWidget):
             row.addWidget(field, stretch)
             if field is self.tiles:
                 row.addWidget(self.tuned)
-        row.addStretch(1)
+        row.addStretch(0)
         for button in (self.run_button, self.pause_button, self.stop_button):
             row.addWidget(button)
         layout = QGridLayout(self)
