@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QLabel, QWidget
 
 from core.ladder.orientation import WAYS
 from gui.views.segmented import Segmented
@@ -27,18 +28,30 @@ class MappingRow(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.rung: Rung | None = None
-        label = QLabel("x runs along")
+        self.label = label = QLabel("x runs along")
         label.setToolTip("What neighbouring values of threadIdx.x choose: the mapping")
         self.ways = Segmented({way: way for way in WAYS}, TIPS)
         self.ways.setAccessibleName("x runs along")
         for way in WAYS:
             self.ways.button(way).setAccessibleName(f"x runs along {way}")
         self.ways.chosen.connect(self._choose)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(label, 1)
-        layout.addWidget(self.ways)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(4)
+        self._row.addWidget(label, 1)
+        self._row.addWidget(self.ways)
         self.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the switch below its label where there is no room beside it."""
+        super().resizeEvent(event)
+        need = self.label.sizeHint().width() + self.ways.sizeHint().width() + self._row.spacing()
+        ways = QBoxLayout.Direction
+        self._row.setDirection(ways.LeftToRight if need <= self.width() else ways.TopToBottom)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for the wider of the two."""
+        return QSize(self.ways.sizeHint().width(), super().minimumSizeHint().height())
 
     def show_rung(self, rung: Rung | None) -> None:
         """Show a rung's way, without a signal; nothing where there is no other."""

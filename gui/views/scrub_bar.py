@@ -6,7 +6,16 @@ Everything that does not move with the step is painted once into a picture and k
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QPolygonF
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QPolygonF,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip
 
 from gui.scenes.phase_words import FILL
@@ -130,18 +139,36 @@ class ScrubBar(SessionView):
             box = QRectF(EDGE + bands[0].first * unit, 0, width, self.height() - 4)
             painter.fillRect(box, theme.tint("barrier", 0.17))
             return
+        every = self._named(unit, painter.fontMetrics())
         for band in bands:
             left = EDGE + band.first * unit
             box = QRectF(left, 0, (band.last - band.first + 1) * unit, self.height() - 4)
             tint = theme.tint("barrier", 0.22 if band.index % 2 == 0 else 0.12)
             painter.fillRect(box, tint)
-            text = band.name
-            if metrics.horizontalAdvance(text) + 8 > box.width():
-                text = str(band.index)
-            self._name_band(painter, box, text, theme)
+        for band in bands:
+            if band.index % every == 0:
+                last = bands[min(band.index + every, len(bands)) - 1].last
+                left = EDGE + band.first * unit
+                box = QRectF(left, 0, (last - band.first + 1) * unit, self.height() - 4)
+                wide = metrics.horizontalAdvance(band.name) + 8 <= box.width() and every == 1
+                self._name_band(painter, box, band.name if wide else str(band.index), theme)
         if self.timeline.ahead:
             box = QRectF(EDGE, 0, self.timeline.ahead * unit, self.height() - 4)
             self._name_band(painter, box, FILL, theme)
+
+    def _named(self, unit: float, metrics: QFontMetrics) -> int:
+        """Every how many phases a number has room: 1, 2, 5, 10, 20 …"""
+        assert self.timeline is not None
+        bands = self.timeline.bands
+        if not bands:
+            return 1
+        width = (bands[-1].last - bands[0].first + 1) * unit / len(bands)
+        need = metrics.horizontalAdvance(str(len(bands) - 1)) + 6
+        for power in range(8):
+            for step in (10**power, 2 * 10**power, 5 * 10**power):
+                if step * width >= need:
+                    return step
+        return len(bands)
 
     def _name_band(self, painter: QPainter, box: QRectF, text: str, theme: Theme) -> None:
         """A name at the beginning of a stretch, if there is room for it."""

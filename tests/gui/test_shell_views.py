@@ -235,3 +235,20 @@ def test_message_bar_goes_to_the_line(qtbot):
     assert went == [7]
     bar.close_button.click()
     assert bar.sentence == ""
+
+
+def test_phases_are_numbered_as_often_as_there_is_room(qtbot, session):
+    from types import SimpleNamespace
+
+    from gui.views.scrub_bar import ScrubBar
+
+    bar = ScrubBar(session)
+    qtbot.addWidget(bar)
+    metrics = bar.fontMetrics()
+    need = metrics.horizontalAdvance("99") + 6
+    for width, every in ((need, 1), (need / 2, 2), (need / 3, 5), (need / 9, 10), (need / 11, 20)):
+        bands = [SimpleNamespace(index=i, first=10 * i, last=10 * i + 9) for i in range(100)]
+        bar.timeline = SimpleNamespace(bands=bands)
+        assert bar._named(width / 10, metrics) == every
+    bar.timeline = SimpleNamespace(bands=[])
+    assert bar._named(1.0, metrics) == 1
