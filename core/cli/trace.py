@@ -134,7 +134,10 @@ def trace(
 ) -> None:
     """Run a kernel in the emulator and show the memory transactions that it makes."""
     if l1 and counters_only:
-        raise ArgumentError("--l1 follows the loads of every block: leave out --counters-only.")
+        raise ArgumentError(
+            "--l1 follows the loads of every block, and --counters-only runs one of each kind: "
+            "leave out one of them."
+        )
     if only and blocks is None:
         raise ArgumentError(
             "--only runs no blocks but those of --blocks: name them, as in --blocks 0."
