@@ -62,7 +62,8 @@ def refuse_unknown(keys: Mapping[str, str], more: tuple[str, ...], prefix: str =
     """Raise ParameterError for a key that a link to a file cannot have."""
     for key in keys:
         if key not in more:
-            names = ", ".join([*FIELDS, f"{ARGUMENT}NAME", *more])
+            said = [name for name in more if name not in ("source", "check")]
+            names = ", ".join([*FIELDS, f"{ARGUMENT}NAME", *said])
             raise ParameterError(
                 f"The link sets `{prefix}{key}`, which a launch of a file has not: it has {names}."
             )
