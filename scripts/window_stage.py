@@ -10,7 +10,7 @@ from itertools import pairwise
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 from PySide6.QtCore import Qt, qInstallMessageHandler
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QTabBar
 from window_watch import WatchedApplication
 
 from core.ladder import load_ladder
@@ -64,6 +64,8 @@ def open_every_view(app: QApplication, window: MainWindow) -> None:
     for row in rows:
         page.resizeDocks(row, [page.width() // len(row)] * len(row), Qt.Orientation.Horizontal)
     settle(app, 0.5)
+    for bar in page.findChildren(QTabBar):
+        bar.hide()  # Qt leaves those that were there before
     hidden = [name for name in page.docks if not page.in_front(name)]
     if hidden:
         raise RuntimeError(f"these views could not be opened: {hidden}")
