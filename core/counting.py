@@ -96,6 +96,7 @@ def count(
         build = compile_ptx(
             workload.source,
             kernel=workload.kernel,
+            headers=workload.headers,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,  # type: ignore[arg-type]

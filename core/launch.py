@@ -165,7 +165,8 @@ class Workload:
 
     `expected` computes each output's true value in float64, keyed by array name; `flops` counts a
     multiply-add as two. Both are None where nobody knows them (a user's own kernel). `nbytes` is
-    what must be read and written at least, None where that is every array whole.
+    what must be read and written at least, None where that is every array whole. `headers` are
+    those that lie beside the source, by the names that it includes them by.
     """
 
     title: str
@@ -181,3 +182,4 @@ class Workload:
     rung: str | None = None
     arithmetic: Arithmetic = "float32"
     nbytes: int | None = None
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

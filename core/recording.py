@@ -84,6 +84,7 @@ def record(
         build = compile_ptx(
             workload.source,
             kernel=workload.kernel,
+            headers=workload.headers,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,

@@ -182,6 +182,7 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
             defines=workload.defines,
             compute_capability=(major, minor),
             kernel=workload.kernel,
+            headers=workload.headers,
         )
         entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
         needs = kernel_resources(image, entry)

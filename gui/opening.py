@@ -44,13 +44,15 @@ def open_job(
         from core.launching.arguments import read_source
         from core.launching.file_launch import split_defines
         from core.launching.launch_guess import complete, guess_launch, refit
+        from core.launching.local_headers import local_headers
 
         source = text if text is not None else read_source(Path(path))
         if known is None:
             launch = guess_launch(source, path, kernel)
         else:
             launch = complete(source, known) if linked else refit(source, known)
-        signature = read_signature(source, launch.kernel, split_defines(launch.defines))
+        before = "\n".join(local_headers(source, path).values())
+        signature = read_signature(source, launch.kernel, split_defines(launch.defines), before)
         edited = source if text is not None and is_edit else None
         return Opened(launch, kernel_names(source), signature, edited)
 

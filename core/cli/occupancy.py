@@ -129,6 +129,7 @@ def _of_rung(
             defines=workload.defines,
             compute_capability=(major, minor),
             kernel=workload.kernel,
+            headers=workload.headers,
         )
     entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
     needs = kernel_resources(image, entry)

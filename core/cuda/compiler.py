@@ -58,17 +58,19 @@ def compile_ptx(
     architecture: str = DEFAULT_ARCHITECTURE,
     extra_options: Sequence[str] = (),
     kernel: str = "",
+    headers: Mapping[str, str] = _NO_DEFINES,
 ) -> Build:
     """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_90".
 
     Of a `kernel` that is a template the instance is made that its name says: `axpy<float>`.
-    `extra_options` go to NVRTC as they are (`--use_fast_math`). Raises CompileError where the
-    source is wrong and TilescopeError where NVRTC is missing. Equal requests get the same Build
-    from a small cache. Safe to call from any thread.
+    `extra_options` go to NVRTC as they are (`--use_fast_math`), `headers` are found by their names
+    before all others. Raises CompileError where the source is wrong and TilescopeError where NVRTC
+    is missing. Equal requests get the same Build from a small cache. Safe to call from any thread.
     """
     options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
     instance = kernel if "<" in kernel else ""
-    request = Request(source, source_name, define_items(defines), options, "PTX", instance)
+    request = Request(source, source_name, define_items(defines), options, "PTX", instance,
+                      tuple(sorted(headers.items())))  # fmt: skip
 
     def build() -> Build:
         image, diagnostics = compile_request(request)
@@ -96,6 +98,7 @@ def compile_cubin(
     compute_capability: tuple[int, int] = (9, 0),
     extra_options: Sequence[str] = (),
     kernel: str = "",
+    headers: Mapping[str, str] = _NO_DEFINES,
 ) -> bytes:
     """Compile CUDA C to an optimised cubin (machine code) for one compute capability.
 
@@ -105,7 +108,8 @@ def compile_cubin(
     major, minor = compute_capability
     options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
     instance = kernel if "<" in kernel else ""
-    request = Request(source, source_name, define_items(defines), options, "CUBIN", instance)
+    request = Request(source, source_name, define_items(defines), options, "CUBIN", instance,
+                      tuple(sorted(headers.items())))  # fmt: skip
     return _cubins.get(request, lambda: compile_request(request)[0])
 
 

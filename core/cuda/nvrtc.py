@@ -35,6 +35,7 @@ class Request:
     options: tuple[str, ...]
     output: Literal["PTX", "CUBIN"]
     instance: str = ""  # of a kernel that is a template
+    headers: tuple[tuple[str, str], ...] = ()  # of the user's own, by name
 
     @property
     def all_options(self) -> tuple[str, ...]:
@@ -101,7 +102,7 @@ def compile_request(request: Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
 def _compile_text(request: Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
     nvrtc = load_nvrtc()
     source = request.source.encode()
-    headers = dict(stand_ins())
+    headers = {**stand_ins(), **dict(request.headers)}
     options = list(request.all_options)
     if names := pre_included(request.source, is_debug="-G" in request.options):
         headers[PRE_INCLUDED] = names

@@ -69,12 +69,13 @@ def kernel_names(source: str) -> tuple[str, ...]:
 
 
 def read_signature(
-    source: str, kernel: str, defines: Mapping[str, str] = _NO_DEFINES
+    source: str, kernel: str, defines: Mapping[str, str] = _NO_DEFINES, headers: str = ""
 ) -> tuple[SignatureParameter, ...]:
     """The parameters of `kernel` (its name as written, `ns::name`, `name<float>`), in order.
 
-    Behind them come the variables that the host fills (`cudaMemcpyToSymbol`). Raises ArgumentError
-    when there is no such kernel or a parameter's type is not understood.
+    `headers` is text in front of the source, in which types and constants are looked for. Behind
+    the parameters come the variables that the host fills (`cudaMemcpyToSymbol`). Raises
+    ArgumentError when there is no such kernel or a parameter's type is not understood.
     """
     name, given = split_instance(kernel)
     plain = name.rpartition("::")[2]
@@ -91,7 +92,7 @@ def read_signature(
             f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; what a kernel is "
             "to call must be a struct with operator(), as a lambda of the host has no name."
         )
-    reader = _reader(source, found, given, defines)
+    reader = _reader(f"{headers}\n{source}", found, given, defines)
     parameters = [p for text in found.parameters for p in _parameter(text, reader)]
     others = "".join(k.body for k in kernels(source) if k.name != found.name)
     symbols = [

@@ -36,6 +36,7 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
         defines=workload.defines,
         compute_capability=chosen,
         kernel=workload.kernel,
+        headers=workload.headers,
     )
     notes: tuple[str, ...] = ()
     if chosen != capability:

@@ -195,6 +195,7 @@ class WorkloadSubject:
     flops: int | None = None
     truth: Mapping[str, NDArray[np.float64]] | None = None
     seed: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, workload: Workload) -> WorkloadSubject:
@@ -210,6 +211,7 @@ class WorkloadSubject:
             layout=workload.layout,
             flops=workload.flops,
             truth=None if workload.expected is None else dict(workload.expected()),
+            headers=dict(workload.headers),
         )
 
     def workload(self) -> Workload:
@@ -222,6 +224,7 @@ class WorkloadSubject:
             launch=self.launch,
             defines=MappingProxyType(dict(self.defines)),
             parameters=MappingProxyType(dict(self.parameters)),
+            headers=MappingProxyType(dict(self.headers)),
             layout=self.layout,
             flops=self.flops,
             expected=None if self.truth is None else _Truth(self.truth),

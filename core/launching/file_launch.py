@@ -26,6 +26,7 @@ from core.launching.arguments import (
     parse_defines,
     parse_dim3,
 )
+from core.launching.local_headers import local_headers
 
 _T = TypeVar("_T")
 
@@ -94,7 +95,11 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     block = field("block", lambda: _size(launch.block, "block"))
     shared = field("shared", lambda: _shared(launch.shared))
     defines = field("defines", lambda: split_defines(launch.defines)) or {}
-    signature = field("kernel", lambda: read_signature(source, launch.kernel, defines)) or ()
+    headers = local_headers(source, launch.path)
+    before = "\n".join(headers.values())
+    signature = (
+        field("kernel", lambda: read_signature(source, launch.kernel, defines, before)) or ()
+    )
     texts = dict(launch.arguments)
     generator = np.random.default_rng(seed)
     arguments: list[Argument] = []
@@ -118,6 +123,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
         launch=Launch(grid, block, taken, shared, symbols),
         defines=MappingProxyType(dict(defines)),
         layout=product_layout(arguments),
+        headers=headers,
     )
 
 

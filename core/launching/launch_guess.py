@@ -32,6 +32,7 @@ from core.launching.argument_guess import (
 )
 from core.launching.file_launch import FileLaunch, split_defines
 from core.launching.host_guess import host_guess
+from core.launching.local_headers import local_headers
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
@@ -59,18 +60,25 @@ def guess_launch(source: str, path: str, kernel: str | None = None) -> FileLaunc
     parameters cannot be read.
     """
     names = kernel_names(source)
+    headers = local_headers(source, path)
     if not names:
-        name = path.replace("\\", "/").rpartition("/")[2]
-        raise TilescopeError(f"{name} has no kernel: mark a function __global__.")
+        raise TilescopeError(_no_kernel(path, headers))
     name = instance_of(kernel, names) if kernel else names[0]
     device = without_comments(without_host_code(source))
     text = _body(source, name) or device
     dimensions = _dimensions(text)
-    defines = _guess_defines(device, dimensions)
-    signature = read_signature(source, name, defines)
+    known = "\n".join(headers.values())
+    defines = {
+        macro: value
+        for macro, value in _guess_defines(device, dimensions).items()
+        if not re.search(rf"\b{macro}\b", known)
+    }
+    before = "\n".join(headers.values())
+    signature = read_signature(source, name, defines, before)
     declared = _declarations(source, name, defines)
     shape = _shape(text, dimensions, declared)
-    host = host_guess(source, name, signature, defines, type_sizes(source, defines))
+    whole = f"{before}\n{source}"
+    host = host_guess(whole, name, signature, defines, type_sizes(whole, defines))
     block = _trimmed(host.block, dimensions) if host else shape.block
     threads = math.prod(block)
     grid = [1 if shape.one_block else -(-shape.length // extent) for extent in block]
@@ -90,6 +98,16 @@ def guess_launch(source: str, path: str, kernel: str | None = None) -> FileLaunc
         defines=" ".join(f"{name}={value}" for name, value in defines.items()),
         arguments=tuple(_arguments(signature, text, extents)),
     )
+
+
+def _no_kernel(path: str, headers: Mapping[str, str]) -> str:
+    name = path.replace("\\", "/").rpartition("/")[2]
+    with_some = [header for header, text in headers.items() if kernel_names(text)]
+    if with_some:
+        return (
+            f"{name} has no kernel of its own: open {listing(with_some, 'or')}, which it includes."
+        )
+    return f"{name} has no kernel: mark a function __global__."
 
 
 def instance_of(kernel: str, names: Sequence[str]) -> str:
@@ -142,7 +160,8 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     there = {name.partition("<")[0] for name in names}
     kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
     guess = guess_launch(source, launch.path, kernel)
-    signature = read_signature(source, guess.kernel, split_defines(guess.defines))
+    before = "\n".join(local_headers(source, launch.path).values())
+    signature = read_signature(source, guess.kernel, split_defines(guess.defines), before)
     known = dict(launch.arguments)
     arguments = []
     for parameter, (name, text) in zip(signature, guess.arguments, strict=True):

@@ -60,6 +60,7 @@ def _workload(workload: Workload, pool: Pool) -> dict[str, Any]:
     return {
         **{name: getattr(workload, name) for name in ("title", "source", "source_name", "kernel")},
         "defines": dict(workload.defines),
+        "headers": dict(workload.headers),
         "parameters": dict(workload.parameters),
         "layout": None if workload.layout is None else asdict(workload.layout),
         "flops": workload.flops,

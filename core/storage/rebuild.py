@@ -99,6 +99,7 @@ def _workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
         flops=plain["flops"],
         rung=plain["rung"],
         arithmetic=plain.get("arithmetic", "float32"),
+        headers=MappingProxyType(plain.get("headers", {})),
     )
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from core.cuda.headers import include_folders
 from core.cuda.signature import kernel_names
+from core.errors import TilescopeError
 from core.launching.arguments import read_source
 from core.launching.file_launch import file_workload
 from core.launching.launch_guess import complete, guess_launch
@@ -276,3 +277,22 @@ def test_what_is_given_decides_about_the_rest() -> None:
     assert (whole.grid, dict(whole.arguments)["a"]) == ("16", "random:float32[1000]")
     named = complete(source_of("templates"), replace(asked, kernel="viewed", arguments=()))
     assert named.kernel == "viewed<double>"
+
+
+def test_headers_beside_the_file_count() -> None:
+    path = FOLDER / "shared" / "uses_headers.cu"
+    source = read_source(path)
+    launch = guess_launch(source, str(path))
+    arguments = dict(launch.arguments) | {"range.first": "2", "range.count": "150"}
+    launch = replace(launch, arguments=tuple(arguments.items()))
+    workload = file_workload(source, launch)
+    assert list(workload.headers) == ["tools.cuh", "more/types.h"]
+    for kind in ("as_written", "as_compiled"):
+        trace = record(workload, kind=kind)
+        assert not trace.findings
+        data = inputs_of(trace)
+        want = np.where(np.arange(len(data["out"])) < 150, 2 * data["in"] + 5, 0)
+        assert not (~(np.abs(trace.outputs["out"] - want) <= 1e-6)).any()
+    lonely = FOLDER / "shared" / "main_only.cu"
+    with pytest.raises(TilescopeError, match=r"has no kernel of its own: open \.\./norm\.cu"):
+        guess_launch(read_source(lonely), str(lonely))
