@@ -164,7 +164,8 @@ def _columns(array: SharedArray) -> int:
 def _rows(values: NDArray[Any], columns: int) -> NDArray[Any]:
     """Values as rows; what the last row has too many is zero."""
     flat = np.asarray(values).reshape(-1)
-    return np.pad(flat, (0, -len(flat) % columns)).reshape(-1, columns)
+    missing = -len(flat) % columns
+    return (np.pad(flat, (0, missing)) if missing else flat).reshape(-1, columns)
 
 
 def _banks(access: Access, warp: int, live: bool) -> BankScene:
