@@ -63,8 +63,9 @@ class Turns:
             self._depth -= 1
         if self._depth:
             return
-        if frame:
-            self._do(ceil(len(self._waiting) * LEAST_A_SECOND / self._pace()))
+        pace = self._pace()
+        if frame and pace > 0:  # play may have ended within the frame
+            self._do(ceil(len(self._waiting) * LEAST_A_SECOND / pace))
         elif names != {"hover"}:  # pointing while the clock plays is no reason to hurry
             self.finish()
 
@@ -74,4 +75,6 @@ class Turns:
 
     def _do(self, count: int) -> None:
         for who in list(self._waiting)[:count]:
-            self._waiting.pop(who)()
+            work = self._waiting.pop(who, None)
+            if work is not None:  # one before it may have done it by an offer or a change
+                work()

@@ -3,6 +3,7 @@
 import gc
 import weakref
 from itertools import pairwise
+from math import ceil
 
 import pytest
 from PySide6.QtCore import QTimer
@@ -35,7 +36,8 @@ def test_each_has_its_turn_fifteen_times_a_second(speed, most, members):
     gaps = [after - before for frames in done.values() for before, after in pairwise(frames)]
     assert max(gaps) <= most
     assert min(len(frames) for frames in done.values()) > 40 // most - 1
-    assert turns.waiting == (0 if most == 1 else turns.waiting)
+    done_at_once = ceil(members * LEAST_A_SECOND / speed)
+    assert turns.waiting == max(members - done_at_once, 0)
 
 
 def test_only_the_newest_work_is_done_and_its_place_is_kept():
@@ -60,6 +62,41 @@ def test_any_other_change_waits_for_nobody(names):
         turns.offer(7, lambda: done.append("now"))
         assert done[-1] == "now"
     assert set(done) == {*range(7), "now"}
+    assert not turns.waiting
+
+
+def test_play_that_ends_within_a_frame_leaves_nothing_waiting():
+    pace, done = [60.0], []
+    turns = Turns(lambda: pace[0])
+    with turns.change(FRAME):
+        for who in range(8):
+            turns.offer(who, lambda who=who: done.append(who))
+        pace[0] = 0.0
+        with turns.change(frozenset({"playing"})):
+            pass
+    assert sorted(done) == list(range(8))
+    assert not turns.waiting
+
+
+@pytest.mark.parametrize("act", ["offer", "change"])
+def test_a_work_may_do_what_still_waits_in_its_batch(act):
+    turns, done = Turns(lambda: 60.0), []
+
+    def first():
+        done.append("a")
+        if act == "offer":
+            turns.offer("b", lambda: done.append("b, newer"))
+        else:
+            with turns.change(frozenset({"thread"})):
+                pass
+
+    with turns.change(FRAME):
+        turns.offer("a", first)
+        for who in "bcdefgh":
+            turns.offer(who, lambda who=who: done.append(who))
+    turns.finish()
+    second = "b, newer" if act == "offer" else "b"
+    assert done == ["a", second, *"cdefgh"]
     assert not turns.waiting
 
 
