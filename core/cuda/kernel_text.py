@@ -89,16 +89,36 @@ def _expanded(text: str, name: str, formals: str | None, body: str) -> str:
     at = 0
     while call := re.compile(rf"\b{name}\s*\(").search(text, at):
         end = closing(text, call.end())
-        given = split_at_commas(text[call.end() : end])
-        made = body
-        for formal, actual in zip(names, given, strict=False):
-            plain = actual.replace("\\", r"\\")
-            made = re.sub(rf"(?<!#)#\s*{formal}\b", f'"{plain}"', made)
-            made = re.sub(rf"\b{formal}\b", plain, made)
-        made = re.sub(r"\s*##\s*", "", made)
+        given = split_at_commas(text[call.end() : end], "()")  # the preprocessor knows no others
+        made = _substituted(body, _bound(names, given))
         text = text[: call.start()] + made + text[end + 1 :]
         at = call.start() + len(made)
     return text
+
+
+def _bound(formals: list[str], given: list[str]) -> dict[str, str]:
+    """What each formal stands for; `...`, or `name...`, for all that is left."""
+    values = dict(zip(formals, given, strict=False))
+    if formals[-1].endswith("..."):
+        values.pop(formals[-1], None)
+        name = formals[-1].removesuffix("...").strip() or "__VA_ARGS__"
+        values[name] = ", ".join(given[len(formals) - 1 :])
+    return values
+
+
+def _substituted(body: str, values: dict[str, str]) -> str:
+    """A macro's meaning with its arguments in it, all at once, and with `#` and `##` done."""
+    for name in (name for name, value in values.items() if not value):
+        body = re.sub(rf",\s*##\s*{name}\b", "", body)  # GNU: no rest, no comma
+
+    def replacement(match: re.Match[str]) -> str:
+        if match[2] not in values:
+            return match[0]
+        value = values[match[2]]
+        return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"' if match[1] else value
+
+    made = re.sub(r"((?<!#)#(?!#)\s*)?\b([A-Za-z_]\w*)\b", replacement, body)
+    return re.sub(r"\s*##\s*", "", made)
 
 
 def _kernels(text: str) -> Iterator[KernelText]:

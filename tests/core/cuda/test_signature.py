@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from core.cuda.compiler import compile_ptx
+from core.cuda.kernel_text import kernels
 from core.cuda.signature import kernel_names, read_signature
 from core.errors import ArgumentError
 
@@ -227,3 +228,30 @@ def test_kernels_that_macros_make():
     assert kernel_names(source) == ("sum_float", "product_double", "last")
     assert shape_of(source, "product_double")[1] == ("b", "float64", True, False)
     assert len(compile_ptx(source).entries) == 3
+
+
+def test_kernels_that_macros_with_any_number_of_arguments_make():
+    source = """
+    #define KERNEL(NAME, ...) __global__ void NAME(__VA_ARGS__)
+    #define SWAPPED(b, a) __global__ void a##_##b(const float *a, double *b, int n)
+    #define LAST(NAME, rest...) __global__ void NAME(int first, ##rest)
+    #define MORE(NAME, ...) __global__ void NAME(int n, ##__VA_ARGS__)
+    KERNEL(scale, float *x, const double *by, int n) { x[n] *= by[0]; }
+    KERNEL(nothing) {}
+    SWAPPED(a, b) { a[n] = b[n]; }
+    LAST(last, short *s, char c) {}
+    MORE(alone) {} MORE(two, unsigned u) {}
+    """
+    assert len(compile_ptx(source).entries) == 6
+    names = [kernel.name for kernel in kernels(source)]
+    assert names == ["scale", "nothing", "b_a", "last", "alone", "two"]
+    assert [p[:2] for p in shape_of(source, "scale")] == [
+        ("x", "float32"), ("by", "float64"), ("n", "int32"),
+    ]  # fmt: skip
+    assert shape_of(source, "nothing") == shape_of("__global__ void k() {}")
+    assert [p[:2] for p in shape_of(source, "b_a")] == [
+        ("b", "float32"), ("a", "float64"), ("n", "int32"),
+    ]  # fmt: skip
+    assert [p[0] for p in shape_of(source, "last")] == ["first", "s", "c"]
+    assert [p[0] for p in shape_of(source, "alone")] == ["n"]
+    assert [p[:2] for p in shape_of(source, "two")] == [("n", "int32"), ("u", "uint32")]
