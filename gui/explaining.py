@@ -76,7 +76,7 @@ class Explaining(QObject):
         """Open the explanation of a topic, beside the pointer if it was clicked on."""
         self._beside = self._pointer() if here else None
         if self.session.question == topic:
-            self.panel.ask(topic, self._beside)
+            self._answer(topic)
         self.session.question = topic
 
     def why(self) -> None:

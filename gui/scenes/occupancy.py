@@ -167,8 +167,8 @@ class FirstOrder:
 def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
     """Threads and blocks of a launch, and what a block loads and computes, as written.
 
-    `phases` are the iterations of a block's outermost loops, 0 where it has none; where they do
-    not all do the same, the figures are of the whole block.
+    `phases` are the phases of a block, the iterations of its main loops (0 where it has none). Where
+    they do not share loads and arithmetic evenly, the figures are of the whole block.
     """
     launch = counts.workload.launch
     blocks = launch.grid.count

@@ -26,7 +26,8 @@ class PlainCells(QStyledItemDelegate):
         background = model.data(index, Role.BackgroundRole)
         if background is not None:
             painter.fillRect(box, background)
-        words = str(model.data(index, Role.DisplayRole) or "")
+        value = model.data(index, Role.DisplayRole)
+        words = "" if value is None else str(value)
         font = model.data(index, Role.FontRole) or option.font
         room = box.width() - 2 * EDGE
         metrics = QFontMetrics(font)

@@ -126,6 +126,17 @@ def test_a_count_of_the_heat_map_is_explained(window) -> None:
     assert session.question == Fetched("A", (1, 0))
 
 
+def test_a_question_that_is_asked_twice_leaves_no_place_for_the_next_one(window, monkeypatch):
+    explaining, session, places = window.explaining, window.session, []
+    monkeypatch.setattr(explaining.panel, "ask", lambda topic, beside=None: places.append(beside))
+    for _ in range(2):
+        explaining.ask(Step("global"), here=True)
+    session.question = Step("shared")  # as a lesson asks
+    assert len(places) == 3
+    assert None not in places[:2]
+    assert places[2] is None
+
+
 def test_figures_of_the_counters_are_not_cut(window) -> None:
     window.step_page.front("Counters")
     window.session.trace = record(LADDER["uncoalesced"].workload(n=64))

@@ -1,8 +1,9 @@
 """The shell's own views, each on a fixed trace."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QAbstractListModel, QPoint, Qt
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtWidgets import QApplication, QStyleOptionViewItem
 
 from gui.scenes.selection import Breakpoint
 from gui.theme import apply_theme
@@ -10,6 +11,7 @@ from gui.views.configuration_form import ConfigurationForm
 from gui.views.counters_view import RatioBar
 from gui.views.ladder_panel import LadderPanel
 from gui.views.message_bar import MessageBar
+from gui.views.plain_cells import PlainCells
 from gui.views.selection_form import SelectionForm
 from gui.views.source_view import SourceView
 from gui.views.transport_bar import TransportBar
@@ -157,6 +159,36 @@ def test_variables_mark_what_changed_and_show_the_warp(session, qtbot):
     view.table.clicked.emit(index)
     assert session.thread == 32 + 9
     assert is_painted(view)
+
+
+class Cells(QAbstractListModel):
+    """One column of given values, as they are."""
+
+    def __init__(self, values):
+        super().__init__()
+        self.values = values
+
+    def rowCount(self, parent=None):
+        return len(self.values)
+
+    def data(self, index, role=Qt.ItemDataRole.DisplayRole):
+        return self.values[index.row()] if role == Qt.ItemDataRole.DisplayRole else None
+
+
+@pytest.mark.parametrize("value", [0, 0.0, False])
+def test_a_cell_whose_value_is_nought_is_written(qtbot, value):
+    pictures = []
+    for shown_value in (value, str(value), None):
+        model, image = Cells([shown_value]), QImage(90, 24, QImage.Format.Format_RGB32)
+        image.fill(0xFFFFFFFF)
+        option, painter = QStyleOptionViewItem(), QPainter(image)
+        option.rect = image.rect()
+        PlainCells().paint(painter, option, model.index(0))
+        painter.end()
+        pictures.append(image)
+    written, as_text, empty = pictures
+    assert written == as_text
+    assert written != empty
 
 
 def test_counters_by_line_select_the_line(session, qtbot):
