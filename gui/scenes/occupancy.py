@@ -167,7 +167,7 @@ class FirstOrder:
 def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
     """Threads and blocks of a launch, and what a block loads and computes, as written.
 
-    `phases` are the phases of a block, the iterations of its main loops (0 where it has none). Where
+    `phases` are the phases of a block, the iterations of its main loops, 0 where it has none. Where
     they do not share loads and arithmetic evenly, the figures are of the whole block.
     """
     launch = counts.workload.launch
