@@ -140,7 +140,8 @@ class MatrixCanvas(PanZoomView):
         self._grids = self._whole
         self.ahead.forget()
         product = len(self._whole) == 3 and self._whole[2].place == (1, 1)
-        self.extent.setVisible(product)
+        if self.extent.parentWidget() is not None or not product:  # alone it would be a window
+            self.extent.setVisible(product)
         self._relayout()
 
     def _change_extent(self) -> None:
