@@ -154,6 +154,30 @@ def _shapes(v: Values) -> Values:
     return {"areas": np.where(t % 2, math.pi * t * t, t * t) + t % 16}
 
 
+def _expand(v: Values) -> Values:
+    level, depth = v["level"].copy(), int(v["depth"])
+    for vertex in v["frontier"][: v["size"]]:
+        reached = v["edges"][v["offsets"][vertex] : v["offsets"][vertex + 1]]
+        level[reached] = np.where(level[reached] == -1, depth + 1, level[reached])
+    return {"level": level}
+
+
+def _bits(v: Values) -> Values:
+    x, n = v["in"][: v["n"]], int(v["n"])
+    byte = [(x >> 8 * i) & 255 for i in range(4)]
+    signed = [b - ((b & 128) << 1) for b in byte]
+    first = np.where(x > 1000, (x >> 4) & 255, 7)
+    places = (x[:, None] >> np.arange(32)) & 1
+    lowest = np.where(x > 0, places.argmax(1) + 1, 0)
+    leading = np.where(x > 0, places[:, ::-1].argmax(1), 32)
+    turned = places[:, :8] @ (128 >> np.arange(8))
+    chosen = ((first >> 16) & 255) | ((first & 255) << 8) | (byte[2] << 16) | (byte[0] << 24)
+    shifted = ((first << 3) & 0xFFFFFFFF) | (x >> 29)
+    r = first + places.sum(1) + leading * 3 + lowest * 5 + turned + chosen % 100 + shifted % 7
+    products = sum(s * (4 - i) for i, s in enumerate(signed)) + 5
+    return {"out": np.r_[r ^ (products & 0xFFFFFFFF), np.zeros(len(v["out"]) - n, np.int64)]}
+
+
 Case = tuple[str, str, Callable[[Values], Values], dict[str, str]]
 CASES: dict[str, Case] = {
     kernel: (file, kernel, expected, given)
@@ -173,7 +197,7 @@ CASES: dict[str, Case] = {
                                    + ",0" * 13, "wordLength": "3"}),
         ("search", "countKeys", _keys, {}),
         ("graph", "rows", _rows, {}),
-        ("graph", "expand", lambda v: {}, {}),
+        ("graph", "expand", _expand, {"level": f"@{FOLDER / 'levels.npy'}", "depth": "4"}),
         ("graph", "roots", lambda v: {"parent": np.arange(250)}, {}),
         ("blocks", "product", _product, {}),
         ("templates", "fold<float, Plus>",
@@ -181,14 +205,15 @@ CASES: dict[str, Case] = {
         ("templates", "pack<int, 1, 2, 3>",
          lambda v: {"x": np.r_[np.full(32, 6), np.zeros(68)]}, {}),
         ("templates", "viewed<double>", _viewed, {"p.b": "-7"}),
-        ("templates", "cast<float, int>", lambda v: {"b": np.trunc(v["a"])}, {}),
+        ("templates", "cast<float, int>", lambda v: {"b": np.trunc(v["a"])},
+         {"a": f"@{FOLDER / 'reals.npy'}"}),
         ("made", "plus_float", lambda v: {"out": v["left"] + v["right"]}, {}),
         ("made", "times_double", lambda v: {"out": v["left"] * v["right"]}, {}),
         ("made", "border", _border, {"width": "5"}),
         ("pitched", "blur", _blur, {}),
         ("heap", "lists", _lists, {}),
         ("heap", "shapes", _shapes, {}),
-        ("assembly", "bits", lambda v: {}, {}),
+        ("assembly", "bits", _bits, {"in": "index:uint32[90000]"}),
     ]
 }  # fmt: skip
 
@@ -201,16 +226,17 @@ def test_a_guessed_launch_computes_what_it_should(name, kind) -> None:
     trace = run(file, kernel, kind, **given)
     assert not trace.findings, [f.message for f in trace.findings]
     values = inputs_of(trace)
-    for array, numbers in expected(values).items():
+    wanted = expected(values)
+    assert wanted
+    old_and_new = [(values[a], np.asarray(v)) for a, v in wanted.items()]
+    assert name == "roots" or any((old.ravel() != new.ravel()).any() for old, new in old_and_new)
+    for array, numbers in wanted.items():
         got, want = trace.outputs[array].astype(np.float64), np.asarray(numbers, np.float64)
         kept = want >= 0 if name == "blend" else np.ones(want.shape, bool)
         scale = max(1.0, float(np.abs(want).max()))
         tolerance = 2e-3 if trace.outputs[array].dtype == np.float16 else 2e-6
         assert got.shape == want.shape
         assert not (~(np.abs(got - want)[kept] <= tolerance * scale)).any()
-    if not expected(values):  # both builds agree where no other answer is at hand
-        other = run(file, kernel, "as_written", **given)
-        assert all((other.outputs[n] == v).all() for n, v in trace.outputs.items())
 
 
 def test_every_kernel_of_the_files_is_tried() -> None:
