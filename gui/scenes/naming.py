@@ -41,9 +41,9 @@ def elements_name(array: AnyArray, flats: NDArray[np.int64]) -> str:
 
 def span_name(array: AnyArray, first: int, last: int) -> str:
     """The elements first..last (flat, inclusive) that lie next to each other in memory."""
-    start, end = array.index(first), array.index(last)
     if first == last:
         return element_name(array, first)
+    start, end = array.index(first), array.index(last)
     if start[:-1] == end[:-1]:
         lead = "".join(f"{i}, " for i in start[:-1])
         return f"{array.name}[{lead}{_span(start[-1], end[-1])}]"
