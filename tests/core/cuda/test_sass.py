@@ -16,6 +16,7 @@ from core.errors import TilescopeError
 from core.ladder import load_ladder
 
 LADDER = load_ladder()
+VERSIONS = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
 NVDISASM = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "nvdisasm"
 
 
@@ -46,11 +47,15 @@ def printed(image: bytes, folder: Path) -> tuple[list[str], dict[str, int]]:
 
 
 @pytest.mark.skipif(not NVDISASM.exists(), reason="nvdisasm is not installed (`dev` extra)")
-@pytest.mark.parametrize("version", [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)])
-@pytest.mark.parametrize("rung", ["tiled_bounds", "tensor_core"])
+@pytest.mark.parametrize(
+    ("rung", "version"),
+    [
+        *(("tiled_bounds", (major, minor)) for major, minor in VERSIONS),
+        ("tensor_core", (8, 0)),
+        ("tensor_core", (12, 0)),
+    ],
+)
 def test_equals_nvdisasm(rung, version, tmp_path) -> None:
-    if rung == "tensor_core" and version < (8, 0):
-        pytest.skip("tf32 begins with 8.0")
     image = cubin(rung, version)
     texts, labels = printed(image, tmp_path)
     code = machine_code(image, cubin_entries(image)[0])
