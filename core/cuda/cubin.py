@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import TilescopeError
+from core.ptx.dwarf_names import source_name
 
 _SIZED = 0x04  # format: the value follows, as long as the two bytes say
 _REGCOUNT = 0x2F  # symbol, registers of a thread
 _FRAME_SIZE = 0x11  # symbol, bytes of its stack frame
 _MAX_THREADS = 0x05  # x, y, z of __launch_bounds__
+_VARIABLES = (".nv.constant", ".nv.global")
 _SHARED_RESERVED = 1024  # from compute capability 9.0 the section begins with what is the driver's
 
 
@@ -59,6 +61,28 @@ def kernel_resources(image: bytes, entry: str) -> KernelResources:
         local_bytes=whole.get(_FRAME_SIZE, 0),
         max_threads=None if bounds is None else _product(struct.unpack("<3I", bounds[:12])),
     )
+
+
+def variables_called(image: bytes, name: str) -> tuple[str, ...]:
+    """The symbols of the variables called `name` in a cubin, whatever namespace they stand in.
+
+    Those in global and constant memory count: `_ZN6filter7weightsE` for `weights`. A variable that
+    the optimised code does not use may have no symbol.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    elf = ELFFile(io.BytesIO(image))
+    table: Any = elf.get_section_by_name(".symtab")
+    found = []
+    for symbol in table.iter_symbols():
+        place = symbol["st_shndx"]
+        if symbol["st_info"]["type"] != "STT_OBJECT" or not isinstance(place, int):
+            continue
+        if not elf.get_section(place).name.startswith(_VARIABLES):
+            continue
+        if source_name(symbol.name).rpartition("::")[2] == name:
+            found.append(symbol.name)
+    return tuple(found)
 
 
 def _shared(sections: Mapping[str, Any], entry: str) -> int:

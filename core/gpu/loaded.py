@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.cuda.cubin import variables_called
 from core.gpu.failures import WorkerFailure
 from core.gpu.session import Session
 from core.launch import Argument, ArrayArgument, Launch, ScalarArgument, grouped, packed
@@ -125,6 +126,7 @@ class LoadedKernel(Launchable):
     """A kernel of a cubin."""
 
     def __init__(self, session: Session, cubin: bytes, entry: str, launch: Launch) -> None:
+        self._cubin = cubin
         with session.errors():
             self._module = session.cuda.module_from_buffer(cubin)
             self._function = self._module.get_function(entry)
@@ -169,12 +171,10 @@ class LoadedKernel(Launchable):
         """Puts its content into a variable; one that the optimised code lacks needs none."""
         member = group[0].member
         assert member is not None
-        try:
-            address, nbytes = self._module.get_global(member.parameter)
-        except self._cuda.LogicError:
-            return
-        raw = np.frombuffer(packed(group, self._address), np.uint8)[:nbytes]
-        self._cuda.memcpy_htod(address, np.ascontiguousarray(raw))
+        for symbol in variables_called(self._cubin, member.parameter):
+            address, nbytes = self._module.get_global(symbol)
+            raw = np.frombuffer(packed(group, self._address), np.uint8)[:nbytes]
+            self._cuda.memcpy_htod(address, np.ascontiguousarray(raw))
 
 
 def _words(group: tuple[Argument, ...], raw: bytes) -> tuple[str, list[Any]]:

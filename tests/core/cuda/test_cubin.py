@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.cuda.compiler import compile_cubin
-from core.cuda.cubin import KernelResources, kernel_resources
+from core.cuda.cubin import KernelResources, kernel_resources, variables_called
 from core.errors import TilescopeError
 from core.gpu.result import load_recorded
 from core.ladder import load_ladder
@@ -68,3 +68,26 @@ def test_mistakes() -> None:
         kernel_resources(image, "shares")
     with pytest.raises(TilescopeError, match="no cubin"):
         kernel_resources(b"not an ELF file", "shares")
+
+
+def test_variables_are_found_by_their_names_in_the_source():
+    image = compile_cubin("""
+    namespace filter { namespace deep { __constant__ float weights[5]; } __constant__ int radius; }
+    namespace filter { static __device__ double seeds[3]; __constant__ float unused; }
+    namespace { __constant__ float hidden[2]; }
+    struct Setting { float a; int b; };
+    __constant__ Setting setting;
+    __global__ void radius(float *o) {
+        __shared__ float tile[32];
+        tile[threadIdx.x] = filter::deep::weights[threadIdx.x] + hidden[threadIdx.x & 1];
+        __syncthreads();
+        o[0] = filter::radius + filter::seeds[0] + setting.b + tile[threadIdx.x ^ 1];
+    }""")
+    assert variables_called(image, "weights") == ("_ZN6filter4deep7weightsE",)
+    assert variables_called(image, "radius") == ("_ZN6filter6radiusE",)  # not the kernel
+    assert variables_called(image, "setting") == ("setting",)
+    for name in ("seeds", "hidden"):
+        (symbol,) = variables_called(image, name)
+        assert symbol.endswith(f"{len(name)}{name}E")
+    for name in ("tile", "deep", "nothing"):
+        assert variables_called(image, name) == ()

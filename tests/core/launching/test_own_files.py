@@ -162,6 +162,12 @@ def _expand(v: Values) -> Values:
     return {"level": level}
 
 
+def _convolve(v: Values) -> Values:
+    n, radius = int(v["n"]), int(v["radius"])
+    summed = np.convolve(v["in"][:n], v["weights"][2 * radius :: -1])[radius : radius + n]
+    return {"out": np.r_[summed * float(v["gain"]), np.zeros(len(v["out"]) - n)]}
+
+
 def _bits(v: Values) -> Values:
     x, n = v["in"][: v["n"]], int(v["n"])
     byte = [(x >> 8 * i) & 255 for i in range(4)]
@@ -213,7 +219,12 @@ CASES: dict[str, Case] = {
         ("pitched", "blur", _blur, {}),
         ("heap", "lists", _lists, {}),
         ("heap", "shapes", _shapes, {}),
+        ("spaces", "convolve", _convolve, {"weights": "0.5,-1,0.25,3,2", "radius": "2",
+                                           "gain": "-1.5"}),
         ("assembly", "bits", _bits, {"in": "index:uint32[90000]"}),
+        ("lists", "keys", lambda v: {"out": np.arange(250) ** 2 + 1000}, {"side": "5"}),
+        ("lists", "turned<float, 64>",
+         lambda v: {"out": v["in"].reshape(-1, 64)[:, ::-1].reshape(-1)}, {}),
     ]
 }  # fmt: skip
 
