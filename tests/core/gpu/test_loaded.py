@@ -12,7 +12,6 @@ from core.launch import ArrayArgument, Dim3, InlineArgument, Launch, Member, Sca
 
 SOURCE = """
 namespace filter { __constant__ float weights[3]; }
-static __device__ int unused;
 __constant__ int radius;
 extern "C" __global__ void k(float *o) { o[0] = filter::weights[threadIdx.x] + radius; }
 """
@@ -36,7 +35,7 @@ def test_constants_in_namespaces_are_filled():
         0,
         (
             InlineArgument("weights", weights, Member("weights", 0, 12, 4)),
-            ScalarArgument("unused", np.int32(7), Member("unused", 0, 4, 4)),
+            ScalarArgument("gone", np.int32(7), Member("gone", 0, 4, 4)),
             ScalarArgument("radius", np.int32(9), Member("radius", 0, 4, 4)),
         ),
     )
