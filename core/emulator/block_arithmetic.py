@@ -111,9 +111,12 @@ class FollowingMachine(Machine):
                 self.tick += 1
                 continue
             new = self._result(frame, group, op, deps)
-            mask = None if whole and op.guard < 0 else self._effective(frame, group, op)[0]
+            mask, any_left = self._effective(frame, group, op)
+            if whole and op.guard < 0:
+                mask = None
             super()._compute(frame, group, [op])
-            self._set(deps, op, new, mask)
+            if any_left:
+                self._set(deps, op, new, mask)
 
     @staticmethod
     def _set(deps: list[Dependence], op: Op, new: Dependence, mask: Mask | None) -> None:
@@ -138,10 +141,10 @@ class FollowingMachine(Machine):
     ) -> tuple[NDArray[Any], Affine | Mark | None]:
         """The value of a source operand, as its instruction reads it, and its dependence."""
         operand = op.instruction.operands[index + 1]
-        if isinstance(operand, Immediate):
-            return np.array([operand.value]), None
         kinds = [TYPES[m] for m in op.instruction.modifiers if m in TYPES]
         kind = kinds[-1]
+        if isinstance(operand, Immediate):  # an unsigned factor may be printed as a negative one
+            return np.array([operand.value]).astype(kind.dtype), None
         if isinstance(operand, Register):
             slot = frame.code.slots[operand.name]
             if op.instruction.opcode == "selp" and index == 2:

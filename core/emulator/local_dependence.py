@@ -21,7 +21,7 @@ class LocalDependences:
         self._places.clear()
 
     def store(self, event: AccessEvent, stored: list[Dependence], mask: Mask | None) -> None:
-        """Elements of a store, one dependence each; `mask` None: no other lane matters."""
+        """Elements of a store by the lanes of `mask` (None: all), one dependence each."""
         first = place_of(event)
         if first is None:
             self.forget()

@@ -9,26 +9,26 @@ from numpy.typing import NDArray
 
 from core.emulator.action import Lanes
 from core.emulator.async_copy import AsyncCopy
-from core.emulator.block_arithmetic import DependsOnData, FollowingMachine
+from core.emulator.block_arithmetic import DependsOnData
 from core.emulator.block_steps import varies
 from core.emulator.decode_memory import elements
 from core.emulator.dependence import Affine, Dependence, Mark, merged
 from core.emulator.events import AccessEvent, Mask
+from core.emulator.followed_calls import FollowingCalls
 from core.emulator.frames import Frame
 from core.emulator.groups import Group
 from core.emulator.local_dependence import LocalDependences
 from core.emulator.matrices import LoadMatrix, MoveMatrix, StoreMatrix
 from core.emulator.program import MemoryAccess, Op
 from core.emulator.tensor import LoadFragment, Multiply, StoreFragment
-from core.ptx.ast import Address, Immediate, Negated, Operand, Register
-from core.ptx.types import PtxType
+from core.ptx.ast import Address, Negated, Register
 
 # Actions of which the addresses are followed; what they give is data.
 FOLLOWED = (AsyncCopy, LoadMatrix, StoreMatrix, MoveMatrix, LoadFragment, StoreFragment, Multiply)
 
 
-class TrackingMachine(FollowingMachine):
-    """Follows addresses, branches and parameters as well.
+class TrackingMachine(FollowingCalls):
+    """Follows addresses and branches as well.
 
     What is left of `equivalent` at the end does exactly what this block does, at addresses that
     move as `on_address` was told.
@@ -45,7 +45,6 @@ class TrackingMachine(FollowingMachine):
         """Says which blocks to compare with; `origin` is this block's blockIdx."""
         self._start(candidates, origin)
         self.on_address = on_address
-        self._parameter_deps: dict[tuple[int, str, int], Dependence] = {}
         self._seen: list[AccessEvent] = []
         self._local = LocalDependences()
         self.observers = (*self.observers, _Catch(self._seen))
@@ -54,16 +53,19 @@ class TrackingMachine(FollowingMachine):
     def _memory(self, frame: Frame, group: Group, op: Op) -> None:
         deps = self._dependences(frame)
         self._check_guard(group, op, deps)
+        mask, any_left = self._effective(frame, group, op)
+        if not any_left:
+            return
         address = next(o for o in op.instruction.operands if isinstance(o, Address))
         dependence = self._address(frame, group, op, address)
         self._seen.clear()
         super()._memory(frame, group, op)
         for event in self._seen:
             self.on_address(event, dependence)
-        mask = None if self.exclusive and op.guard < 0 else group.mask
-        self._set(deps, op, Mark.DATA, mask)
+        keep = None if self.exclusive and op.guard < 0 else mask
+        self._set(deps, op, Mark.DATA, keep)
         if any(event.region.space == "local" for event in self._seen):
-            self._local_memory(frame, op, dependence, mask)
+            self._local_memory(frame, op, dependence, mask, keep)
 
     def _address(self, frame: Frame, group: Group, op: Op, address: Address) -> Affine | None:
         """The dependence of an address operand."""
@@ -75,8 +77,14 @@ class TrackingMachine(FollowingMachine):
             raise self._refuse(op, "an address", dependence)
         return dependence
 
-    def _local_memory(self, frame: Frame, op: Op, address: Dependence, mask: Mask | None) -> None:
-        """Follows what a load or store moves between registers and a place of every stack."""
+    def _local_memory(
+        self, frame: Frame, op: Op, address: Dependence, mask: Mask | None, keep: Mask | None
+    ) -> None:
+        """Follows what a load or store moves between registers and a place of every stack.
+
+        `mask` are the lanes that do so; `keep` those whose registers change (None: no other lane
+        needs them; what lies on the stacks, lanes that wait in a calling function may).
+        """
         deps = self._dependences(frame)
         access: MemoryAccess = op.payload
         if len(self._seen) > 1 or address is not None or access.kind == "atomic":
@@ -92,21 +100,15 @@ class TrackingMachine(FollowingMachine):
                     continue
                 extended = frame.registers[slot].dtype.itemsize != access.type.nbytes
                 new = Mark.UNKNOWN if extended and dependence is not None else dependence
-                deps[slot] = new if mask is None else merged(deps[slot], new, mask)
-
-    @staticmethod
-    def _value(frame: Frame, deps: list[Dependence], value: Operand, kind: PtxType) -> Dependence:
-        """The dependence of a stored value; of a narrow one only that it has none is known."""
-        if isinstance(value, Immediate):
-            return None
-        if not isinstance(value, Register):
-            return Mark.UNKNOWN
-        dependence = deps[frame.code.slots[value.name]]
-        return dependence if dependence is None or kind.nbytes >= 4 else Mark.UNKNOWN
+                deps[slot] = new if keep is None else merged(deps[slot], new, keep)
 
     def _branch(self, frame: Frame, group: Group, op: Op, pc: int) -> int:
         self._check_guard(group, op, self._dependences(frame))
         return super()._branch(frame, group, op, pc)
+
+    def _other(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        self._check_guard(group, op, self._dependences(frame))
+        return super()._other(frame, group, op, pc)
 
     def _exchange(self, frame: Frame, group: Group, op: Op, mask: Mask | None) -> None:
         deps = self._dependences(frame)
@@ -145,34 +147,6 @@ class TrackingMachine(FollowingMachine):
         if dependence is not None:
             mark = dependence if isinstance(dependence, Mark) else Mark.UNKNOWN
             raise self._refuse(op, "an operand", mark)
-
-    def _call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
-        line = self.image.source_line(pc)
-        raise DependsOnData(f"line {line} calls a function by its address")
-
-    def _parameter(self, frame: Frame, group: Group, op: Op) -> None:
-        deps = self._dependences(frame)
-        name, offset = op.payload.key
-        size = op.payload.types.nbytes
-        super()._parameter(frame, group, op)
-        for i, slot in enumerate(op.destinations):
-            if slot >= 0:
-                deps[slot] = self._parameter_deps.get((id(frame), name, offset + i * size))
-        if not op.payload.is_load:
-            values = [o for o in op.instruction.operands[1:] if isinstance(o, Register)]
-            for i, operand in enumerate(values):
-                self._parameter_deps[(id(frame), name, offset + i * size)] = deps[
-                    frame.code.slots[operand.name]
-                ]
-
-    def _copy_parameter(
-        self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
-    ) -> None:
-        super()._copy_parameter(source, source_name, to, to_name, mask)
-        for frame, name, offset in list(self._parameter_deps):
-            if frame == id(source) and name == source_name:
-                value = self._parameter_deps[(frame, name, offset)]
-                self._parameter_deps[(id(to), to_name, offset)] = value
 
 
 class _Catch:
