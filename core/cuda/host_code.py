@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from core.cuda.kernel_text import without_disabled
 from core.cuda.source_constants import blanked
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
@@ -84,7 +85,7 @@ def _scanned(source: str) -> str:
 
     Every character stays in its place.
     """
-    text = blanked(source)
+    text = without_disabled(blanked(source))
     names: list[str] = []
     kernels: list[str] = []
     for name, has_parameters, body in _DEFINE.findall(text):

@@ -19,6 +19,7 @@ _ATTRIBUTES = (
     "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__attribute__", "__block_size__",
     "__declspec",
 )  # fmt: skip
+_DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b", re.MULTILINE)
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
 _DEEPEST_MACROS = 4
 
@@ -45,14 +46,37 @@ class KernelText:
 
 
 def without_comments(source: str) -> str:
-    """The source with its comments taken out and continued lines joined; strings stay."""
+    """The source with its comments taken out and continued lines joined; strings stay.
+
+    What stands between `#if 0` and its end goes, too; other conditions are not followed.
+    """
     pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
-    return re.sub(
+    text = re.sub(
         pattern,
         lambda m: " " if m.group().startswith("/") else m.group(),
         source.replace("\\\n", " "),
         flags=re.DOTALL,
     )
+    return without_disabled(text)
+
+
+def without_disabled(text: str) -> str:
+    """A text with spaces in place of what stands between `#if 0` and its end."""
+    if not _DISABLED.search(text):
+        return text
+    lines: list[str] = []
+    depth = 0
+    for line in text.split("\n"):
+        word = re.match(r"\s*#\s*(if\w*|else|elif|endif)\b", line)
+        if depth:
+            depth += (word[1].startswith("if") - (word[1] == "endif")) if word else 0
+            if depth == 1 and word and word[1] in ("else", "elif"):
+                depth = 0
+            lines.append(" " * len(line))
+        else:
+            depth = int(bool(_DISABLED.match(line)))
+            lines.append(" " * len(line) if depth else line)
+    return "\n".join(lines)
 
 
 @lru_cache(maxsize=16)

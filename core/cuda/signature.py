@@ -172,7 +172,7 @@ def _of_leaf(leaf: Leaf, name: str, shown: str, layout: TypeLayout) -> Signature
     is_empty = not leaf.is_pointer and leaf.type == "empty structure"
     return SignatureParameter(
         name=f"{name}.{leaf.path}" if leaf.path else name,
-        type=shown if not leaf.path else leaf.type,
+        type=leaf.type if leaf.path or leaf.type.startswith("enum ") else shown,
         dtype=leaf.dtype,
         is_pointer=leaf.is_pointer,
         is_const=leaf.is_const,

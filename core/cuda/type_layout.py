@@ -142,7 +142,12 @@ class TypeReader:
         is_const = "const" in words
         if plain == "void":
             return Leaf("", declared, None, 0, 1, True, is_const)
-        whole = self.layout(plain)
+        try:
+            whole = self.layout(plain)
+        except UnknownType:
+            if not self._depth:
+                raise
+            return Leaf("", declared, None, 0, 1, True, is_const)  # as in a list's own node
         kinds = {leaf.dtype for leaf in whole.leaves}
         numbers = sum(leaf.count for leaf in whole.leaves)
         if len(kinds) == 1 and not any(leaf.is_pointer for leaf in whole.leaves):
@@ -160,7 +165,8 @@ class TypeReader:
             raise UnknownType(name)
         keyword, before, bases, body = found
         if keyword == "enum":
-            return self.layout(bases or "int")
+            whole = self.layout(bases or "int")
+            return replace(whole, leaves=(replace(whole.leaves[0], type=f"enum {base}"),))
         if keyword == "union" or re.search(r"\bvirtual\b", body):
             raise UnknownType(name)
         self._depth += 1

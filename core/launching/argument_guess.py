@@ -72,6 +72,8 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return str(_VALUE)
     if kind == "b":
         return "1"
+    if parameter.type.startswith("enum "):
+        return "0"
     if (
         parameter.is_symbol
         and parameter.dtype is not None
@@ -84,7 +86,7 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
         return "1"  # a border stays out
     for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1)):
         if pattern.fullmatch(name):
-            whole = _ONE is pattern and "." in parameter.name  # a matrix's own stride
+            whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own
             return str(extents.length if whole else value)
     if name in _LOOP and has_size:
         return "0"
@@ -126,6 +128,7 @@ def is_size(parameter: SignatureParameter) -> bool:
         and parameter.dtype.kind in "iu"
         and name not in _LOOP
         and not any(p.fullmatch(name) for p in (_FEW, _ZERO, _ONE, _ENDS))
+        and not parameter.type.startswith("enum ")
     )
 
 
@@ -228,7 +231,7 @@ def _rows_and_columns(scalars: Mapping[str, int]) -> list[int] | None:
     pitches = [value for name, value in lowered.items() if _PITCHES.fullmatch(name)]
     if rows and columns:
         return [rows[0], max([columns[0], *pitches])]
-    sizes = [value for value in lowered.values() if value > 1]
+    sizes = [value for name, value in scalars.items() if "." not in name and value > 1]
     return sizes if len(sizes) == 2 and len(lowered) == 2 else None  # (N, C): rows of C
 
 

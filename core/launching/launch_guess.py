@@ -242,6 +242,7 @@ def _guess_defines(text: str, dimensions: int) -> dict[str, str]:
     """Names in capitals that the source uses and nothing defines, as in TILE_WIDTH."""
     bare = re.sub(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", "", text)
     used = dict.fromkeys(re.findall(r"(?<![.\w])([A-Z][A-Z0-9_]+)\b(?!\s*\()", bare))
+    enumerators = set(re.findall(r"\w+", " ".join(re.findall(r"\benum\b[^{;]*\{([^}]*)\}", bare))))
     found = {}
     for name in used:
         known = (
@@ -249,7 +250,8 @@ def _guess_defines(text: str, dimensions: int) -> dict[str, str]:
             rf"|\b(const\w*|enum|typename|class|struct|int|unsigned|size_t|float|bool|using|auto)"
             rf"\b[\s*&]*([\w ,]*?)\b{name}\b\s*[=,;){{>]"
         )
-        if not _NOT_MACROS.fullmatch(name) and not re.search(known, bare):
+        is_known = name in enumerators or re.search(known, bare)
+        if not _NOT_MACROS.fullmatch(name) and not is_known:
             found[name] = str(_guess_define(name, dimensions))
     return found
 
