@@ -9,6 +9,7 @@ import numpy as np
 
 from core.analysis.issue import IssueTable
 from core.analysis.l1 import L1Estimate, L1Probe
+from core.analysis.l1_placement import sm_of
 from core.cuda.compiler import Build, BuildKind, compile_ptx, find_entry
 from core.cuda.modules import module_of
 from core.emulator.groups import Geometry
@@ -49,6 +50,7 @@ def sample_l1(
         build = compile_ptx(
             workload.source,
             kernel=workload.kernel,
+            headers=workload.headers,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,
@@ -57,9 +59,9 @@ def sample_l1(
     probe = L1Probe()
     probe.start(image, IssueTable(image.module), source_lines(image.module))
     total = workload.launch.grid.count
-    used = min(probe.model.sms, total)
-    chosen = np.random.default_rng(_SEED).permutation(used)[:sms]
-    blocks = np.flatnonzero(np.isin(np.arange(total) % probe.model.sms, chosen))
+    places = sm_of(np.arange(total), total, probe.model.sms, probe.model.resident)
+    chosen = np.random.default_rng(_SEED).permutation(np.unique(places))[:sms]
+    blocks = np.flatnonzero(np.isin(places, chosen))
     at_once = max(1, _LANES // workload.launch.block.count)
     for first in range(0, len(blocks), at_once):
         if cancelled is not None and cancelled():

@@ -3,8 +3,8 @@
 The model (`docs/l1.md` says what of it was measured, and how far off it is): each SM has lines of
 128 bytes with four sectors of 32, filled sector by sector by loads, and by stores of whole sectors;
 one of the oldest lines goes first; atomics drop their sectors. A load of a sector that is still on
-its way is a hit. Block b runs on SM b mod `sms`; blocks that an SM holds at a time take turns
-instruction by instruction.
+its way is a hit. Which SM a block runs on says `l1_placement.py`; blocks that an SM holds at a time
+take turns instruction by instruction.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from core.analysis.l1_cache import (
     L1Model,
     model_of,
 )
+from core.analysis.l1_placement import sm_of
 from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image
@@ -138,7 +139,8 @@ class L1Probe:
         self._n_waiting = 0
         self._sites: dict[tuple[int, str], int] = {}
         self._counts: list[L1Count] = []
-        self._shared_sm = launch.grid.count > self.model.sms
+        self._blocks = launch.grid.count
+        self._shared_sm = self._blocks > self.model.sms
 
     def part(self, geometry: Geometry) -> L1Observer:
         """The observer of the next machine; blocks come in ascending order."""
@@ -191,7 +193,8 @@ class L1Probe:
         else:
             self._waiting = []
         self._n_waiting = sum(len(v.sector) for v in self._waiting)
-        self._replay(block % self.model.sms, wave, tick, site, sector, kind, before)
+        sm = sm_of(block, self._blocks, self.model.sms, self.model.resident)
+        self._replay(sm, wave, tick, site, sector, kind, before)
 
     def _replay(
         self,
