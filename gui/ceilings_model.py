@@ -150,9 +150,9 @@ class CeilingsModel(QObject):
             self._driver.submit(work.devices_job())
 
     def take_devices(self, devices: Iterable[Device]) -> None:
-        """These are this machine's GPUs."""
-        self.live = {f"live {place}": device for place, device in enumerate(devices)}
-        if self.live:
+        """These are this machine's GPUs, if it has any."""
+        if found := {f"live {place}": device for place, device in enumerate(devices)}:
+            self.live = found
             self.devices_found.emit()
 
     def close(self) -> None:

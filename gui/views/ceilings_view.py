@@ -22,9 +22,9 @@ from gui import ceilings_work as work
 from gui.ceilings_model import CeilingsModel
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
+from gui.scenes.bench_measured import parameters_text
 from gui.scenes.benchmark import SIZES
 from gui.scenes.session import Configuration
-from gui.scenes.text import grouped
 from gui.theme import current_theme
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.ceiling_list import CeilingList
@@ -111,7 +111,7 @@ class CeilingsView(SessionView):
     def _title(self, wanted: Configuration) -> str:
         if wanted.own is not None:
             return f"{wanted.own.name}: {wanted.own.kernel}"
-        values = ", ".join(f"{k} = {grouped(v)}" for k, v in wanted.parameters.items())
+        values = parameters_text(wanted.parameters)
         edited = " (edited)" if wanted.source is not None else ""
         return f"{self._ladder[wanted.rung].title}{edited}: {values}"
 

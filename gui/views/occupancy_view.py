@@ -26,7 +26,7 @@ from core.models.devices import load_devices
 from core.models.occupancy import Resources, occupancy
 from gui import ceilings_work as work
 from gui.scenes import occupancy as scene
-from gui.scenes.text import grouped
+from gui.scenes.bench_measured import parameters_text
 from gui.theme import current_theme
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.device_table import DeviceTable
@@ -108,7 +108,7 @@ class OccupancyView(SessionView):
     def _title(self, configuration: Configuration) -> str:
         if configuration.own is not None:
             return f"{configuration.own.name}: {configuration.own.kernel}"
-        values = ", ".join(f"{k} = {grouped(v)}" for k, v in configuration.parameters.items())
+        values = parameters_text(configuration.parameters)
         return f"{self._ladder[configuration.rung].title}: {values}"
 
     def show_resources(self) -> None:

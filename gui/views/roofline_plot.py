@@ -106,7 +106,7 @@ class RooflinePlot(pg.PlotWidget):
         *, angle: float = 0, bold: bool = False, filled: bool = True, size: str = "small",
     ) -> None:  # fmt: skip
         theme = current_theme()
-        fill = theme.color("panel", 0.85) if filled else None
+        fill = theme.color("panel") if filled else None
         item = pg.TextItem(text, color=color, anchor=anchor, angle=angle, fill=fill)
         item.setFont(theme.font(size, bold=bold))
         item.setPos(x, y)
