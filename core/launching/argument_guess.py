@@ -40,6 +40,7 @@ _ENDS = re.compile(r"(\w*?)_?(end|stop|last)", re.IGNORECASE)
 _STARTS = re.compile(r"(\w*?)_?(start|begin|first)", re.IGNORECASE)
 _PITCHES = re.compile(r"\w*(pitch|stride)\w*|ld[abc]?", re.IGNORECASE)
 _GUARDED = r"\bif\s*\([^;{{}}]*(?:[<>]=?\s*{0}\b|\b{0}\s*[<>])"
+_LIMIT = r"\bif\s*\([^;{{}}]*[<>]=?\s*{0}\b"  # as in `i >= params.n`
 _UNEVEN = 6  # elements that a guarded kernel's last block goes without
 _VALUE = 2.0
 
@@ -77,7 +78,7 @@ def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool
     if (
         parameter.is_symbol
         and parameter.dtype is not None
-        and not _is_guard(parameter.name, extents.text)
+        and not re.search(_LIMIT.format(re.escape(parameter.name)), extents.text)
     ):
         return "4" if re.search(r"len|size|count|^n", name, re.IGNORECASE) else "1"
     if _ENDS.fullmatch(name) and extents.has_start:

@@ -312,6 +312,10 @@ def test_what_is_given_decides_about_the_rest() -> None:
                     arguments=(("n", "1000"),))  # fmt: skip
     whole = complete(source, asked)
     assert (whole.grid, dict(whole.arguments)["a"]) == ("16", "random:float32[1000]")
+    words = dict(guess_launch(source_of("search"), "s.cu", "find").arguments)
+    assert (words["wordLength"], words["word"]) == ("4", "random:int8[16]")
+    particles = dict(guess_launch(source_of("particles"), "p.cu").arguments)
+    assert particles["params.n"] == "250"
     named = complete(source_of("templates"), replace(asked, kernel="viewed", arguments=()))
     assert named.kernel == "viewed<double>"
 
