@@ -166,7 +166,7 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+        from core.cuda.compiler import compile_kernel
         from core.cuda.cubin import kernel_resources
         from core.models.occupancy import Resources
 
@@ -176,15 +176,14 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
             version = _OLDEST
             note = f"Registers are those for compute capability {_OLDEST}, the oldest compiled for."
         major, minor = (int(part) for part in version.split("."))
-        image = compile_cubin(
+        image, entry = compile_kernel(
             workload.source,
+            workload.kernel,
             source_name=workload.source_name,
             defines=workload.defines,
             compute_capability=(major, minor),
-            kernel=workload.kernel,
             headers=workload.headers,
         )
-        entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
         needs = kernel_resources(image, entry)
         shared = needs.static_shared_bytes + workload.launch.shared_bytes
         found = Resources(workload.launch.block.count, needs.registers, shared)

@@ -116,22 +116,21 @@ def _of_rung(
     rung: str, sizes: dict[str, int | None], capability: Capability, barriers: int
 ) -> Resources:
     """What the compiled kernel of a rung needs on that compute capability."""
-    from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+    from core.cuda.compiler import compile_kernel
     from core.cuda.cubin import kernel_resources
     from core.models.occupancy import Resources
 
     workload = chosen_workload(rung, sizes, {})
     major, minor = (int(part) for part in _version(capability).split("."))
     with compile_errors(workload):
-        image = compile_cubin(
+        image, entry = compile_kernel(
             workload.source,
+            workload.kernel,
             source_name=workload.source_name,
             defines=workload.defines,
             compute_capability=(major, minor),
-            kernel=workload.kernel,
             headers=workload.headers,
         )
-    entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
     needs = kernel_resources(image, entry)
     used = needs.static_shared_bytes + workload.launch.shared_bytes
     return Resources(workload.launch.block.count, needs.registers, used, barriers)

@@ -12,16 +12,17 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from core.cuda.diagnostics import Diagnostic, parse_log
-from core.cuda.nvrtc import Request, compile_request, define_items, nvrtc_version
+from core.cuda.nvrtc import Compiled, Request, compile_request, define_items, nvrtc_version
 from core.errors import TilescopeError
 
-__all__ = ["Build", "BuildKind", "Diagnostic", "compile_cubin", "compile_ptx", "cubin_entries",
-           "find_entry", "nvrtc_version", "parse_log", "plain_name", "resolve_entry"]  # fmt: skip
+__all__ = ["Build", "BuildKind", "Diagnostic", "compile_cubin", "compile_kernel", "compile_ptx",
+           "cubin_entries", "find_entry", "nvrtc_version", "parse_log", "plain_name",
+           "resolve_entry"]  # fmt: skip
 
 BuildKind = Literal["as_written", "as_compiled"]
 
@@ -36,7 +37,10 @@ _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Build:
-    """The PTX of one source, and what it was made from. `entries` are its kernels' PTX names."""
+    """The PTX of one source, and what it was made from. `entries` are its kernels' PTX names.
+
+    `instances` has the PTX name of the instance that it was made for, by its name in the source.
+    """
 
     kind: BuildKind
     source: str
@@ -47,6 +51,7 @@ class Build:
     ptx: str
     diagnostics: tuple[Diagnostic, ...]
     entries: tuple[str, ...]
+    instances: Mapping[str, str] = field(default_factory=lambda: _NO_DEFINES)
 
 
 def compile_ptx(
@@ -73,8 +78,8 @@ def compile_ptx(
                       tuple(sorted(headers.items())))  # fmt: skip
 
     def build() -> Build:
-        image, diagnostics = compile_request(request)
-        ptx = image.decode().rstrip("\0")
+        made = compile_request(request)
+        ptx = made.image.decode().rstrip("\0")
         return Build(
             kind=kind,
             source=source,
@@ -83,8 +88,9 @@ def compile_ptx(
             options=request.all_options,
             architecture=architecture,
             ptx=ptx,
-            diagnostics=diagnostics,
+            diagnostics=made.diagnostics,
             entries=tuple(re.findall(r"\.entry\s+([\w$.]+)", ptx)),
+            instances=MappingProxyType({instance: made.entry} if instance else {}),
         )
 
     return _builds.get(request, build)
@@ -105,12 +111,44 @@ def compile_cubin(
     `cubin_entries` lists its kernels. Raises as `compile_ptx` does; a kernel that asks for too much
     shared memory is refused here, by the assembler.
     """
+    return _cubin(
+        source, source_name, defines, compute_capability, extra_options, kernel, headers
+    ).image
+
+
+def compile_kernel(
+    source: str,
+    kernel: str,
+    *,
+    source_name: str = "kernel.cu",
+    defines: Mapping[str, str] = _NO_DEFINES,
+    compute_capability: tuple[int, int] = (9, 0),
+    extra_options: Sequence[str] = (),
+    headers: Mapping[str, str] = _NO_DEFINES,
+) -> tuple[bytes, str]:
+    """A cubin as `compile_cubin` makes it, and the name in there of one of its kernels.
+
+    Raises as `compile_cubin` and `resolve_entry` do.
+    """
+    made = _cubin(source, source_name, defines, compute_capability, extra_options, kernel, headers)
+    return made.image, made.entry or resolve_entry(cubin_entries(made.image), kernel, source_name)
+
+
+def _cubin(
+    source: str,
+    source_name: str,
+    defines: Mapping[str, str],
+    compute_capability: tuple[int, int],
+    extra_options: Sequence[str],
+    kernel: str,
+    headers: Mapping[str, str],
+) -> Compiled:
     major, minor = compute_capability
     options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
     instance = kernel if "<" in kernel else ""
     request = Request(source, source_name, define_items(defines), options, "CUBIN", instance,
                       tuple(sorted(headers.items())))  # fmt: skip
-    return _cubins.get(request, lambda: compile_request(request)[0])
+    return _cubins.get(request, lambda: compile_request(request))
 
 
 def cubin_entries(image: bytes) -> tuple[str, ...]:
@@ -123,8 +161,8 @@ def cubin_entries(image: bytes) -> tuple[str, ...]:
 
 
 def find_entry(build: Build, name: str) -> str:
-    """The PTX name of kernel `name` in a build; see `resolve_entry`."""
-    return resolve_entry(build.entries, name, build.source_name)
+    """The PTX name of kernel `name` in a build: NVRTC's own, or that of `resolve_entry`."""
+    return build.instances.get(name) or resolve_entry(build.entries, name, build.source_name)
 
 
 def resolve_entry(entries: Sequence[str], name: str, source_name: str = "the source") -> str:

@@ -59,6 +59,15 @@ def _held_headers(source: str) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """What NVRTC made. `entry` is the instance's name in it, "" if none was asked for."""
+
+    image: bytes
+    diagnostics: tuple[Diagnostic, ...]
+    entry: str = ""
+
+
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Macros and their values, in an order of their own."""
     return tuple(sorted((name, str(value)) for name, value in defines.items()))
@@ -82,24 +91,24 @@ def load_nvrtc() -> ModuleType:
     return nvrtc  # type: ignore[no-any-return]
 
 
-def compile_request(request: Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
+def compile_request(request: Request) -> Compiled:
     """Compile; a file for nvcc, with functions of the host in it, without those."""
     options = request.options
     if has_plain_constexpr(request.source):
         options = (*options, _UNMARKED_IS_DEVICE)
 
-    def attempt(text: str) -> tuple[bytes, tuple[Diagnostic, ...]]:
+    def attempt(text: str) -> Compiled:
         return _compile_text(replace(request, source=text, options=options))
 
     try:
-        (image, diagnostics), warnings = without_the_host(request.source, attempt)
-        return image, (*diagnostics, *warnings)
+        made, warnings = without_the_host(request.source, attempt)
+        return replace(made, diagnostics=(*made.diagnostics, *warnings))
     except CompileError as error:
         first = _summary(error.diagnostics, request.source_name, error)
         raise CompileError(first, error.diagnostics) from None
 
 
-def _compile_text(request: Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
+def _compile_text(request: Request) -> Compiled:
     nvrtc = load_nvrtc()
     source = request.source.encode()
     headers = {**stand_ins(), **dict(request.headers)}
@@ -117,16 +126,22 @@ def _compile_text(request: Request) -> tuple[bytes, tuple[Diagnostic, ...]]:
     _check(nvrtc, status)
     try:
         folders = [f"--include-path={folder}" for folder in include_folders()]
+        expression = b""
         if request.instance:
-            expression = qualified(request.source, kernels(request.source), request.instance)
-            nvrtc.nvrtcAddNameExpression(program, expression.encode())
+            name = qualified(request.source, kernels(request.source), request.instance)
+            expression = name.encode()
+            nvrtc.nvrtcAddNameExpression(program, expression)
         words = [option.encode() for option in (*options, *folders)]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
         log = _read(nvrtc, program, "ProgramLog").decode(errors="replace").rstrip("\0")
         diagnostics = parse_log(log, request.source_name)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise CompileError(_unlocated(log, request) or status.name, diagnostics)
-        return _read(nvrtc, program, request.output), diagnostics
+        image, entry = _read(nvrtc, program, request.output), b""
+        if expression:
+            status, entry = nvrtc.nvrtcGetLoweredName(program, expression)
+            _check(nvrtc, status)
+        return Compiled(image, diagnostics, entry.decode())
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 

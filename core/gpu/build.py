@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
-from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+from core.cuda.compiler import compile_kernel
 from core.errors import GpuUnavailable
 from core.launch import Workload
 
@@ -30,12 +30,12 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
     status, *answer = _nvrtc().nvrtcGetSupportedArchs()
     known = [int(number) for number in answer[-1]] if answer and not int(status) else []
     chosen = nearest_architecture(capability, known) if known else capability
-    cubin = compile_cubin(
+    cubin, entry = compile_kernel(
         workload.source,
+        workload.kernel,
         source_name=workload.source_name,
         defines=workload.defines,
         compute_capability=chosen,
-        kernel=workload.kernel,
         headers=workload.headers,
     )
     notes: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
         )
     return Built(
         cubin=cubin,
-        entry=resolve_entry(cubin_entries(cubin), workload.kernel, workload.source_name),
+        entry=entry,
         architecture=f"sm_{chosen[0]}{chosen[1]}",
         compiler=".".join(str(int(part)) for part in _nvrtc().nvrtcVersion()[1:]),
         notes=notes,

@@ -165,14 +165,13 @@ def _compiled(
     kernel: str,
     capability: tuple[int, int],
 ) -> tuple[tuple[BasicBlock, ...], str]:
-    from core.cuda.compiler import compile_cubin, cubin_entries, nvrtc_version, resolve_entry
+    from core.cuda.compiler import compile_kernel, nvrtc_version
 
-    image = compile_cubin(
+    image, entry = compile_kernel(
         source,
+        kernel,
         source_name=source_name,
         defines=dict(defines),
         compute_capability=capability,
-        kernel=kernel,
     )
-    entry = resolve_entry(cubin_entries(image), kernel, source_name)
     return basic_blocks(machine_code(image, entry)), nvrtc_version()

@@ -45,6 +45,7 @@ def _build(build: Build) -> dict[str, Any]:
     return {
         **{name: getattr(build, name) for name in plain},
         "defines": dict(build.defines),
+        "instances": dict(build.instances),
         "diagnostics": [asdict(diagnostic) for diagnostic in build.diagnostics],
     }
 

@@ -75,6 +75,7 @@ def _build(plain: Mapping[str, Any]) -> Build:
         ptx=plain["ptx"],
         diagnostics=tuple(Diagnostic(**d) for d in plain["diagnostics"]),
         entries=tuple(plain["entries"]),
+        instances=MappingProxyType(plain.get("instances", {})),
     )
 
 

@@ -10,8 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.cuda.compiler import find_entry
 from core.errors import TilescopeError
 from core.ladder import load_ladder
+from core.launching.file_launch import file_workload
+from core.launching.launch_guess import guess_launch
 from core.recording import record
 from core.storage import VERSION, load_trace, save_trace
 from core.trace import Trace
@@ -124,3 +127,26 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     trace = record(LADDER["vector_add"].workload(n=4, block_x=4))
     with pytest.raises(TilescopeError, match="cannot be written"):
         save_trace(trace, tmp_path / "none" / "t.npz")
+
+
+def test_the_instance_that_was_traced_is_found_again(tmp_path):
+    source = """
+    template <typename T> __global__ void axpy(T a, const T *x, T *y, int n)
+    { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a * x[i]; }
+    template __global__ void axpy<float>(float, const float *, float *, int);
+    template __global__ void axpy<double>(double, const double *, double *, int);
+    """
+    for kind in ("float", "double"):
+        launch = guess_launch(source, "axpy.cu", f"axpy<{kind}>")
+        trace = record(file_workload(source, launch))
+        path = tmp_path / f"{kind}.npz"
+        save_trace(trace, path)
+        again = load_trace(path)
+        assert_same_block(again, trace, 3)
+        assert f"axpyI{kind[0]}E" in find_entry(again.build, again.workload.kernel)
+        x, y = (array.data for array in trace.workload.launch.arrays)
+        value = trace.workload.launch.arguments[0].value
+        expected = y.astype(np.float64)
+        expected[:250] += float(value) * x[:250]
+        assert trace.outputs["y"].dtype == {"float": "float32", "double": "float64"}[kind]
+        assert not (~(np.abs(trace.outputs["y"] - expected) <= 1e-6)).any()

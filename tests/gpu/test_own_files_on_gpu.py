@@ -7,7 +7,7 @@ emulator, except where atomics add floats in an order of their own and where fun
 import numpy as np
 import pytest
 
-from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+from core.cuda.compiler import compile_kernel
 from core.cuda.headers import include_folders
 from tests.core.launching.test_own_files import CASES, run
 from tests.gpu import in_worker
@@ -25,13 +25,12 @@ def test_outputs_are_the_gpus(gpu, name, kind):
     file, kernel, _, given = CASES[name]
     trace = run(file, kernel, kind, **given)
     workload = trace.workload
-    image = compile_cubin(
+    image, entry = compile_kernel(
         workload.source,
+        workload.kernel,
         source_name=workload.source_name,
         extra_options=OPTIONS[kind],
-        kernel=workload.kernel,
     )
-    entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
     theirs = gpu.submit(in_worker.outputs, image, entry, workload.launch).result(timeout=120)
     assert theirs
     for array, wanted in theirs.items():

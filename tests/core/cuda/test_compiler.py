@@ -8,6 +8,7 @@ import pytest
 from core.cuda import compiler
 from core.cuda.compiler import (
     compile_cubin,
+    compile_kernel,
     compile_ptx,
     cubin_entries,
     find_entry,
@@ -150,3 +151,26 @@ def test_many_threads_may_compile_at_once():
         thread.join()
     assert len({id(build) for build in results}) == 2
     assert compiler.DEFAULT_ARCHITECTURE == "compute_90"
+
+
+TWICE = """
+namespace blas { template <typename T, int STEP = 1> __global__ void axpy(T a, const T *x, T *y)
+{ y[threadIdx.x] += a * x[STEP * threadIdx.x]; } }
+template __global__ void blas::axpy<float>(float, const float *, float *);
+template __global__ void blas::axpy<double, 1 + 2>(double, const double *, double *);
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "code"),
+    [("axpy<float>", "IfLi1EE"), ("axpy<double, 1 + 2>", "IdLi3EE"), ("axpy<double,3>", "IdLi3EE")],
+)
+def test_each_of_several_instances_is_found(kernel, code):
+    build = compile_ptx(TWICE, kernel=kernel)
+    assert len(build.entries) == 2
+    entry = find_entry(build, kernel)
+    assert f"4axpy{code}" in entry
+    assert entry in build.entries
+    image, name = compile_kernel(TWICE, kernel)
+    assert name == entry
+    assert len(cubin_entries(image)) == 2
