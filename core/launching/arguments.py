@@ -40,12 +40,16 @@ from core.launch import (
     ScalarArgument,
     Workload,
 )
+from core.launching.plain_files import load_array, read_plain
 
 DTYPES = [
     *("float16", "float32", "float64", "bool"),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 ]
+MOST_SOURCE = 1 << 20  # bytes of a source
+_MOST_AXES = 16  # of an array
 _BFLOAT16 = "bfloat16"
+_SIZE = r"\s*[0-9]{1,18}\s*"
 _NULL = ("null", "nullptr", "none")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
@@ -93,18 +97,14 @@ def user_workload(
     )
 
 
-def read_source(path: Path) -> str:
+def read_source(path: Path, most: int = MOST_SOURCE) -> str:
     """The text of a CUDA source, its lines ended by newlines alone.
 
     UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
-    comments. Raises TilescopeError where the file cannot be read or is no text.
+    comments. Raises TilescopeError where the file cannot be read, is no plain file, has more than
+    `most` bytes or is no text.
     """
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise TilescopeError(f"There is no file {path}.") from None
-    except OSError as error:
-        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from None
+    raw = read_plain(path, most)
     try:
         text = raw.decode("utf-16" if raw[:2] in _UTF16_MARKS else "utf-8-sig")
     except UnicodeDecodeError:
@@ -144,14 +144,30 @@ def bind(
                 f"{kernel} needs an argument for `{parameter.type} {parameter.name}`: "
                 f"add one, such as --arg {parameter.name}={example}."
             )
-    generator = np.random.default_rng(seed)
-    return tuple(make_argument(p, given[p.name], generator) for p in signature if p.name in given)
+    generator, room = np.random.default_rng(seed), MAX_ARRAY_BYTES
+    made: list[Argument] = []
+    for parameter in signature:
+        if parameter.name in given:
+            made.append(make_argument(parameter, given[parameter.name], generator, room))
+            room -= array_bytes(made[-1])
+    return tuple(made)
+
+
+def array_bytes(argument: Argument) -> int:
+    """The bytes of an argument that is an array, otherwise 0."""
+    return argument.data.nbytes if isinstance(argument, ArrayArgument) else 0
 
 
 def make_argument(
-    parameter: SignatureParameter, value: str, generator: np.random.Generator
+    parameter: SignatureParameter,
+    value: str,
+    generator: np.random.Generator,
+    room: int = MAX_ARRAY_BYTES,
 ) -> Argument:
-    """One argument from its text: `zeros:float32[64,64]`, `@a.npy`, `128`; or ArgumentError."""
+    """One argument from its text: `zeros:float32[64,64]`, `@a.npy`, `128`; or ArgumentError.
+
+    `room` is how many bytes the launch's arrays may still take.
+    """
     member = (
         Member(parameter.whole, parameter.offset, parameter.whole_bytes, parameter.whole_align)
         if parameter.whole
@@ -160,7 +176,7 @@ def make_argument(
     if parameter.is_pointer:
         if value.strip().lower() in _NULL:
             return ScalarArgument(parameter.name, np.uint64(0), member)
-        data = _buffer(parameter, value, generator)
+        data = _buffer(parameter, value, generator, room)
         role: Role = "input" if parameter.is_const else "inout"
         return ArrayArgument(parameter.name, data, role, member)
     if parameter.count > 1 and member is not None:
@@ -182,7 +198,7 @@ def _inline(
         parts = [part for part in re.split(r"[,\s]+", value) if part]
         data = np.array([_scalar(one, part) for part in parts], parameter.dtype)
     else:
-        data = _buffer(parameter, value, generator)
+        data = _buffer(parameter, value, generator, MAX_ARRAY_BYTES)
     if data.size != parameter.count:
         raise ArgumentError(
             f"{parameter.name} is {parameter.type}: it takes {parameter.count} numbers, "
@@ -211,7 +227,7 @@ def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
 def parse_dim3(text: str, what: str) -> Dim3:
     """`8`, `8,8` or `8,8,2` as a Dim3; `what` ("grid", "block") is for the message."""
     parts = re.split(r"[,x]", text.strip())
-    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"\s*\d+\s*", part) for part in parts):
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(_SIZE, part) for part in parts):
         raise LaunchError(f"`{text}` is not a {what}: write one to three sizes, such as 8,8.")
     return Dim3(*(int(part) for part in parts))
 
@@ -260,12 +276,12 @@ def _unknown(kernel: str, name: str, names: list[str]) -> str:
 
 
 def _buffer(
-    parameter: SignatureParameter, value: str, generator: np.random.Generator
+    parameter: SignatureParameter, value: str, generator: np.random.Generator, room: int
 ) -> NDArray[Any]:
     if value.startswith("@"):
-        data = _load(Path(value[1:]))
+        data = _load(Path(value[1:]), room)
     elif match := _BUFFER.fullmatch(value):
-        data = _make(match, value, generator)
+        data = _make(match, value, generator, room)
     else:
         raise ArgumentError(
             f"{parameter.name} is a pointer ({parameter.type}) and `{value}` is not a buffer: "
@@ -279,26 +295,37 @@ def _buffer(
     return data
 
 
-def _make(match: re.Match[str], value: str, generator: np.random.Generator) -> NDArray[Any]:
+def _make(
+    match: re.Match[str], value: str, generator: np.random.Generator, room: int
+) -> NDArray[Any]:
     fill, dtype = match["fill"] or "random", match["dtype"]
     if fill not in _FILLS:
         raise ArgumentError(f"`{value}`: {fill} is none of {listing(list(_FILLS), 'or')}.")
     if dtype not in (*DTYPES, _BFLOAT16):
         raise ArgumentError(f"`{value}`: {dtype} is none of {listing(DTYPES, 'or')}.")
     sizes = [size.strip() for size in match["shape"].split(",")]
-    if not all(size.isdecimal() and int(size) > 0 for size in sizes):
+    if not all(re.fullmatch(r"0*[1-9][0-9]{0,14}", size) for size in sizes):
         raise ArgumentError(f"`{value}`: a shape is whole numbers above 0, such as [64,64].")
+    if len(sizes) > _MOST_AXES:
+        raise ArgumentError(f"`{value}`: a shape has at most {_MOST_AXES} numbers.")
     shape = tuple(int(size) for size in sizes)
     kind = np.dtype("float32" if dtype == _BFLOAT16 else dtype)
     count = kind.itemsize
     for size in shape:
         count *= size
-    if count > MAX_ARRAY_BYTES:
-        raise ArgumentError(
-            f"`{value}` takes {count / 1e9:.1f} GB: at most {MAX_ARRAY_BYTES / 1e9:.0f} GB work."
-        )
+    _check_room(value, count, room)
     made = _FILLS[fill](generator, kind, shape)
     return _as_bfloat16(made) if dtype == _BFLOAT16 else made
+
+
+def _check_room(value: str, count: int, room: int) -> None:
+    if count > room:
+        others = ", with the arrays before it," if room < MAX_ARRAY_BYTES else ""
+        whole = (count + MAX_ARRAY_BYTES - room) / 1e9
+        said = f"{whole:.1f}" if whole < 1e6 else f"{whole:.1e}"
+        raise ArgumentError(
+            f"`{value}` takes{others} {said} GB: at most {MAX_ARRAY_BYTES / 1e9:.0f} GB work."
+        )
 
 
 def _as_bfloat16(values: NDArray[Any]) -> NDArray[Any]:
@@ -312,14 +339,10 @@ def _range(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return np.arange(count).astype(dtype).reshape(shape)
 
 
-def _load(path: Path) -> NDArray[Any]:
-    try:
-        data = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise ArgumentError(f"There is no file {path}.") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise ArgumentError(f"{path} is not an array saved by numpy.save: {error}.") from None
-    if not isinstance(data, np.ndarray) or data.size == 0 or data.dtype.name not in DTYPES:
+def _load(path: Path, room: int) -> NDArray[Any]:
+    data = load_array(path)
+    _check_room(f"@{path}", data.nbytes, room)
+    if data.size == 0 or data.dtype.name not in DTYPES:
         raise ArgumentError(f"{path} does not hold one array of numbers with something in it.")
     return data
 

@@ -17,9 +17,11 @@ import numpy as np
 
 from core.cuda.signature import kernel_names, read_signature
 from core.errors import ArgumentError, TilescopeError
+from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.launching.arguments import (
+    array_bytes,
     check_launch,
     divided,
     make_argument,
@@ -107,8 +109,9 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
         text = texts.get(parameter.name, "").strip()
         if parameter.is_symbol and not text:
             continue
-        made = field(f"arg:{parameter.name}", lambda p=parameter, t=text: make_argument(  # type: ignore[misc]
-            p, t, generator
+        room = MAX_ARRAY_BYTES - sum(map(array_bytes, arguments))
+        made = field(f"arg:{parameter.name}", lambda p=parameter, t=text, r=room: make_argument(  # type: ignore[misc]
+            p, t, generator, r
         ))  # fmt: skip
         if made is not None:
             arguments.append(made)
@@ -152,7 +155,7 @@ def _size(text: str, what: str) -> Dim3:
 
 
 def _shared(text: str) -> int:
-    if not text.strip().isdecimal():
+    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
         raise ArgumentError(f"`{text}` is no number of bytes: write 0 or more.")
     check_launch(Dim3(1), Dim3(1), int(text))
     return int(text)

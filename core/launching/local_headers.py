@@ -17,7 +17,7 @@ from core.errors import TilescopeError
 from core.launching.arguments import read_source
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_LARGEST = 1 << 20  # bytes; a larger one is no hand-written header
+_ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device
 _MOST = 64
 
 
@@ -36,13 +36,11 @@ def _collect(source: str, folder: Path, found: dict[str, str]) -> None:
     for match in _INCLUDE.finditer(source):
         name, path = match[1], folder / match[1]
         is_comment = not comments[match.start() : match.end()].strip()
-        if is_comment or name in found or len(found) >= _MOST:
+        if is_comment or name in found or len(found) >= _MOST or _ELSEWHERE.match(name):
             continue
         try:
-            if not path.is_file() or path.stat().st_size > _LARGEST:
-                continue
             text = read_source(path)
-        except (OSError, ValueError, TilescopeError):
+        except TilescopeError:
             continue
         found[name] = without_host_code(text)
         _collect(text, path.parent, found)

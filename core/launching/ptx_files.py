@@ -19,6 +19,8 @@ from core.launching.arguments import bind, check_launch, read_source
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.parser import parse
 
+MOST_PTX = 64 << 20  # bytes of a PTX file
+
 
 def ptx_workload(
     path: Path,
@@ -36,7 +38,7 @@ def ptx_workload(
     a buffer is a pointer. Parameters are called as in the file, without the kernel's name, or
     `p0`, `p1` … Raises `TilescopeError` (`PtxSyntaxError`, `ArgumentError`, `LaunchError`).
     """
-    text = re.sub(r"^[ \t]*\.loc\b[^\n]*", "", read_source(path), flags=re.MULTILINE)
+    text = re.sub(r"^[ \t]*\.loc\b[^\n]*", "", read_source(path, MOST_PTX), flags=re.MULTILINE)
     module = parse(text)
     name = _kernel(module, kernel, path.name)
     function = module.functions[name]

@@ -1,0 +1,87 @@
+"""Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
+
+A launch may come from a link that somebody else wrote, and `/dev/zero` never ends.
+"""
+
+from __future__ import annotations
+
+import stat
+import tokenize
+from pathlib import Path
+from typing import IO, Any
+
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from core.errors import ArgumentError, TilescopeError
+from core.ladder.limits import MAX_ARRAY_BYTES
+
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_BAD_HEADER = (
+    *(ValueError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError),
+    tokenize.TokenError,
+)
+
+
+def checked_size(path: Path, most: int) -> int:
+    """A plain file's size in bytes; TilescopeError where it is none or has more than `most`."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a NUL in the path
+        raise TilescopeError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise TilescopeError(f"{path} cannot be read: it is a folder.")
+    if not stat.S_ISREG(found.st_mode):
+        raise TilescopeError(f"{path} cannot be read: it is a pipe or a device, not a plain file.")
+    if found.st_size > most:
+        raise TilescopeError(
+            f"{path} has {found.st_size:,} bytes, and at most {most:,} are read: "
+            "use a smaller file."
+        )
+    return found.st_size
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """All of a plain file; TilescopeError where it cannot be read or has more than `most` bytes."""
+    size = checked_size(path, most)
+    try:
+        with path.open("rb") as file:
+            return file.read(size)  # a file of the system's own says 0 and may not end
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def load_array(path: Path) -> NDArray[Any]:
+    """The array that numpy.save wrote; ArgumentError where it is none or too large.
+
+    The header is held against the file's size before memory is taken for what it promises.
+    """
+    try:
+        size = checked_size(path, MAX_ARRAY_BYTES)
+    except TilescopeError as error:
+        raise ArgumentError(str(error)) from None
+    try:
+        with path.open("rb") as file:
+            if _promised(file) > size - file.tell():
+                raise ValueError("the file ends too early")
+            file.seek(0)
+            data: NDArray[Any] = npy.read_array(file, allow_pickle=False)
+    except (OSError, *_BAD_HEADER) as error:
+        raise ArgumentError(f"{path} is not an array saved by numpy.save: {error}.") from None
+    return data
+
+
+def _promised(file: IO[bytes]) -> int:
+    """The bytes of the array whose header is read; ValueError for what is no array of numbers."""
+    version = npy.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"it is of version {'.'.join(map(str, version))}")
+    shape, _, dtype = _HEADERS[version](file)
+    if dtype.hasobject or any(extent < 0 for extent in shape):
+        raise ValueError("it holds no plain numbers")
+    count = int(dtype.itemsize)
+    for extent in shape:
+        count *= int(extent)
+    return count

@@ -1,0 +1,118 @@
+"""What a launch names may be anybody's: pipes, devices, sizes beyond all measure."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import ArgumentError, LaunchError, TilescopeError
+from core.launch import Dim3
+from core.launching.arguments import MOST_SOURCE, parse_dim3, read_source, user_workload
+from core.launching.file_launch import FieldErrors, FileLaunch, file_workload
+from core.launching.local_headers import local_headers
+
+SOURCE = "__global__ void copy(const float* A, float* C, int N) { C[threadIdx.x] = A[N]; }\n"
+LAUNCH = FileLaunch("", "copy", "1", "32", "0", "", (("A", "float32[32]"), ("N", "3")))
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "mine.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+def launch(path, a, c="zeros:float32[32]", grid="1"):
+    arguments = [f"A={a}", f"C={c}", "N=3"]
+    return user_workload(path, None, parse_dim3(grid, "grid"), Dim3(32), args=arguments)
+
+
+def test_only_plain_files_of_a_bounded_size_are_read(tmp_path, source):
+    os.mkfifo(tmp_path / "pipe")
+    for path, words in (
+        (tmp_path / "pipe", "is a pipe or a device"),
+        (Path("/dev/zero"), "is a pipe or a device"),
+        (tmp_path, "is a folder"),
+        (tmp_path / "a\0b.cu", "There is no file"),
+        (source / "inside.cu", "There is no file"),
+        (tmp_path / ("long" * 99), "cannot be read"),
+    ):
+        with pytest.raises(TilescopeError, match=words):
+            read_source(path)
+        with pytest.raises(ArgumentError, match=words):
+            launch(source, f"@{path}")
+    long = tmp_path / "long.cu"
+    long.write_bytes(b"/" * MOST_SOURCE)
+    assert len(read_source(long)) == MOST_SOURCE
+    long.write_bytes(b"/" * (MOST_SOURCE + 1))
+    with pytest.raises(TilescopeError, match=r"has 1,048,577 bytes, and at most 1,048,576 are"):
+        read_source(long)
+
+
+def test_a_header_may_not_come_from_another_computer(tmp_path, source):
+    (tmp_path / "near.cuh").write_text("#define NEAR 1\n")
+    os.mkfifo(tmp_path / "pipe.cuh")
+    far = f"/{tmp_path}/near.cuh"
+    assert far.startswith("//")
+    text = f'#include "{far}"\n#include "pipe.cuh"\n#include "near.cuh"\n'
+    assert list(local_headers(text, str(source))) == ["near.cuh"]
+
+
+def npy_bytes(header):
+    text = header.encode().ljust(118) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+BROKEN = {
+    "promises much": npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (10**12,)}"),
+    "long": npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999,)}"),
+    "negative": npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (-4, 8)}") + b"0" * 99,
+    "objects": npy_bytes("{'descr': '|O', 'fortran_order': False, 'shape': (4,)}") + b"0" * 99,
+    "brackets": npy_bytes("(" * 117),
+    "quotes": npy_bytes("'" * 3),
+    "version": b"\x93NUMPY\x09\x00",
+    "archive": b"PK\x03\x04",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_an_array_file_is_held_against_its_size(tmp_path, source, name):
+    (tmp_path / "a.npy").write_bytes(BROKEN[name])
+    with pytest.raises(ArgumentError, match=r"is not an array saved by numpy\.save: "):
+        launch(source, f"@{tmp_path / 'a.npy'}")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_file_is_taken_as_it_was_saved(tmp_path, source, order):
+    data = np.asarray(np.random.default_rng(4).random((5, 7)), np.float32, order=order)
+    np.save(tmp_path / "a.npy", data)
+    found = launch(source, f"@{tmp_path / 'a.npy'}")
+    assert np.array_equal(found.launch.arrays[0].data, data)
+
+
+def test_memory_is_counted_over_all_arrays(source, monkeypatch):
+    for module in ("arguments", "file_launch"):
+        monkeypatch.setattr(f"core.launching.{module}.MAX_ARRAY_BYTES", 1000)
+    assert launch(source, "float32[125]", "zeros:float32[125]").kernel == "copy"
+    words = "takes, with the arrays before it, 0.0 GB: at most"
+    with pytest.raises(ArgumentError, match=words):
+        launch(source, "float32[125]", "zeros:float32[126]")
+    both = (("A", "float32[200]"), ("C", "zeros:float32[60]"), ("N", "3"))
+    with pytest.raises(FieldErrors) as caught:
+        file_workload(SOURCE, FileLaunch("", "copy", arguments=both))
+    assert list(caught.value.fields) == ["arg:C"]
+
+
+@pytest.mark.parametrize(
+    "shape", ["9" * 5000, ",".join(["9" * 15] * 16), ",".join("1" * 65), "0", "٤"]
+)
+def test_sizes_beyond_all_measure_get_a_sentence(source, shape):
+    with pytest.raises(ArgumentError, match=r"a shape (is whole numbers|has at most)|GB work"):
+        launch(source, f"zeros:float32[{shape}]")
+    with pytest.raises(LaunchError, match=r"is not a grid|use 1 to"):
+        launch(source, "float32[32]", grid=shape)
+    with pytest.raises(FieldErrors) as caught:
+        file_workload(SOURCE, FileLaunch("", "copy", shape, shape, "9" * 5000, "", (("N", shape),)))
+    assert {"grid", "block", "shared"} <= set(caught.value.fields)
