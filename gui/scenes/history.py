@@ -96,11 +96,9 @@ class History:
         """
         self._scan(step)
         loads = self._through_shared.get(name)
-        rows = []
-        if loads is not None:
-            first, last = np.searchsorted(loads.steps, [step, step + 1])
-            rows = loads.elements[int(first) : int(last)]
-        return np.stack(rows).astype(np.int64) if rows else np.empty((0, 0), np.int64)
+        if loads is None:
+            return np.empty((0, 0), np.int64)
+        return loads.elements[loads.upto(step - 1) : loads.upto(step)].astype(np.int64)
 
     def loads_of(self, name: str, flat: int, step: int) -> list[tuple[int, Ints]]:
         """The steps up to `step` that load an element of global `name`, each with its threads."""

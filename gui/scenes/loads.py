@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Rows = NDArray[np.int32]
+LEAST = 16  # accesses that there is room for at first
 NONE = np.empty(0, np.int64)
 
 
-@dataclass
 class Loads:
     """Loads of one global array's elements, in order: the step, and each thread's flat element."""
 
-    steps: list[int] = field(default_factory=list)
-    elements: list[NDArray[np.int32]] = field(default_factory=list)
-    _own: tuple[range, int, Ints, Ints] = (range(0), 0, NONE, NONE)
-    """Of the threads that were asked about last: which, accesses read, elements, first steps."""
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self._table = np.empty((0, 0), np.int32)  # with room for rows to come
+        self._own: tuple[range, int, Ints, Ints] = (range(0), 0, NONE, NONE)
+        """Of the threads that were asked last: which, accesses read, elements, first steps."""
+
+    @property
+    def elements(self) -> Rows:
+        """A row for each access, a column for each thread: its element, -1 where it has none."""
+        return self._table[: len(self.steps)]
 
     def add(self, step: int, elements: NDArray[np.int64]) -> None:
         """One access; -1 where a thread takes no part."""
+        place = len(self.steps)
+        if place == len(self._table):
+            table = np.empty((max(LEAST, place * 3 // 2), len(elements)), np.int32)
+            if place:
+                table[:place] = self._table
+            self._table = table
+        self._table[place] = elements
         self.steps.append(step)
-        self.elements.append(elements.astype(np.int32))
 
     def upto(self, step: int) -> int:
         """How many accesses there are up to a step."""
-        return int(np.searchsorted(self.steps, step, side="right"))
+        return bisect_right(self.steps, step)
 
     def of_threads(self, threads: range, step: int) -> Ints:
         """What threads that follow each other loaded up to `step`, each element once."""
-        if self._own[:2] != (threads, len(self.elements)):
-            rows = [row[threads.start : threads.stop] for row in self.elements]
-            read = np.array(rows, np.int64).reshape(-1)
+        if self._own[:2] != (threads, len(self.steps)):
+            read = self.elements[:, threads.start : threads.stop]
+            since = np.repeat(np.array(self.steps, np.int64), read.shape[1])
             live = read >= 0
-            flats, first = np.unique(read[live], return_index=True)
-            since = np.repeat(np.array(self.steps, np.int64), len(rows[0]) if rows else 0)
-            self._own = threads, len(self.elements), flats, since[live][first]
+            flats, first = np.unique(read[live].astype(np.int64), return_index=True)
+            self._own = threads, len(self.steps), flats, since[live.reshape(-1)][first]
         _, _, flats, since = self._own
         return flats[since <= step]
 
@@ -73,10 +86,10 @@ class Tally:
         """How many accesses were read."""
         return len(self._rows)
 
-    def read(self, elements: list[NDArray[np.int32]], upto: int) -> bool:
+    def read(self, elements: Rows, upto: int) -> bool:
         """Bring in the first `upto` accesses; whether there were any to bring in."""
         new = elements[len(self._rows) : upto]
-        if not new:
+        if not len(new):
             return False
         found = [np.unique(row[row >= 0], return_counts=True) for row in new]
         self._rows += [(flats.astype(np.int64), times) for flats, times in found]
@@ -87,7 +100,7 @@ class Tally:
         self.flats = np.insert(self.flats, place[missing], flats[missing])
         return True
 
-    def move(self, elements: list[NDArray[np.int32]], upto: int) -> None:
+    def move(self, elements: Rows, upto: int) -> None:
         """Count accesses in or out until the first `upto` are counted."""
         self.read(elements, upto)
         first, last = sorted((self.done, upto))
