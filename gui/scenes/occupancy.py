@@ -165,14 +165,14 @@ class FirstOrder:
 
 
 def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
-    """Threads and blocks of a launch, and what a block loads and computes, as written.
+    """Threads and blocks of a launch counted as written, and what a block loads and computes.
 
     `phases` are the phases of a block, the iterations of its main loops, 0 where it has none. Where
     they do not share loads and arithmetic evenly, the figures are of the whole block.
     """
     launch = counts.workload.launch
     blocks = launch.grid.count
-    loads, flops = counts.transfers / blocks, counts.written.flops / blocks
+    loads, flops = counts.transfers / blocks, counts.work.flops / blocks
     even = phases > 1 and loads % phases == 0 and flops % phases == 0
     found = [
         FirstOrder(grouped(launch.block.count), "threads a block"),
