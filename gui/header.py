@@ -28,6 +28,7 @@ class Header(QWidget):
         self.menu_bar.setNativeMenuBar(False)
         self.title = QLabel()
         self.title.setObjectName("launchTitle")
+        self.title.setTextFormat(Qt.TextFormat.PlainText)  # a file's name is in it
         self.facts = QLabel()
         self.facts.setObjectName("launchFacts")
         self.tabs = Segmented(

@@ -7,6 +7,7 @@ The names are CUDA's, `arg.` stands before an argument; what is left out is gues
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -23,6 +24,10 @@ FIELDS = {
 }
 """What a link calls the fields of a launch."""
 ARGUMENT = "arg."
+ELSEWHERE = re.compile(r"\s*@?\s*[/\\]{2}")
+"""Begins a path on another computer, or a device, on Windows: `//host/share/x.cu`."""
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that turn the direction of what follows."""
 PLAIN = "/:\\,=[]@.*"  # characters of paths and launches that a link shows as they are
 
 
@@ -34,14 +39,32 @@ def names_file(name: str) -> bool:
 def launch_of(path: str, pairs: dict[str, str]) -> FileLaunch:
     """The launch that a link asks for, its keys taken out of `pairs`; empty where it says nothing.
 
-    A path that does not begin at the root begins where the program was started.
+    A path that does not begin at the root begins where the program was started. Raises
+    ParameterError for one that leads to another computer, to no user's folder, or is none.
     """
     texts = {field: pairs.pop(key) for key, field in FIELDS.items() if key in pairs}
     given = [key for key in pairs if key.startswith(ARGUMENT)]
     arguments = tuple((key.removeprefix(ARGUMENT), pairs.pop(key)) for key in given)
+    for said in (path, *(text for _, text in arguments)):
+        if ELSEWHERE.match(said):
+            raise ParameterError(
+                f"The link leads to another computer or a device, `{said}`: copy the file to a "
+                "folder of your own, and open it from there."
+            )
     blank = dict.fromkeys(FIELDS.values(), "")
-    whole = str(Path(path).expanduser().absolute())
-    return FileLaunch(path=whole, arguments=arguments, **{**blank, **texts})
+    return FileLaunch(path=_whole(path), arguments=arguments, **{**blank, **texts})
+
+
+def _whole(path: str) -> str:
+    if UNSEEN.search(path):
+        raise ParameterError(f"The link's path has characters that cannot be seen: {path!a}.")
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError:
+        raise ParameterError(
+            f"The link's path is `{path}`, and there is no such user's folder: write the whole "
+            "path, from the root."
+        ) from None
 
 
 def name_of(launch: FileLaunch) -> str:

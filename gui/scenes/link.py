@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 LONGEST = 8000  # characters of a link that may be typed at any prompt
+LONGEST_READ = 2 * LONGEST  # what is read may have been quoted by a program on its way
 PLACES = ("block", "step", "thread", "line")
 LOOKS = ("heat", "close_up", "warp_trail")
 EXTRAS = (*PLACES, "element", *LOOKS, "theme")
@@ -70,6 +71,10 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
 
     Values of parameters are checked when the launch is made, by its rung or from the file.
     """
+    if len(text) > LONGEST_READ:
+        raise ParameterError(
+            f"The link has {len(text):,} characters, and {LONGEST_READ:,} is the most."
+        )
     name, _, query = _bare(text).partition("?")
     if name not in ladder and not names_file(name):
         raise ParameterError(f"The link names no kernel of the ladder: `{name}`; try {EXAMPLE}.")
@@ -87,9 +92,9 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     check, element = pairs.pop("check", None), pairs.pop("element", None)
     if theme is not None and theme not in themes:
         raise ParameterError(f"The link's theme is `{theme}`: use {', '.join(themes)}.")
+    looks = {key: _switch(key, pairs.pop(key)) for key in LOOKS if key in pairs}
     numbers = {key: _number(key, value) for key, value in pairs.items()}
     places = {key: numbers.pop(key, None) for key in PLACES}
-    looks = {key: bool(numbers.pop(key)) for key in LOOKS if key in numbers}
     versus = _versus(other, theirs, numbers, ladder) if other is not None else None
     return Moment(
         "" if own is not None else name,
@@ -115,7 +120,7 @@ def _bare(text: str) -> str:
 
 def parse_element(text: str) -> Element:
     """An element such as A[0,2]. Raises ParameterError."""
-    found = re.fullmatch(r"(\w+)\[ ?(\d{1,12}(?:, ?\d{1,12})*) ?\]", text)
+    found = re.fullmatch(r"(\w+)\[ ?([0-9]{1,12}(?:, ?[0-9]{1,12})*) ?\]", text)
     if found is None:
         raise ParameterError(f"The link's element is `{text}`: write it as A[0,2].")
     return found[1], tuple(int(part) for part in found[2].split(","))
@@ -257,9 +262,15 @@ def go_to(session: Session, moment: Moment) -> str:
 
 
 def _number(key: str, value: str) -> int:
-    if not re.fullmatch(r"-?\d{1,18}", value):
+    if not re.fullmatch(r"-?[0-9]{1,18}", value):
         raise ParameterError(f"The link's {key} is `{value}`: use a whole number, such as 12.")
     number = int(value)
     if key in PLACES and number < 0:
         raise ParameterError(f"The link's {key} is {number}: it counts from 0.")
     return number
+
+
+def _switch(key: str, value: str) -> bool:
+    if value not in ("0", "1"):
+        raise ParameterError(f"The link's {key} is `{value}`: use 1 for on, 0 for off.")
+    return value == "1"

@@ -7,7 +7,7 @@ import zlib
 
 from core.errors import ParameterError
 
-MOST_SOURCE = 1 << 20  # bytes of an edited source in a link
+MOST_SOURCE = 1 << 18  # bytes of an edited source in a link, however few its packed form has
 
 
 def pack(source: str) -> str:
@@ -21,7 +21,11 @@ def unpack(text: str) -> str:
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         unpacker = zlib.decompressobj()
-        source = unpacker.decompress(data, MOST_SOURCE)
+        source = unpacker.decompress(data, MOST_SOURCE + 1)
+        if len(source) > MOST_SOURCE:
+            raise ParameterError(
+                f"The link's source has more than {MOST_SOURCE:,} bytes: open it as a file."
+            )
         if not unpacker.eof:
             raise damaged
         return source.decode()

@@ -72,3 +72,10 @@ def join(parts: Sequence[str]) -> str:
 def capital(sentence: str) -> str:
     """The sentence with its first letter in upper case."""
     return sentence[:1].upper() + sentence[1:]
+
+
+def clipped(sentence: str, most: int = 600) -> str:
+    """The sentence, without its middle where it is too long to be read."""
+    if len(sentence) <= most:
+        return sentence
+    return f"{sentence[: 2 * most // 3]} … {sentence[-most // 3 :]}"

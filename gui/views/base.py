@@ -92,6 +92,7 @@ class Caption(QLabel):
     def __init__(self, text: str = "", role: str = "caption") -> None:
         super().__init__()
         self._text = text
+        self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", role)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -180,6 +180,7 @@ class FileDialog(QDialog):
         self.fields["expected"] = self._line(form, "Right result", "", "C = A @ B, to check it")
         self.error = QLabel()
         self.error.setProperty("role", "error")
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
         self.error.setWordWrap(True)
         form.addRow(self.error)
         kinds = QDialogButtonBox.StandardButton

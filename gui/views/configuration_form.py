@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from gui.coalescing import Coalescer
 from gui.scenes.stops import stops
+from gui.scenes.text import clipped
 from gui.style import set_icon
 from gui.theme import current_theme
 from gui.views.fields import Fields
@@ -59,6 +60,7 @@ class ConfigurationForm(QWidget):
         self._grid = self.fields.grid
         self.error = QLabel()
         self.error.setProperty("role", "error")
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
         self.error.setWordWrap(True)
         self.error.hide()
         self.facts = QLabel()
@@ -150,7 +152,7 @@ class ConfigurationForm(QWidget):
 
     def show_error(self, sentence: str) -> None:
         """Show what is wrong with the values; an empty sentence clears it."""
-        self.error.setText(sentence)
+        self.error.setText(clipped(sentence))
         self.error.setVisible(bool(sentence))
         for name, editor in self.editors.items():
             wrong = bool(sentence) and (name in sentence.split() or len(self.editors) == 1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton
 
+from gui.scenes.text import clipped
 from gui.style import set_icon
 
 
@@ -23,6 +24,7 @@ class MessageBar(QFrame):
         self._icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._icon.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.text = QLabel()
+        self.text.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a link or a source
         self.text.setWordWrap(True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.go = QPushButton("Show")
@@ -53,6 +55,7 @@ class MessageBar(QFrame):
         action: Callable[[], object] | None = None,
     ) -> None:
         """Show a sentence; `action` adds a button with that `label`."""
+        sentence = clipped(sentence)
         self._action = action or _nothing
         self.text.setText(sentence)
         self.text.setAccessibleName(sentence)

@@ -3,14 +3,15 @@
 import json
 import logging
 import random
+import tracemalloc
 from types import SimpleNamespace
 
 import pytest
 
 from core.errors import ParameterError
 from core.launching.file_launch import FileLaunch
-from gui.scenes.link import LONGEST, Moment, go_to, link_to, parse_link
-from gui.scenes.packed import checksum, pack
+from gui.scenes.link import LONGEST, LONGEST_READ, Moment, go_to, link_to, parse_link
+from gui.scenes.packed import MOST_SOURCE, checksum, pack
 from gui.scenes.saved import Saved, load, save, selection
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Configuration, Origin
@@ -43,9 +44,26 @@ def test_a_link_says_all(ladder):
         ("tiled?source=!!", "damaged"),
         ("tiled?source=abcd", "damaged"),
         (f"tiled?source={pack('x' * 5000)[:-8]}", "damaged"),
-        (f"tiled?source={pack('x' * (2 << 20))}", "damaged"),
+        (f"tiled?source={pack('x' * (2 << 20))}", "source has more than 262,144 bytes"),
         ("tiled?element=A", "element is `A`: write it as A[0,2]"),
-        ("tiled?heat=on", "heat is `on`"),
+        ("tiled?heat=on", "heat is `on`: use 1 for on, 0 for off"),
+        ("tiled?heat=5", "heat is `5`: use 1 for on, 0 for off"),
+        ("tiled?warp_trail=-1", "warp_trail is `-1`: use 1"),
+        ("tiled?n=\u0664", "link's n is `\u0664`"),
+        ("tiled?step=" + "9" * 19, "whole number"),
+        ("tiled?element=A[\u0664]", "write it as A[0,2]"),
+        ("tiled?n=" + "1" * LONGEST_READ, "has 16,008 characters, and 16,000 is the most"),
+        ("~nobody-of-this-name/x.cu?step=1", "there is no such user's folder"),
+        ("tiled?vs=~nobody-of-this-name/x.cu", "there is no such user's folder"),
+        ("//host/share/x.cu?step=1", "leads to another computer or a device, `//host/share/x.cu`"),
+        (r"\\host\share\x.cu?step=1", "leads to another computer"),
+        ("%5C%5C.%5Cpipe%5Cx?step=1", "leads to another computer"),
+        ("tilescope:////host/share/x.cu?step=1", "leads to another computer"),
+        ("tiled?vs=//host/share/x.cu", "leads to another computer"),
+        ("a.cu?arg.x=@//host/share/x.npy", "leads to another computer"),
+        ("a.cu?arg.x=+@+%2F%5Chost/x.npy", "leads to another computer"),
+        ("/tmp/a%00b.cu?step=1", r"cannot be seen: '/tmp/a\x00b.cu'"),
+        ("/tmp/a%E2%80%AEuc.b?step=1", r"cannot be seen: '/tmp/a\u202euc.b'"),
         ("tiled?gridDim=2", "sets `gridDim`, which tiled has not"),
         ("a.cu?grid=2", "sets `grid`, which a launch of a file has not: it has kernel, gridDim"),
         ("a.cu?step=x", "link's step is `x`"),
@@ -58,6 +76,18 @@ def test_malformed_links_are_one_sentence(ladder, text, words):
         parse_link(text, ladder, THEMES)
     assert words in str(caught.value)
     assert str(caught.value).endswith(".")
+
+
+def test_a_bomb_is_given_up_before_it_takes_memory(ladder):
+    text = pack(" " * (4 << 20))
+    assert len(text) < LONGEST
+    tracemalloc.start()
+    with pytest.raises(ParameterError, match="more than"):
+        parse_link(f"tiled?source={text}", ladder, THEMES)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 20
+    assert parse_link(f"tiled?source={pack('x' * MOST_SOURCE)}", ladder, THEMES).source
 
 
 def test_a_link_leads_back(ladder, session):
@@ -93,7 +123,12 @@ def test_what_no_link_can_say(session):
         link_to(session, "light")
 
 
-PATHS = ("/home/ada/mine.cu", "/tmp/a b&c=d?e+f%20ü#.cu", "/x/noextension")
+PATHS = (
+    "/home/ada/mine.cu",
+    "/tmp/at\u202f9\u00a0pm \u3000\U0001f469\u200d\U0001f52c.cu",
+    "/tmp/a b&c=d?e+f%20ü#.cu",
+    "/x/noextension",
+)
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -1,5 +1,7 @@
 """A user's own kernel in the window: opening, its form, its mistakes."""
 
+import os
+
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -242,6 +244,21 @@ def test_a_short_link_guesses_the_rest_or_says_what_is_wrong(window, qtbot, file
     window.moments.open_link(link)
     qtbot.waitUntil(window.message.isVisible)
     assert window.message.sentence == words
+
+
+def test_a_link_to_a_pipe_or_to_nobody_is_a_sentence(window, qtbot, tmp_path):
+    os.mkfifo(tmp_path / "pipe.cu")
+    for link, words in (
+        (f"{tmp_path}/pipe.cu?step=1", "is a pipe or a device, not a plain file."),
+        ("/dev/zero?step=1", "is a pipe or a device, not a plain file."),
+        ("~nobody-of-this-name/x.cu?step=1", "there is no such user's folder"),
+        ("//host/share/x.cu?step=1", "leads to another computer"),
+    ):
+        window.message.clear()
+        window.moments.open_link(link)
+        qtbot.waitUntil(window.message.isVisible, timeout=5000)
+        assert words in window.message.sentence
+        assert not window.workbench.opener.busy
 
 
 def test_files_are_compared_by_a_link(window, qtbot, file):

@@ -269,6 +269,16 @@ def test_message_bar_goes_to_the_line(qtbot):
     assert bar.sentence == ""
 
 
+def test_a_message_says_what_it_quotes_letter_by_letter_and_stays_short(qtbot):
+    bar = shown(qtbot, MessageBar(), 600, 50)
+    bar.show_message("no kernel: `<img src='file:///x.png'>`")
+    assert bar.text.textFormat() == Qt.TextFormat.PlainText
+    bar.show_message("The link sets `" + "x" * 9000 + "`, which tiled has not.")
+    assert 500 < len(bar.sentence) < 700
+    assert bar.sentence.startswith("The link sets `x")
+    assert bar.sentence.endswith("x`, which tiled has not.")
+
+
 def test_phases_are_numbered_as_often_as_there_is_room(qtbot, session):
     from types import SimpleNamespace
 
