@@ -21,6 +21,7 @@ _ATTRIBUTES = (
 )  # fmt: skip
 _DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b", re.MULTILINE)
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
+_GLOBAL = re.compile(r"__global__")
 _DEEPEST_MACROS = 4
 
 
@@ -95,8 +96,16 @@ def kernels(source: str) -> tuple[KernelText, ...]:
 
 def with_kernel_macros(text: str) -> str:
     """A text without comments, with the macros expanded whose meaning holds `__global__`."""
+    return with_macros(text, _GLOBAL)
+
+
+def with_macros(text: str, words: re.Pattern[str]) -> str:
+    """A text without comments, with the macros expanded in whose meaning `words` is found.
+
+    Of several meanings that the text has for a name the first counts.
+    """
     for _ in range(_DEEPEST_MACROS):
-        macros = [m for m in _DEFINE.finditer(text) if "__global__" in m[3]]
+        macros = [m for m in _DEFINE.finditer(text) if words.search(m[3])]
         if not macros:
             return text
         for macro in reversed(macros):

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from core.cuda.class_text import UnknownType
 from core.cuda.host_code import without_host_code
 from core.cuda.instances import instances, split_instance
 from core.cuda.kernel_text import KernelText, TemplateParameter, kernels, without_comments
 from core.cuda.source_constants import evaluate
 from core.cuda.source_constants import read_source as read_constants
-from core.cuda.type_layout import Leaf, TypeLayout, TypeReader, UnknownType
+from core.cuda.type_layout import EMPTY, Leaf, TypeLayout, TypeReader
 from core.errors import ArgumentError
 
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})
@@ -158,10 +159,10 @@ def _parameter(declaration: str, reader: TypeReader) -> Iterator[SignatureParame
         )
     try:
         layout = reader.layout(words + (" *" if match["array"] else ""))
-    except UnknownType:
+    except UnknownType as error:
         raise ArgumentError(
             f"The type of the kernel's parameter `{declaration}` is not one that can be given "
-            "here: use built-in numbers, pointers to them, and structures of these."
+            f"here ({error}): use built-in numbers, pointers to them, and structures of these."
         ) from None
     for leaf in layout.leaves:
         yield _of_leaf(leaf, match["name"], shown, layout)
@@ -169,7 +170,7 @@ def _parameter(declaration: str, reader: TypeReader) -> Iterator[SignatureParame
 
 def _of_leaf(leaf: Leaf, name: str, shown: str, layout: TypeLayout) -> SignatureParameter:
     is_member = bool(leaf.path) or (leaf.count > 1)
-    is_empty = not leaf.is_pointer and leaf.type == "empty structure"
+    is_empty = not leaf.is_pointer and leaf.type == EMPTY
     return SignatureParameter(
         name=f"{name}.{leaf.path}" if leaf.path else name,
         type=leaf.type if leaf.path or leaf.type.startswith("enum ") else shown,

@@ -7,13 +7,15 @@ the Itanium C++ ABI says. Structures are read from their text, without virtual f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from core.cuda.kernel_text import closing, split_at_commas
+from core.cuda.class_text import ClassText, Field, UnknownType, fields, find_class, prepared
+from core.cuda.kernel_text import split_at_commas
 
 QUALIFIERS = {
     "const", "volatile", "__restrict__", "__restrict", "restrict", "struct", "class", "enum",
@@ -63,9 +65,8 @@ _SPECIAL: Mapping[str, tuple[str, int, int]] = {
     "cuComplex": ("float32", 2, 8), "cuFloatComplex": ("float32", 2, 8),
     "cuDoubleComplex": ("float64", 2, 16),
 }  # fmt: skip
-_NO_MEMBER = re.compile(r"(static|using|typedef|friend|template|enum|struct \w+$)\b")
-_MEMBER = re.compile(r"(?P<type>.*?[\s*&>])(?P<name>\w+)\s*(?P<rest>[\[={:].*)?$", re.DOTALL)
 _POINTER = 8
+EMPTY = "empty structure"
 _DEEPEST = 8
 
 
@@ -94,10 +95,12 @@ class TypeLayout:
     nbytes: int
     align: int
     leaves: tuple[Leaf, ...]
+    end: int = 0  # of the last member where padding follows it
 
-
-class UnknownType(Exception):
-    """A type that is not understood here; the text names it."""
+    @property
+    def used(self) -> int:
+        """Bytes up to the end of the last member."""
+        return self.end or self.nbytes
 
 
 class TypeReader:
@@ -116,9 +119,9 @@ class TypeReader:
         """The layout of a type as written: `const float* __restrict__`. Raises UnknownType."""
         pointee, star, _ = declared.partition("*")
         words = self.resolved(pointee)
-        if star or "&" in declared:
-            if declared.count("*") + declared.count("&") > 1:
-                raise UnknownType(declared)
+        if "&" in declared or declared.count("*") > 1:
+            raise UnknownType(f"`{declared}` is a reference or a pointer to a pointer")
+        if star:
             return TypeLayout(_POINTER, _POINTER, (self._pointer(words, declared),))
         plain = _canonical(_plain(words))
         if SCALARS.get(plain):
@@ -159,31 +162,35 @@ class TypeReader:
     def _structure(self, name: str) -> TypeLayout:
         base, _, given = name.partition("<")
         if self._depth > _DEEPEST or not re.fullmatch(r"[\w:]+", base):
-            raise UnknownType(name)
-        found = _definition(self._text, base.rpartition("::")[2])
+            raise UnknownType(f"{name} is not known")
+        found = find_class(self._prepared, base.rpartition("::")[2])
         if found is None:
-            raise UnknownType(name)
-        keyword, before, bases, body = found
-        if keyword == "enum":
-            whole = self.layout(bases or "int")
+            raise UnknownType(f"{name} is not known")
+        if found.keyword == "enum":
+            whole = self.layout(found.bases[0] if found.bases else "int")
             return replace(whole, leaves=(replace(whole.leaves[0], type=f"enum {base}"),))
-        if keyword == "union" or re.search(r"\bvirtual\b", body):
-            raise UnknownType(name)
+        if found.keyword == "union":
+            raise UnknownType(f"{name} is a union")
+        if re.search(r"\bvirtual\b", f"{found.bases} {found.body}"):
+            raise UnknownType(f"{name} has something virtual")
         self._depth += 1
         try:
-            inner = self._bound(before, given.strip().removesuffix(">"))
-            return inner._members(bases, body, _alignment(before))
+            inner = self._bound(found.template, given.strip().removesuffix(">"))
+            return inner._members(found)
         finally:
             self._depth -= 1
 
-    def _bound(self, before: str, given: str) -> TypeReader:
+    @cached_property
+    def _prepared(self) -> str:
+        return prepared(self._text)
+
+    def _bound(self, parameters: str, given: str) -> TypeReader:
         """A reader that knows a template's arguments."""
-        template = re.search(r"template\s*<([^{};]*)>\s*$", before)
-        if not template:
+        if not parameters:
             return self
         values: dict[str, str] = {}
         arguments = split_at_commas(given)
-        for position, parameter in enumerate(split_at_commas(template[1])):
+        for position, parameter in enumerate(split_at_commas(parameters)):
             name, _, default = parameter.partition("=")
             text = arguments[position] if position < len(arguments) else default.strip()
             values[re.findall(r"\w+", name)[-1]] = values.get(text, text)
@@ -193,28 +200,71 @@ class TypeReader:
 
         found = TypeReader(self._text, {**self._aliases, **values}, number)
         found._depth = self._depth
+        found.__dict__["_prepared"] = self._prepared
         return found
 
-    def _members(self, bases: str, body: str, least: int) -> TypeLayout:
-        at, align = 0, least
+    def _members(self, found: ClassText) -> TypeLayout:
+        at, align = 0, self._alignment(found.alignments)
         leaves: list[Leaf] = []
-        fields = [("", re.sub(r"\b(public|private|protected|virtual)\b", "", b).strip(), "")
-                  for b in split_at_commas(bases)]  # fmt: skip
-        for name, kind, extents in [*fields, *_fields(body)]:
-            one = self.layout(kind)
-            count = 1
-            for extent in re.findall(r"\[([^\]]*)\]", extents):
-                size = self._number(extent)
-                if size is None or size < 1:
-                    raise UnknownType(f"{kind} {name}{extents}")
-                count *= size
+        own = [*fields(found.body)]
+        for base in found.bases:
+            kind = re.sub(r"\b(public|private|protected)\b", "", base).strip()
+            one = self._base(kind, own)
+            if one is None:
+                continue
             at = -(-at // one.align) * one.align
-            leaves += _placed(one, name, at, count)
-            at += one.nbytes * count
+            leaves += _placed(one, "", at, 1)
+            at += one.nbytes
             align = max(align, one.align)
+        for field in own:
+            one, count = self.layout(field.type), self._count(field)
+            least = max(one.align, self._alignment(field.alignments))
+            at = -(-at // least) * least
+            leaves += _placed(one, field.name, at, count)
+            at += one.nbytes * count
+            align = max(align, least)
         if not leaves:  # an empty class has one byte
-            leaves, at = [Leaf("", "empty structure", np.dtype(np.uint8))], 1
-        return TypeLayout(-(-at // align) * align, align, tuple(leaves))
+            empty = Leaf("", EMPTY, np.dtype(np.uint8))
+            return TypeLayout(max(align, 1), align, (empty,))
+        return TypeLayout(-(-at // align) * align, align, tuple(leaves), at)
+
+    def _base(self, kind: str, own: list[Field]) -> TypeLayout | None:
+        """A base's layout; None of an empty one, which takes no bytes. Raises UnknownType.
+
+        Itanium C++ ABI, 2.4: what derives from a class that is no plain old structure begins in
+        that one's padding, which is not followed here.
+        """
+        one = self.layout(kind)
+        if [(leaf.path, leaf.type) for leaf in one.leaves] == [("", EMPTY)]:
+            name = re.escape(kind.partition("<")[0])
+            if one.nbytes > 1 or any(re.search(rf"\b{name}\b", field.type) for field in own):
+                raise UnknownType(f"the empty base {kind} may take bytes of its own")
+            return None
+        text = find_class(self._prepared, " ".join(self.resolved(kind)).partition("<")[0].strip())
+        if one.used != one.nbytes and (text is None or not text.is_plain):
+            raise UnknownType(f"the base {kind} has padding and is no plain struct")
+        return one
+
+    def _count(self, field: Field) -> int:
+        count = 1
+        for extent in re.findall(r"\[([^\]]*)\]", field.extents):
+            size = self._number(extent)
+            if size is None or size < 1:
+                raise UnknownType(f"`{field.type} {field.name}{field.extents}` has no known size")
+            count *= size
+        return count
+
+    def _alignment(self, expressions: Sequence[str]) -> int:
+        """The largest of `__align__(…)`; of a type its own. Raises UnknownType."""
+        most = 1
+        for text in expressions:
+            number = self._number(text)
+            if number is None and re.fullmatch(r"[\w\s:]+", text):
+                number = self.layout(text).align
+            if number is None or number < 0:
+                raise UnknownType(f"an alignment to {text} is not understood")
+            most = max(most, number)
+        return most
 
 
 def _placed(one: TypeLayout, name: str, at: int, count: int) -> Iterator[Leaf]:
@@ -251,82 +301,6 @@ def _vector(plain: str) -> TypeLayout | None:
     names = [""] if lanes == 1 else "xyzw"[:lanes]
     leaves = tuple(Leaf(name, dtype.name, dtype, i * size) for i, name in enumerate(names))
     return TypeLayout(size * lanes, align, leaves)
-
-
-def _definition(text: str, name: str) -> tuple[str, str, str, str] | None:
-    """(keyword, what stands before it, bases, body) of a structure or enumeration."""
-    head = rf"\b(struct|class|union|enum)\b((?:\s+class)?[^;{{}}()]*?(?:\([^()]*\)\s*)*)\b{name}\b"
-    for match in re.finditer(rf"{head}\s*(?:final\s*)?(?::([^{{;()]*))?\{{", text):
-        end = closing(text, match.end(), "{}")
-        before = text[max(0, match.start() - 200) : match.start()] + match[2]
-        if match[1] != "enum":
-            before = before[before.rfind(";") + 1 :]
-            before = before[before.rfind("}") + 1 :]
-        return match[1], _template_head(before), (match[3] or "").strip(), text[match.end() : end]
-    for match in re.finditer(r"\btypedef\s+(struct|union|enum)\b([^;{}]*)\{", text):
-        end = closing(text, match.end(), "{}")
-        names = re.match(r"\s*([\w\s,*]*)", text[end + 1 :])
-        if names and name in re.findall(r"(?<!\*)\b\w+", names[1]):
-            return match[1], match[2], "", text[match.end() : end]
-    return None
-
-
-def _template_head(before: str) -> str:
-    """`template <…>` last, where there is one, and alignment attributes before it."""
-    match = re.search(r"template\s*<[^{};]*>", before)
-    if not match:
-        return before
-    rest = before[: match.start()] + before[match.end() :]
-    return f"{rest} {match[0]}"
-
-
-def _alignment(before: str) -> int:
-    found = re.findall(r"(?:__align__|alignas|aligned)\s*\(+\s*(\d+)", before)
-    return max((int(text) for text in found), default=1)
-
-
-def _fields(body: str) -> Iterator[tuple[str, str, str]]:
-    """(name, type, extents) of each data member."""
-    for statement in _statements(body):
-        words = re.sub(r"^\s*(?:(?:public|private|protected)\s*:\s*)*", "", statement).strip()
-        if not words or _NO_MEMBER.match(words):
-            continue
-        if "(" in re.split(r"[={\[]", words)[0]:  # a function that is only declared
-            continue
-        first, *more = split_at_commas(words)
-        match = _MEMBER.match(first)
-        if not match or ":" in (match["rest"] or "")[:1]:  # a bit field
-            raise UnknownType(words)
-        kind = match["type"].strip()
-        plain = kind.rstrip("*& ")
-        yield match["name"], kind, _extents(match["rest"])
-        for part in more:
-            other = re.match(r"([*&\s]*)(\w+)\s*([\[={].*)?$", part, re.DOTALL)
-            if not other:
-                raise UnknownType(words)
-            yield other[2], f"{plain} {other[1]}".strip(), _extents(other[3])
-
-
-def _extents(rest: str | None) -> str:
-    return "".join(re.findall(r"\[[^\]]*\]", re.split(r"[={]", rest or "")[0]))
-
-
-def _statements(body: str) -> Iterator[str]:
-    """The declarations of a class; functions with their bodies are left out."""
-    start = at = 0
-    while at < len(body):
-        if body[at] == "{":
-            header = body[start:at]
-            end = closing(body, at + 1, "{}")
-            if "(" in header.partition("=")[0]:
-                start = end + 1
-                if re.match(r"\s*;", body[start:]):
-                    start += body[start:].index(";") + 1
-            at = end
-        elif body[at] == ";":
-            yield body[start:at]
-            start = at + 1
-        at += 1
 
 
 def _plain(words: list[str]) -> list[str]:
