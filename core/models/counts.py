@@ -9,7 +9,7 @@ from core.counting import Counted, count
 from core.cuda.compiler import BuildKind
 from core.emulator.machine import Limits
 from core.launch import Workload
-from core.models.work import Work, WorkProbe
+from core.models.work import Asked, Work, WorkProbe
 
 SECTOR = 32
 
@@ -21,14 +21,13 @@ _LIMITS = Limits(instructions=1 << 31, seconds=None)
 class Counts:
     """What a launch needs: as written for the textbook ceiling, and in the build that runs.
 
-    Of `written` only what is asked of global memory is sure to be of the source as written.
     `read_sectors` and `written_sectors` are the 32-byte sectors of each array that are loaded and
     stored, each once. `uniform` says that every block does the same. `note` says why every block
     had to be run, where that was so.
     """
 
     workload: Workload
-    written: Work
+    written: Asked
     work: Work
     build: BuildKind
     read_sectors: Mapping[str, int]
@@ -104,7 +103,7 @@ def measure(
     own, found = probes[build], counted[build]
     return Counts(
         workload,
-        probes["as_written"].total if written else own.total,
+        Asked.of(probes["as_written"].total if written else own.total),
         own.total,
         build,
         _touched(workload, own.footprint.sectors("load"), own.total.load_sectors),

@@ -3,26 +3,31 @@
 What a block needs grows by the same amount with every step of N, as its loops go round so many
 times more; rows lie whole lines apart at each of these sizes, so accesses fall alike. This is
 checked: the three sizes' counts must lie on a line, block for block, in every figure. Where they do
-not, or some sectors of an array are left alone, the launch is counted at its own size. The source
-as written, which takes far longer to run, is counted at the smallest; at the next one too where it
-asks for other bytes than the optimised build.
+not, or some sectors of an array are left alone, the launch is counted at its own size.
+
+No three sizes can show what a source does at another one, such as a guard that first holds beyond
+them. So only the ladder's own kernels are counted like this, each of which the tests compare with
+its counts at another size; a source that was edited is counted at its own. Of a rung as written,
+which takes far longer to run, the smallest size is enough where both builds ask global memory for
+the same, which the tests compare as well; where they do not, all three are counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 from core.cuda.compiler import BuildKind
 from core.errors import ParameterError
 from core.launch import Workload
 from core.models.counts import SECTOR, Counts, measure
-from core.models.work import SUMS, Work
+from core.models.work import SUMS, Asked, Work
 
 if TYPE_CHECKING:
     from core.ladder.rung import Rung
 
+T = TypeVar("T")
 Progress = Callable[[float], None]
 
 _STEPS = (64, 128, 256)  # floats in a row: whole lines
@@ -43,7 +48,7 @@ def measure_rung(
 ) -> Counts:
     """Counts a launch of a rung, or of an edited `source` of it, over arrays of zeros.
 
-    `written` as in `measure`; `steps` as in `measure_at`.
+    `written` as in `measure`; `steps` as in `measure_at`. An edited source is counted as it is.
 
     Raises as `core.counting.count` does, and ParameterError.
     """
@@ -55,7 +60,8 @@ def measure_rung(
         workload = rung.blank_workload(**{**parameters, **changed})
         return workload if source is None else replace(workload, source=source)
 
-    if len(given) != 1:
+    edited = source is not None and source != rung.source
+    if len(given) != 1 or edited:
         return measure(
             make(None), build=build, written=written, progress=progress, cancelled=cancelled
         )
@@ -86,7 +92,8 @@ def measure_at(
 ) -> Counts:
     """Counts the launch that `make` gives for N = `n`, where all its sizes are N.
 
-    It is counted at one, two and three times the first of `steps` that serves.
+    It is counted at one, two and three times the first of `steps` that serves: for a kernel that
+    does at every multiple of them what it does there.
 
     Raises as `core.counting.count` does.
     """
@@ -127,9 +134,12 @@ def _counted(
             measure(workload, build=build, written=both, progress=told, cancelled=cancelled)
         )
     as_written = [counts[0].written]
-    if written and not _asks_alike(counts[0].written, counts[0].work):
-        second = measure(small[1], build="as_written", written=False, cancelled=cancelled)
-        as_written.append(second.work)
+    if written and counts[0].written != Asked.of(counts[0].work):
+        others = (
+            measure(one, build="as_written", written=False, cancelled=cancelled)
+            for one in small[1:]
+        )
+        as_written += [one.written for one in others]
     return _extrapolated(target, counts, as_written, *sizes)
 
 
@@ -137,22 +147,18 @@ def _part(tell: Progress, place: int) -> Progress:
     return lambda fraction: tell((place + fraction) / 3)
 
 
-def _asks_alike(one: Work, other: Work) -> bool:
-    """Whether both builds ask for the same of global memory: then they do so at any size."""
-    return (one.loaded_bytes, one.loads, one.stored_bytes, one.load_sectors) == (
-        other.loaded_bytes, other.loads, other.stored_bytes, other.load_sectors,
-    )  # fmt: skip
-
-
 def _extrapolated(
-    target: Workload, small: list[Counts], as_written: list[Work], n: int, step: int
+    target: Workload, small: list[Counts], as_written: list[Asked], n: int, step: int
 ) -> Counts | None:
     if not all(_touches_everything(counts) for counts in small):
         return None
     times = n // step
-    work = _at([c.work for c in small], small, target, times)
-    written = work if len(as_written) == 1 else _at(as_written, small[:2], target, times)
-    if written is None or work is None:
+    line = _Line.through(small, target, times)
+    work = line.work([c.work for c in small])
+    if work is None:
+        return None
+    written = Asked.of(work) if len(as_written) == 1 else line.asked(as_written)
+    if written is None:
         return None
     first = small[0]
     return replace(
@@ -192,25 +198,47 @@ def _whole(workload: Workload, names: Mapping[str, int]) -> Mapping[str, int]:
     return {name: sizes.get(name, -1) for name in names}
 
 
-def _at(works: list[Work], small: list[Counts], target: Workload, times: int) -> Work | None:
-    """The work at `times` steps, if a block's lies on a line; None if not."""
-    grids = [counts.workload.launch.grid.count for counts in small]
-    blocks = target.launch.grid.count
+@dataclass(frozen=True)
+class _Line:
+    """Follows what a block needs from three sizes to a fourth: `grids` and `blocks` in number."""
 
-    def line(values: list[int]) -> int | None:
-        if any(value % grid for value, grid in zip(values, grids, strict=True)):
-            return None
-        a, b, *rest = (value // grid for value, grid in zip(values, grids, strict=True))
-        return (a + (b - a) * (times - 1)) * blocks if rest in ([], [2 * b - a]) else None
+    grids: tuple[int, ...]
+    blocks: int
+    times: int
 
-    sums = {name: line([getattr(work, name) for work in works]) for name in SUMS}
-    tables = {}
-    for name in ("tensor", "needs", "load_sectors", "store_sectors"):
-        parts = [getattr(work, name) for work in works]
-        if any(part.keys() != parts[0].keys() for part in parts):
+    @classmethod
+    def through(cls, small: list[Counts], target: Workload, times: int) -> _Line:
+        """To `times` the first size, where `target` is."""
+        grids = tuple(counts.workload.launch.grid.count for counts in small)
+        return cls(grids, target.launch.grid.count, times)
+
+    def _end(self, values: list[int]) -> int | None:
+        if any(value % grid for value, grid in zip(values, self.grids, strict=True)):
             return None
-        tables[name] = {key: line([part[key] for part in parts]) for key in parts[0]}
-    every = [*sums.values(), *(value for table in tables.values() for value in table.values())]
-    if any(value is None for value in every):
-        return None
-    return Work(**sums, **tables)  # type: ignore[arg-type]
+        a, b, c = (value // grid for value, grid in zip(values, self.grids, strict=True))
+        return (a + (b - a) * (self.times - 1)) * self.blocks if c - b == b - a else None
+
+    def work(self, works: list[Work]) -> Work | None:
+        """The work there, if every figure lies on a line."""
+        names = ("tensor", "needs", "load_sectors", "store_sectors")
+        return self._whole(Work, works, SUMS, names)
+
+    def asked(self, several: list[Asked]) -> Asked | None:
+        """What is asked there, likewise."""
+        return self._whole(
+            Asked, several, ("loaded_bytes", "stored_bytes", "loads"), ("load_sectors",)
+        )
+
+    def _whole(
+        self, kind: type[T], parts: list[T], sums: tuple[str, ...], tables: tuple[str, ...]
+    ) -> T | None:
+        found: dict[str, object] = {
+            name: self._end([getattr(part, name) for part in parts]) for name in sums
+        }
+        for name in tables:
+            several = [getattr(part, name) for part in parts]
+            if any(table.keys() != several[0].keys() for table in several):
+                return None
+            ends = {key: self._end([table[key] for table in several]) for key in several[0]}
+            found[name] = None if None in ends.values() else ends
+        return None if None in found.values() else kind(**found)

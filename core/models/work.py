@@ -71,6 +71,21 @@ class Work:
         )
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What lanes ask of global memory, as in `Work`; `load_sectors` by array."""
+
+    loaded_bytes: int
+    stored_bytes: int
+    loads: int
+    load_sectors: Mapping[str, int]
+
+    @classmethod
+    def of(cls, work: Work) -> Asked:
+        """That part of a launch's work."""
+        return cls(work.loaded_bytes, work.stored_bytes, work.loads, work.load_sectors)
+
+
 SUMS = (
     "loaded_bytes", "stored_bytes", "loads", "lines", "wavefronts", "l2_sectors", "instructions",
     "flops",

@@ -9,14 +9,18 @@ import pytest
 from core.ladder import load_ladder
 from core.models.counts import Counts, measure
 from core.models.scaling import along, measure_at, measure_rung
+from core.models.work import Asked
 
 LADDER = load_ladder()
 
 
+def sizes_of(name: str) -> list[str]:
+    return [p.name for p in LADDER[name].parameters if p.name in ("m", "n", "k")]
+
+
 def both(rung: str, size: int, **parameters: int) -> tuple[Counts, Counts]:
     one = LADDER[rung]
-    sizes = {p.name: size for p in one.parameters if p.name in ("m", "n", "k")}
-    given = sizes | parameters
+    given = dict.fromkeys(sizes_of(rung), size) | parameters
     return measure_rung(one, given), measure(one.blank_workload(**given))
 
 
@@ -37,8 +41,7 @@ def test_small_sizes_foretell_a_large_one(rung: str, parameters: dict[str, int])
     assert "Counted at N = 64, 128 and 192" in scaled.note
     assert full.note == ""
     assert scaled.work == full.work
-    for name in ("loaded_bytes", "stored_bytes", "loads", "load_sectors", "store_sectors"):
-        assert getattr(scaled.written, name) == getattr(full.written, name), name
+    assert scaled.written == full.written
     assert (scaled.read_sectors, scaled.written_sectors) == (
         full.read_sectors,
         full.written_sectors,
@@ -47,27 +50,67 @@ def test_small_sizes_foretell_a_large_one(rung: str, parameters: dict[str, int])
     assert scaled.workload.launch.grid == full.workload.launch.grid
 
 
-DROPS = """
+@pytest.mark.parametrize("name", [n for n in LADDER.names if sizes_of(n)])
+def test_both_builds_of_every_rung_ask_alike(name: str) -> None:
+    """What lets the smallest size stand for the source as written: it is so at another one, too."""
+    workload = LADDER[name].blank_workload(**dict.fromkeys(sizes_of(name), 256))
+    counts = measure(workload)
+    assert counts.written == Asked.of(counts.work)
+    assert counts.written.loads > 0
+
+
+GUARDED = """
 extern "C" __global__ void coalesced(const float* A, const float* B, float* C, int N)
 {
     int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
     float value = 0.0f, unused = 0.0f;
     for (int k = 0; k < N; k++) {
         value += A[row * N + k] * B[k * N + col];
-        unused += A[row * N + k / 2];
+        if (k >= FIRST) unused += A[row * N + k / 2];
+        if (k >= FIRST) value += B[k * N];
     }
     C[row * N + col] = value;
 }
 """
 
 
-def test_loads_that_the_compiler_drops_are_counted_as_written() -> None:
+@pytest.mark.parametrize("first", [0, 64, 128, 200, 500])
+def test_an_edited_source_is_counted_at_its_own_size(first: int) -> None:
+    """What no small size shows: loads from some k on, one of which the compiler drops."""
     rung, parameters = LADDER["coalesced"], {"n": 576, "block_x": 32, "block_y": 8}
-    scaled = measure_rung(rung, parameters, source=DROPS)
-    full = measure(replace(rung.blank_workload(**parameters), source=DROPS))
+    counts = measure_rung(rung, parameters, source=GUARDED.replace("FIRST", str(first)))
+    assert counts.note == ""
+    assert counts.written.loads == (2 * 576 + 2 * (576 - first)) * 576**2
+    assert counts.work.loads == (2 * 576 + 1 * (576 - first)) * 576**2
+    assert counts.intensity == counts.flops / (4 * counts.written.loads)
+
+
+def test_the_source_as_it_stands_is_no_edit() -> None:
+    rung, parameters = LADDER["coalesced"], {"n": 576, "block_x": 32, "block_y": 8}
+    one, other = measure_rung(rung, parameters, source=rung.source), measure_rung(rung, parameters)
+    assert "Counted at" in one.note
+    assert (one.work, one.written) == (other.work, other.written)
+
+
+def test_builds_that_ask_for_different_bytes_are_both_followed(monkeypatch) -> None:
+    """A load that the compiler drops, in a source that is promised to grow evenly."""
+    rung, parameters = LADDER["coalesced"], {"block_x": 32, "block_y": 8}
+    source = GUARDED.replace("FIRST", "0")
+    asked = []
+
+    def make(n: int):
+        return replace(rung.blank_workload(n=n, **parameters), source=source)
+
+    def told(workload, **options):
+        asked.append((workload.parameters["n"], options.get("build"), options.get("written")))
+        return measure(workload, **options)
+
+    monkeypatch.setattr("core.models.scaling.measure", told)
+    scaled, full = measure_at(make, 576), measure(make(576))
     assert "Counted at" in scaled.note
-    assert scaled.written.loads == full.written.loads == 3 * 576**3
-    assert scaled.work.loads == full.work.loads == 2 * 576**3
+    assert (scaled.written, scaled.work) == (full.written, full.work)
+    assert scaled.written.loads == 4 * 576**3
+    assert {n for n, build, _ in asked if build == "as_written"} == {128, 192}  # 64 came with both
 
 
 def test_blocks_that_a_small_size_does_not_fill() -> None:
@@ -105,8 +148,6 @@ def test_what_does_not_grow_evenly_is_noticed() -> None:
     source = source.replace("[k * N + col]", "[k % N * N + col]")
 
     def make(n: int):
-        from dataclasses import replace
-
         one = rung.blank_workload(n=n, block_x=16, block_y=16)
         return replace(one, source=source, flops=None)
 
