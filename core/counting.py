@@ -26,7 +26,7 @@ from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.tracking import TrackingMachine
-from core.errors import Cancelled
+from core.errors import Cancelled, LaunchError
 from core.launch import Workload
 from core.trace.arrays import owner_of
 from core.trace.program_info import program_info
@@ -34,6 +34,7 @@ from core.trace.program_info import program_info
 if TYPE_CHECKING:
     from core.models.work import WorkPart, WorkProbe
 
+MOST_BLOCKS = 1 << 24  # of a grid that is counted: each takes some tens of bytes
 _BLOCKS_AT_ONCE = 16384  # lanes of the full run
 _MOST_KINDS = 64
 
@@ -90,8 +91,13 @@ def count(
     """Counts a launch without recording it.
 
     With `shortcut` False every block is run. A `probe` counts what it wants beside the counters.
-    Raises as `core.recording.record` does.
+    Raises as `core.recording.record` does, and LaunchError for more than `MOST_BLOCKS`.
     """
+    if workload.launch.grid.count > MOST_BLOCKS:
+        raise LaunchError(
+            f"A grid of {workload.launch.grid.count:,} blocks is too large to be counted: "
+            f"use at most {MOST_BLOCKS:,} blocks."
+        )
     if build is None:
         build = compile_ptx(
             workload.source,

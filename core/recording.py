@@ -232,13 +232,15 @@ class _Recording:
             raise ParameterError(
                 f"Blocks are numbered from 0 to {total - 1}; asked for {list(wanted) or 'none'}."
             )
-        keep = np.zeros(total, bool)
-        keep[wanted] = True
-        edges = np.flatnonzero(np.diff(keep)) + 1
-        for run in np.split(np.arange(total), edges):
-            if keep[run[0]] or not self.options.only_recorded:
-                for first in range(0, len(run), at_once):
-                    yield run[first : first + at_once], bool(keep[run[0]])
+        end, between = 0, not self.options.only_recorded
+        for run in np.split(np.array(wanted), np.flatnonzero(np.diff(wanted) > 1) + 1):
+            first, last = int(run[0]), int(run[-1])
+            if between:
+                yield from _spans(end, first, at_once, recorded=False)
+            end = last + 1
+            yield from _spans(first, end, at_once, recorded=True)
+        if between:
+            yield from _spans(end, total, at_once, recorded=False)
 
     # -- one chunk --------------------------------------------------------------------------
 
@@ -295,3 +297,11 @@ class _Recording:
     def _shared_name(self, offset: int) -> str:
         array = owner_of(self.program.shared_arrays, offset)
         return array.name if array is not None else "shared memory"
+
+
+def _spans(
+    first: int, end: int, at_once: int, *, recorded: bool
+) -> Iterator[tuple[NDArray[np.int64], bool]]:
+    """Blocks `first` up to `end`, a few at once: a grid may have more than memory could list."""
+    for start in range(first, end, at_once):
+        yield np.arange(start, min(end, start + at_once)), recorded

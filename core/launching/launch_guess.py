@@ -208,7 +208,8 @@ def _follow_sizes(guess: FileLaunch, given: Mapping[str, str]) -> FileLaunch:
     arguments, grid = dict(guess.arguments), guess.grid.split(",")
     for name, new in given.items():
         old = arguments[name]
-        if not (old.isdecimal() and new.isdecimal() and old != new and int(old) > 1):
+        sizes = old.isdecimal() and int(old) > 1 and re.fullmatch(r"[0-9]{1,18}", new)
+        if not sizes or old == new:
             continue
         for other, text in arguments.items():
             head, opens, shape = text.partition("[")
