@@ -235,6 +235,8 @@ def go_to(session: Session, moment: Moment) -> str:
     missing = []
     trace = session.block_trace
     session.update(**moment.looks)
+    if moment.exact and moment.step is None:
+        session.step = session.first_access
     for key, count in (("step", session.n_steps), ("thread", trace.n_threads if trace else 0)):
         wanted = getattr(moment, key)
         if wanted is None:

@@ -94,7 +94,7 @@ class Session(Clock):
         if trace is not None and not self._element_exists(self.values["element"]):
             self.values["element"] = None
         if not same:
-            self.values["step"] = self._first_access()
+            self.values["step"] = self.first_access
         elif block is not None and self._block_trace is not None:
             moment = self._anchor.carry(block, before["step"], self._block_trace)
             self.values["step"] = self.clamp_step(moment)
@@ -159,6 +159,14 @@ class Session(Clock):
             return None
         line = int(self._block_trace.line[self.step])
         return line if line > 0 else None
+
+    @property
+    def first_access(self) -> int:
+        """The step of the block's first access to memory, where a new launch begins."""
+        trace = self._block_trace
+        if trace is None or not trace.n_steps or trace.access(0) is not None:
+            return 0
+        return self.clamp_step(trace.seek(0, "access", forward=True))
 
     @property
     def phase(self) -> int:
@@ -268,12 +276,6 @@ class Session(Clock):
             self.values["breakpoints"] = carried_over(self.values["breakpoints"], places)
         if source_key(old) != source_key(trace):  # a twin: those that it had of its own come back
             self.values["breakpoints"] |= self.breakpoints_of.pop(source_key(trace), frozenset())
-
-    def _first_access(self) -> int:
-        trace = self._block_trace
-        if trace is None or not trace.n_steps or trace.access(0) is not None:
-            return 0
-        return self.clamp_step(trace.seek(0, "access", forward=True))
 
     def _element_exists(self, element: Element | None) -> bool:
         return element is not None and self._trace is not None and exists(self._trace, element)

@@ -260,3 +260,16 @@ def test_what_a_link_does_not_say_is_as_at_first(ladder, session):
     assert go_to(session, parse_link("tiled?n=16&tile=8&step=6", ladder, THEMES)) == ""
     assert (session.block, session.thread, session.step) == (0, 0, 6)
     assert (session.line, session.element, session.heat) == (None, None, False)
+
+
+def test_a_link_without_a_step_goes_to_the_first_access(ladder, session):
+    first = next(s for s in range(session.n_steps) if session.block_trace.access(s) is not None)
+    for block in (0, 3):
+        session.update(block=2, step=session.n_steps - 3)
+        link = f"tiled?n=16&tile=8&block={block}"
+        session.block = block
+        assert go_to(session, parse_link(link, ladder, THEMES)) == ""
+        assert (session.block, session.step) == (block, first)
+    session.step = 17
+    assert go_to(session, Moment("tiled", block=1)) == ""
+    assert session.step == 17, "what an earlier session left open stays"
