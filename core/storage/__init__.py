@@ -10,12 +10,16 @@ import numpy as np
 
 from core.errors import TilescopeError
 from core.storage.header import trace_header
+from core.storage.layout import is_laid_out_as, seems_to_fit
 from core.storage.pool import Arrays, Pool
 from core.storage.rebuild import trace_of
 from core.trace import Trace
 
 FORMAT = "tilescope trace"
-VERSION = 2
+VERSION = 3
+"""3 says where buffers lay and what the code was; 2 did not, and is read where that can be seen."""
+_BEFORE = 2
+_AGAIN = "record it again"
 
 
 def save_trace(trace: Trace, path: Path) -> None:
@@ -45,9 +49,22 @@ def load_trace(path: Path) -> Trace:
         raise TilescopeError(f"There is no file {path}.") from None
     except (OSError, TypeError, ValueError, KeyError, AttributeError, zipfile.BadZipFile):
         raise TilescopeError(f"{path} is not a trace saved by Tilescope.") from None
-    if header["version"] != VERSION:
+    version = header.get("version")
+    if version not in (_BEFORE, VERSION):
+        newer = isinstance(version, int) and version > VERSION
+        raise _other_version(path, version, "open it with a newer Tilescope" if newer else _AGAIN)
+    trace = trace_of(header, Arrays(columns))
+    if version == _BEFORE and not seems_to_fit(trace):
+        raise _other_version(path, version, _AGAIN)
+    if version == VERSION and not is_laid_out_as(header["layout"], trace.image):
         raise TilescopeError(
-            f"{path} was saved in version {header['version']} of the format; this program reads "
-            f"version {VERSION}: record it again."
+            f"{path} was saved by a Tilescope that lays out memory or code otherwise: {_AGAIN}."
         )
-    return trace_of(header, Arrays(columns))
+    return trace
+
+
+def _other_version(path: Path, version: object, what_to_do: str) -> TilescopeError:
+    return TilescopeError(
+        f"{path} was saved in version {version} of the format; this program reads version "
+        f"{VERSION}: {what_to_do}."
+    )

@@ -13,6 +13,7 @@ from core.analysis.counters import Count, Counters
 from core.cuda.compiler import Build
 from core.emulator.record import ChunkRecord
 from core.launch import Argument, InlineArgument, ScalarArgument, Workload
+from core.storage.layout import layout_header
 from core.storage.pool import Pool
 from core.trace import Trace
 
@@ -28,6 +29,7 @@ def trace_header(trace: Trace, pool: Pool) -> dict[str, Any]:
     return {
         "workload": _workload(trace.workload, pool),
         "build": _build(trace.build),
+        "layout": layout_header(trace.image),
         "counters": _counters(trace.counters),
         "findings": [asdict(finding) for finding in trace.findings],
         "complete": trace.complete,

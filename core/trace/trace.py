@@ -76,6 +76,11 @@ class Trace:
         return self._records
 
     @property
+    def image(self) -> Image:
+        """The code that ran and the memory that it ran on, for storage."""
+        return self._image
+
+    @property
     def instructions(self) -> tuple[Instruction, ...]:
         """The PTX instructions of the module, indexed by pc."""
         return self._program.module.instructions

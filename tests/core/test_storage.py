@@ -13,10 +13,12 @@ import pytest
 from core.cuda.compiler import find_entry
 from core.errors import TilescopeError
 from core.ladder import load_ladder
+from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.launching.file_launch import file_workload
 from core.launching.launch_guess import guess_launch
 from core.recording import record
 from core.storage import VERSION, load_trace, save_trace
+from core.storage.layout import layout_header
 from core.trace import Trace
 
 LADDER = load_ladder()
@@ -117,10 +119,96 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     np.savez(path, header=np.frombuffer(b"[1, 2]", np.uint8))
     with pytest.raises(TilescopeError, match="not a trace"):
         load_trace(path)
-    header = json.dumps({"format": "tilescope trace", "version": VERSION + 1}).encode()
-    np.savez(path, header=np.frombuffer(header, np.uint8))
-    with pytest.raises(TilescopeError, match="record it again"):
+
+
+def rewritten(path: Path, **changes: object) -> None:
+    """Changes the header of a saved trace."""
+    with np.load(path) as file:
+        columns = {name: file[name] for name in file.files}
+    header = {**json.loads(columns.pop("header").tobytes()), **changes}
+    np.savez(path, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **columns)
+
+
+def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    save_trace(record(LADDER["vector_add"].workload(n=40, block_x=32)), path)
+    rewritten(path, version=VERSION + 1, workload={"from": "the future"})
+    wanted = f"version {VERSION + 1} of the format; this program reads version {VERSION}: open it"
+    with pytest.raises(TilescopeError, match=f"{wanted} with a newer Tilescope"):
         load_trace(path)
+    rewritten(path, version=1)
+    with pytest.raises(TilescopeError, match=r"version 1 of the format.*record it again"):
+        load_trace(path)
+
+
+def as_version_2(trace: Trace, path: Path) -> None:
+    save_trace(trace, path)
+    with np.load(path) as file:
+        columns = {name: file[name] for name in file.files}
+    header = json.loads(columns.pop("header").tobytes())
+    del header["layout"], header["workload"]["symbols"], header["build"]["instances"]
+    header["version"] = 2
+    np.savez(path, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **columns)
+
+
+def test_version_2_is_read_where_its_buffers_are_seen_to_lie_as_here(tmp_path: Path) -> None:
+    path = tmp_path / "t.npz"
+    workload = LADDER["tiled_bounds"].workload(n=6, tile=4)
+    trace = record(workload)
+    as_version_2(trace, path)
+    assert_same_block(trace, load_trace(path), 0)
+    compiled = record(workload, kind="as_compiled")
+    as_version_2(compiled, path)
+    with pytest.raises(TilescopeError, match=r"version 2 of the format.*record it again"):
+        load_trace(path)
+    save_trace(compiled, path)
+    assert load_trace(path).counters == compiled.counters
+
+
+def test_version_2_is_refused_where_buffers_lay_elsewhere(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "t.npz"
+    with monkeypatch.context() as before:
+        before.setattr("core.emulator.memory._SLAB", 256)
+        as_version_2(record(LADDER["vector_add"].workload(n=40, block_x=32)), path)
+    with pytest.raises(TilescopeError, match=r"version 2 of the format.*record it again"):
+        load_trace(path)
+
+
+@pytest.mark.parametrize("part", ["buffers", "code"])
+def test_a_file_whose_record_means_something_else_is_refused(part: str, tmp_path: Path) -> None:
+    """As version 2's, whose buffers a later program put elsewhere."""
+    path = tmp_path / "t.npz"
+    trace = record(LADDER["vector_add"].workload(n=40, block_x=32))
+    save_trace(trace, path)
+    layout = layout_header(trace.image)
+    rewritten(path, layout=layout)
+    assert load_trace(path).counters == trace.counters
+    if part == "buffers":
+        layout["buffers"][1][1] += 256
+    else:
+        layout["code"][0] += 1
+    rewritten(path, layout=layout)
+    with pytest.raises(TilescopeError, match="lays out memory or code otherwise: record it again"):
+        load_trace(path)
+
+
+HEAP = """
+extern "C" __global__ void heaps(int* out)
+{
+    int* p = (int*)malloc(8);
+    p[1] = threadIdx.x;
+    out[threadIdx.x] = p[1] * 3;
+}
+"""
+
+
+def test_a_trace_with_a_heap_is_read_back(tmp_path: Path) -> None:
+    out = ArrayArgument("out", np.full(32, -1, np.int32), "output")
+    launch = Launch(Dim3(1), Dim3(32), (out,))
+    trace = record(Workload("heaps", HEAP, "heaps.cu", "heaps", launch))
+    again = saved(trace, tmp_path)
+    np.testing.assert_array_equal(again.outputs["out"], 3 * np.arange(32))
+    assert_same_block(trace, again, 0)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
