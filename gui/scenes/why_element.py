@@ -12,6 +12,7 @@ from core.analysis.counters import COUNTERS
 from core.analysis.explain import Explanation, Section
 from core.analysis.wording import columns, lanes_name
 from gui.scenes.history import History, Ints, history_of
+from gui.scenes.once import last_for_each
 from gui.scenes.products import product_of
 from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import grouped, index_text, plural
@@ -49,7 +50,7 @@ def explain_fetches(trace: Trace, block: BlockTrace, topic: Fetched, step: int) 
             else "No lane of this block has loaded it so far.",
             tuple(_requests(block, loads)),
         ),
-        *_reasons(trace, history, array, topic, loads, step),
+        *_reasons(trace, block, array, topic, loads, step),
         _place(array, topic, flat),
         *([_sharing(loads)] if loads else []),
     ]
@@ -92,7 +93,7 @@ def _requests(block: BlockTrace, loads: list[tuple[int, Ints]]) -> list[str]:
 
 def _reasons(
     trace: Trace,
-    history: History,
+    block: BlockTrace,
     array: Array,
     topic: Fetched,
     loads: list[tuple[int, Ints]],
@@ -107,22 +108,46 @@ def _reasons(
     each = times(most) if least == most else f"{least} to {most} times"
     each += " each" if len(threads) > 1 and least == most else ""
     said = [f"{plural(len(threads), 'thread')} loaded it, {each}."]
+    history = history_of(block)
     needed, where = _needed(trace, history, array, topic)
     lines: list[str] = []
     if needed:
         said.append(f"The block computes {plural(needed, 'element')} {where}, and each needs it.")
-        copies = history.copies_read(array.name, _flat(array, topic), step)
-        if count >= needed:
-            said.append("Every one of them had it fetched for itself.")
-        elif copies:
+        flat = _flat(array, topic)
+        whole, all_copies = _in_all(block, array.name, flat)
+        if whole >= needed:
+            rest = f", {grouped(count)} of {times(whole)} so far" if count < whole else ""
             said.append(
-                f"Loaded {times(count)}, it was put into shared memory, and lanes have loaded it "
-                f"from there {times(copies)} so far: that is what the tile saves."
+                f"Every one of them {'has' if rest else 'had'} it fetched for itself{rest}."
             )
+        elif all_copies:
+            said.append(_tiled(count, history.copies_read(array.name, flat, step)))
         else:
-            said.append("What was loaded serves several of them, from registers or shared memory.")
-        lines = [f"{needed} uses / {plural(count, 'load')} = {needed / count:.4g} for each load"]
+            said.append("What is loaded serves several of them, from registers or shared memory.")
+        lines = [f"{needed} uses / {plural(whole, 'load')} = {needed / whole:.4g} for each load"]
+        lines += [f"so far {grouped(count)} of {plural(whole, 'load')}"] if count < whole else []
     return [Section("Why that many", " ".join(said), tuple(lines))]
+
+
+def _tiled(count: int, copies: int) -> str:
+    """What has become of an element that goes through shared memory."""
+    if not copies:
+        return (
+            f"Loaded {times(count)}, it is put into shared memory; no lane has loaded it from "
+            "there yet."
+        )
+    return (
+        f"Loaded {times(count)}, it was put into shared memory, and lanes have loaded it "
+        f"from there {times(copies)} so far: that is what the tile saves."
+    )
+
+
+@last_for_each
+def _in_all(block: BlockTrace, name: str, flat: int) -> tuple[int, int]:
+    """By how many lanes an element, and its copies, are loaded in the block's whole record."""
+    history = history_of(block)
+    loads = history.loads_of(name, flat, block.n_steps)
+    return sum(len(who) for _, who in loads), history.copies_read(name, flat, block.n_steps)
 
 
 def _needed(trace: Trace, history: History, array: Array, topic: Fetched) -> tuple[int, str]:
