@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from core.cuda.instances import HostLaunch, host_launches, split_instance
 from core.cuda.kernel_text import KernelText, kernels
 from core.cuda.signature import SignatureParameter
-from core.launching.host_values import HostProgram, HostValues, Number
+from core.launching.host_expressions import Number
+from core.launching.host_values import HostProgram, HostValues
 
 _THREADS = {1: 256, 2: 1024, 3: 1024}  # to look at, by the dimensions of the block
 _BLOCKS_AT_LEAST = 4

@@ -1,0 +1,122 @@
+"""The host's arithmetic is C's: constants are checked by the compiler, the rest against `math`."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from core.cuda.compiler import compile_ptx
+from core.cuda.instances import host_launches
+from core.launching.host_expressions import parsed
+from core.launching.host_values import HostProgram
+from core.launching.launch_guess import guess_launch
+
+VALUES = {"n": 1000, "m": -37, "w": 24, "x": 2.5, "y": -0.75, "zero": 0}
+DECLARED = "".join(
+    f"constexpr {'double' if isinstance(v, float) else 'long long'} {name} = {v};\n"
+    for name, v in VALUES.items()
+)
+EXPRESSIONS = [
+    "(n + 31) & ~31", "~n", "!n", "!zero + 1", "-m / 5", "m / 5", "m % 5", "n % 7 * 3", "-(m % 4)",
+    "n > 3 && m < 0", "n && zero", "zero || m", "zero || zero", "zero && n / zero", "n || n / zero",
+    "n ? w : m", "zero ? 1 : m ? 2 : 3", "n > 5 ? n : x", "n / 256.0", "n / 3 * 1.5", "n * x - y",
+    "(int)x * 2", "(int)(x * 3)", "(double)n / 3", "(float)w / 5", "int(y * 9)",
+    "static_cast<int>(x)", "n | w & 7 == 7", "0x1F + 010",
+    "(long long)m >> 2", "1 << 20", "n >> 3", "n ^ w | 1", "n & w ^ 5",
+    "0b101 * 1'000", "3u * 7ull", "1e3 / 7", ".5f + 2.f", "n < w < 2", "n - w - m", "n / w / 2",
+    "2 + 3 * 4 % 5 << 1", "-~n", "(unsigned)5 + 1", "true + true", "(bool)x + (bool)zero",
+    "(n + w - 1) / w", "n != 1000 || m == -37", "(x > y) - (x < y)", "- - n", "+m",
+]  # fmt: skip
+
+
+def value(text, **names):
+    return HostProgram("", {}, {}).value(text, {**VALUES, **names})
+
+
+def test_constants_are_the_compilers():
+    checks = []
+    for text in EXPRESSIONS:
+        found = value(text)
+        assert found is not None, text
+        if isinstance(found, float):
+            checks.append(f"static_assert(({text}) - {found!r} < 1e-6);")
+            checks.append(f"static_assert({found!r} - ({text}) < 1e-6);")
+        else:
+            checks.append(f"static_assert(({text}) == {found}LL);")
+    compile_ptx(DECLARED + "\n".join(checks) + "\n__global__ void k() {}")
+
+
+NO_VALUE = [
+    "pow(-8.0, 0.5)", "pow(7, 9999999)", "pow(zero, m)", "log2(0)", "sqrt(m)", "n / zero",
+    "n % zero", "1 << 64", "1 << -1", "1 << 62 << 3", "0x7fffffffffffffff * 4", "x % 2", "~x", "x << 1",
+    "unknown", "n +", "f(n)", "n ? 1", "ceil()", "pow(1)", "a[3]", "", "((((", '"n"', "'a'",
+    "(" * 5000 + "1" + ")" * 5000, "-" * 1500 + "1", "n" + " + n" * 5000,
+    "(" * 900 + "1" + ")" * 900, "1" + "+1" * 999,
+]  # fmt: skip
+
+
+def test_functions_are_those_of_the_library():
+    assert value("pow(2, 10) / 3") == pytest.approx(1024 / 3)
+    assert value("ceil(n / 256)") == 3
+    assert value("ceil(n / 256.0)") == 4
+    assert value("(int)ceilf((float)n / 300) / 3") == 1
+    assert value("round(2.5) + round(-0.5f)") == 2
+    assert value("std::max(w, (int)sqrt(n)) + min<int>(3, 5) - abs(m)") == 31 + 3 - 37
+    assert value("log2(1 << 10)") == 10
+    for text in NO_VALUE:
+        assert value(text) is None, text
+    made = parsed("pow(7, 9999999)")
+    assert made is not None
+    start = time.perf_counter()
+    with pytest.raises(OverflowError):
+        made({})
+    assert time.perf_counter() - start < 0.1
+
+
+def test_random_expressions_are_as_in_exact_arithmetic():
+    generator = np.random.default_rng(3)
+    names = [*VALUES]
+
+    def expression(depth):
+        if depth == 0 or generator.random() < 0.2:
+            return str(generator.choice(names[:3])) if generator.random() < 0.7 else "7"
+        mark = generator.choice(["+", "-", "*", "&", "|", "^"])
+        return f"({expression(depth - 1)} {mark} {expression(depth - 1)})"
+
+    for _ in range(300):
+        text = expression(4)
+        exact = eval(text, {}, dict(VALUES))
+        assert value(text) == (exact if abs(exact) < 1 << 62 else None)
+
+
+MAIN = """
+__global__ void k(float *a, int n) {{ if (blockIdx.x * blockDim.x + threadIdx.x < n) a[0] = n; }}
+int main() {{ {body}; k<<<blocks, threads>>>(d, 5); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "blocks"),
+    [
+        ("float n = 1000; int threads = 64, blocks = ceil(n / 256)", 4),
+        ("int n = 1000; int threads = 64, blocks = ceil(n / 256)", 3),
+        ("float n; n = 1000; int threads = 64; int blocks = n / 256 + 0.5", 4),
+        ("int n = 1000 / 3.0; int threads = 64, blocks = n % 10", 3),
+        ("int threads = 64; double share = 7; auto blocks = (int)(share / 2)", 3),
+        ("int threads = ~31 & 95, on = 1; int blocks = on && threads == 64 ? 5 : 9", 5),
+    ],
+)
+def test_declared_types_are_kept(body, blocks):
+    source = MAIN.format(body=body)
+    (launch,) = host_launches(source)
+    numbers = HostProgram(source, {}, {}).before(launch, {}).numbers
+    assert int(numbers["blocks"]) == blocks
+    assert isinstance(numbers["blocks"], int)
+    assert numbers["threads"] == 64
+
+
+def test_a_launch_that_cannot_be_told_is_no_failure():
+    source = MAIN.format(body="int threads = 64, blocks = pow(-8.0, 0.5)")
+    assert guess_launch(source, "k.cu").block == "64"
+    assert not math.isnan(float(guess_launch(source, "k.cu").grid))
