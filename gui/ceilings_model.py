@@ -80,8 +80,8 @@ class CeilingsModel(QObject):
             self._keep_intensity(wanted, found)
         elif asked != self._asked:
             self._asked = asked
-            job = work.ceilings_job(self._ladder, wanted, device, _counted.get(asked[0]))
-            self._counter.submit(job)
+            known = _counted.get(asked[0])
+            self._counter.submit(work.ceilings_job(self._ladder, wanted, device, asked[0], known))
         return found
 
     def is_counted(self, wanted: Configuration) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from gui.scenes.ceilings import Run
 
 COUNTING_S = 300.0
-"""Counting is given up after so long: where addresses depend on data every block has to run."""
+"""Counting is given up after so long: an edited source is counted at its own size, and where
+addresses depend on data every block has to run."""
 
 Key = tuple[Any, ...]
 
@@ -39,8 +42,34 @@ def sized(ladder: Ladder, wanted: Configuration, size: int | None) -> Configurat
 
 
 def key_of(wanted: Configuration) -> Key:
-    """Names a launch and its source."""
-    return (wanted.rung, tuple(sorted(wanted.parameters.items())), wanted.source, wanted.own)
+    """Names a launch and its source: of a user's file also what lies on disk by now."""
+    parameters = tuple(sorted(wanted.parameters.items()))
+    return (wanted.rung, parameters, wanted.source, wanted.own, _checksum(wanted))
+
+
+def _checksum(wanted: Configuration) -> str:
+    """Of a user's file, its headers and its arrays' sizes and times; empty if there is no file."""
+    if wanted.own is None:
+        return ""
+    from core.launching.arguments import read_source
+    from core.launching.local_headers import local_headers
+
+    try:
+        text = read_source(Path(wanted.own.path)) if wanted.source is None else wanted.source
+    except TilescopeError:  # the work itself will say so
+        return ""
+    headers = sorted(local_headers(text, wanted.own.path).items())
+    arrays = [_state(Path(t.strip()[1:])) for _, t in wanted.own.arguments if t.strip()[:1] == "@"]
+    return sha256(repr((text, headers, arrays)).encode(errors="replace")).hexdigest()
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Changes when a file does, large as it may be."""
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_size, found.st_mtime_ns)
 
 
 def workload_of(ladder: Ladder, wanted: Configuration) -> Workload:
@@ -54,11 +83,11 @@ def workload_of(ladder: Ladder, wanted: Configuration) -> Workload:
 
 
 def ceilings_job(
-    ladder: Ladder, wanted: Configuration, device: Device, counted: Counts | None
+    ladder: Ladder, wanted: Configuration, device: Device, key: Key, counted: Counts | None
 ) -> Job:
     """The work of finding a launch's ceilings on a device; gives `(key, Ceilings)`.
 
-    `counted` are its counts, where they are known.
+    `counted` are its counts, where they are known; `key` was made before its file is read here.
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
@@ -69,13 +98,12 @@ def ceilings_job(
         def give_up() -> bool:
             if time.monotonic() > end:
                 raise TilescopeError(
-                    f"The launch was not counted within {COUNTING_S:.0f} s, because every block "
-                    "has to be run: choose a smaller size."
+                    f"The launch was not counted within {COUNTING_S:.0f} s: choose a smaller size."
                 )
             return bool(cancelled())
 
         counts = counted or _measured(ladder, wanted, "as_compiled", progress, give_up)
-        return key_of(wanted), ceilings(counts, device)
+        return key, ceilings(counts, device)
 
     return job
 
@@ -170,7 +198,7 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
         from core.cuda.cubin import kernel_resources
         from core.models.occupancy import Resources
 
-        workload = workload_of(ladder, wanted)
+        key, workload = key_of(wanted), workload_of(ladder, wanted)
         version, note = capability.name, ""
         if (capability.major, version) < (7, _OLDEST):
             version = _OLDEST
@@ -187,7 +215,7 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
         needs = kernel_resources(image, entry)
         shared = needs.static_shared_bytes + workload.launch.shared_bytes
         found = Resources(workload.launch.block.count, needs.registers, shared)
-        return Compiled(key_of(wanted), capability.name, found, note)
+        return Compiled(key, capability.name, found, note)
 
     return job
 
@@ -216,8 +244,9 @@ def first_order_job(ladder: Ladder, wanted: Configuration) -> Job:
             )
             return len(trace.block(0).phases)
 
+        follows = wanted.source is None  # an edited one may do anything at another size
         sizes = {v for name, v in wanted.parameters.items() if name in ("m", "n", "k")}
-        found = along(sizes.pop(), phases) if len(sizes) == 1 else phases(None)
+        found = along(sizes.pop(), phases) if follows and len(sizes) == 1 else phases(None)
         return FirstOrderCounts(counts, found)
 
     return job

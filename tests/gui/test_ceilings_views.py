@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from core.gpu.result import load_recorded
 from core.launching.file_launch import FileLaunch
 from core.models.achieved import reported_device
 from core.models.occupancy import Resources
+from gui.ceilings_work import key_of
 from gui.scenes.session import Configuration, Session
 from gui.theme import apply_theme
 from gui.views.ceilings_view import CeilingsView
@@ -156,6 +158,42 @@ def test_a_users_file_has_ceilings(qtbot, ceilings, session, tmp_path) -> None:
     assert ceilings.found.ceilings["dram"].gflops == pytest.approx(512 / 4096 * 4814)
     assert not ceilings.size_box.isVisible()
     assert ceilings.subject.text() == "scale.cu: scale"
+
+
+def test_a_file_that_changed_on_disk_is_counted_anew(
+    qtbot, ceilings, occupancy, session, tmp_path
+) -> None:
+    path, header = tmp_path / "sum.cu", tmp_path / "times.h"
+    text = (
+        '#include "times.h"\n__global__ void sum(float* x) {{ float s = 0;'
+        " for (int i = 0; i < TIMES; i++) s += x[i * {step} + threadIdx.x];"
+        " x[threadIdx.x] = s; }}"
+    )
+    np.save(tmp_path / "x.npy", np.zeros(512, np.float32))
+    own = FileLaunch(str(path), "sum", "1", "32", "0", "", (("x", f"@{tmp_path / 'x.npy'}"),))
+    wanted = Configuration("", {}, None, own)
+    keys = set()
+    for step, times in ((1, 2), (1, 3), (2, 3)):
+        path.write_text(text.format(step=step))
+        header.write_text(f"#define TIMES {times}\n")
+        session.configuration = None
+        session.configuration = wanted
+        sectors = len({(i * step + t) // 8 for i in range(times) for t in range(32)})
+        qtbot.waitUntil(
+            lambda t=times, s=sectors: (
+                ceilings.found is not None
+                and ceilings.found.counts.flops == t * 32
+                and ceilings.found.counts.read_sectors == {"x": s}
+            ),
+            timeout=WAIT_MS,
+        )
+        keys.add(key_of(wanted))
+    np.save(tmp_path / "x.npy", np.zeros(600, np.float32))
+    keys.add(key_of(wanted))
+    assert len(keys) == 4
+    assert key_of(wanted) in keys  # nothing has changed since
+    path.unlink()
+    assert key_of(wanted) not in keys  # no mistake here: the work says that it is gone
 
 
 def test_what_cannot_be_counted_is_told(qtbot, ceilings, session) -> None:
