@@ -27,6 +27,7 @@ class Moments(QObject):
         self.session = window.session
         self.recorder = window.recorder
         self.awaited: Moment | None = None  # the one that is being recorded
+        self._key = ""  # of the source that it is about
         self._instead = ""
         self._excuse = ""
         self.recorder.recorded.connect(self._arrive)
@@ -72,14 +73,14 @@ class Moments(QObject):
         if moment.theme is not None and moment.theme != self.main.theme_name:
             self.main.set_theme(moment.theme)
         if moment.own is not None:
-            self._expect(moment)
             wanted = Configuration("", {}, moment.source, moment.own)
+            self._expect(moment, wanted)
             self.main.workbench.reopen(wanted, moment.first_block, linked=True)
             return
         defaults = self.recorder.ladder[moment.rung].defaults
         parameters = {**defaults, **moment.parameters}
         wanted = Configuration(moment.rung, parameters, moment.source)
-        self._expect(moment)
+        self._expect(moment, wanted)
         self.recorder.ask(wanted, moment.first_block)
 
     def restore(self, wanted: Configuration, places: Moment, instead: str) -> None:
@@ -88,21 +89,26 @@ class Moments(QObject):
         if not known:
             self.recorder.configure(instead)
             return
-        self._expect(places, instead)
+        self._expect(places, wanted, instead)
         if wanted.own is not None:
             self.main.workbench.reopen(wanted, places.block)
         else:
             self.recorder.ask(wanted, places.block)
 
-    def _expect(self, moment: Moment, instead: str = "") -> None:
+    def _expect(self, moment: Moment, wanted: Configuration, instead: str = "") -> None:
         self.session.playing = 0
         if moment.versus is not None:
             self.session.update(versus=moment.versus, page="compare")
         else:
             self.main.show_page("step")
-        self.awaited, self._instead = moment, instead
+        self.awaited, self._key, self._instead = moment, wanted.key, instead
 
     def _arrive(self) -> None:
+        shown = self.session.origin.configuration.key if self.session.origin is not None else ""
+        if self.awaited is not None and shown != self._key:
+            if self.main.workbench.opener.busy:
+                return  # what was asked for before it
+            self.awaited = None  # something else was asked for since
         moment, self.awaited, self._instead = self.awaited, None, ""
         sentence, self._excuse = self._excuse, ""
         if moment is not None:

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opened:
-    """A file's kernels and a launch of one of them; `edited` is the text if not the file's own."""
+    """A file's kernels and a launch of one of them; `edited` is the text if not the file's own.
+
+    `block` is the one to look at first, None for the one that is looked at.
+    """
 
     launch: FileLaunch
     kernels: tuple[str, ...]
     signature: tuple[SignatureParameter, ...]
     edited: str | None
+    block: int | None = None
 
 
 def open_job(
@@ -29,12 +33,13 @@ def open_job(
     text: str | None = None,
     is_edit: bool = True,
     linked: bool = False,
+    block: int | None = None,
 ) -> Job:
     """The work of opening `path`; gives an `Opened`, or raises TilescopeError.
 
     `known` is a launch to go on from, `kernel` one to guess anew. `text` stands in for the file's,
     and is an edit of it unless `is_edit` is False. `linked` says that `known` is a link's: what it
-    leaves empty is guessed, and what the source has not is an error.
+    leaves empty is guessed, and what the source has not is an error. `block` goes along.
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
@@ -54,6 +59,6 @@ def open_job(
         before = "\n".join(local_headers(source, path).values())
         signature = read_signature(source, launch.kernel, split_defines(launch.defines), before)
         edited = source if text is not None and is_edit else None
-        return Opened(launch, kernel_names(source), signature, edited)
+        return Opened(launch, kernel_names(source), signature, edited, block)
 
     return job

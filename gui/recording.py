@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
 from gui.scenes.ahead import Moment, look_ahead
+from gui.scenes.selection import UNTITLED
 from gui.scenes.session import Configuration, Origin, Session, source_key
 from gui.work import Job, Worker
 
@@ -67,10 +68,12 @@ def make_workload(ladder: Ladder, wanted: Configuration) -> tuple[Workload, str]
 
 
 def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str]:
-    """An edited text is enough: the file itself may be gone by now."""
+    """An edited text is enough: the file itself may be gone by now, or there is none."""
     from core.launching.arguments import read_source
     from core.launching.file_launch import file_workload
 
+    if edited is not None and launch.path == UNTITLED:
+        return file_workload(edited, launch), edited
     try:
         original = read_source(Path(launch.path))
     except TilescopeError:

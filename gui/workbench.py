@@ -15,14 +15,13 @@ from core.launching.file_launch import FileLaunch, split_defines
 from gui.coalescing import Coalescer
 from gui.opening import Opened, open_job
 from gui.scenes.knobs import Kind, knob_rows, turned
-from gui.scenes.session import Configuration
+from gui.scenes.selection import UNTITLED, Configuration
 from gui.work import Worker
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
-UNTITLED = "untitled.cu"  # what a text without a file is called
 SOURCES = {".cu", ".cuh"}
 
 
@@ -40,8 +39,6 @@ class Workbench(QObject):
         self.source = window.source
         self.form = window.form.file
         self.launches: dict[str, FileLaunch] = {}
-        self._first_block: int | None = None
-        self._alone = False
         self.opener = Worker(self, "opener")
         self.opener.finished.connect(self._take)
         self.opener.failed.connect(self._refuse)
@@ -54,6 +51,7 @@ class Workbench(QObject):
         self.turning.released.connect(lambda what: self._turn(*what))
         window.form.knobs.turned.connect(lambda *what: self.turning.offer(what))
         self.session.trace_changed.connect(lambda _: self._show_knobs())
+        self.recorder.recorded.connect(self._settle)
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
@@ -87,9 +85,7 @@ class Workbench(QObject):
 
     def run_alone(self) -> None:
         """Run the shown text as a file of one's own, with a launch that is guessed from it."""
-        path = Path.cwd() / UNTITLED
-        self._alone = True
-        self.opener.submit(open_job(str(path), None, None, self.source.draft.text))
+        self.opener.submit(open_job(UNTITLED, None, None, self.source.draft.text))
 
     def run_original(self) -> None:
         """Put the text before any edit back into the editor, and run it."""
@@ -129,9 +125,8 @@ class Workbench(QObject):
         `block` is the one to look at first.
         """
         assert wanted.own is not None
-        self._first_block = block
         self.opener.submit(
-            open_job(wanted.own.path, wanted.own, None, wanted.source, linked=linked)
+            open_job(wanted.own.path, wanted.own, None, wanted.source, linked=linked, block=block)
         )
 
     def show_form(self, configuration: Configuration) -> None:
@@ -166,7 +161,8 @@ class Workbench(QObject):
         """Have the form follow an edited signature; whether that records by itself."""
         if now.own is None:
             return False
-        self.opener.submit(open_job(now.own.path, now.own, None, text, source is not None))
+        edited = source is not None or now.untitled
+        self.opener.submit(open_job(now.own.path, now.own, None, text, edited))
         return True
 
     def _take(self, opened: Any) -> None:
@@ -174,10 +170,13 @@ class Workbench(QObject):
         self.main.show_page("step")
         self.form.show_launch(opened.launch, opened.kernels, opened.signature)
         self.form.show_errors({})
-        if self._alone:  # the rung's own text must not come back with it
-            self._alone, self.source.draft.text = False, self.source.draft.original
-        block, self._first_block = self._first_block, None
-        self.recorder.ask(Configuration("", {}, opened.edited, opened.launch), block)
+        self.recorder.ask(Configuration("", {}, opened.edited, opened.launch), opened.block)
+
+    def _settle(self) -> None:
+        """A rung's typed text that runs by itself now is no edit of the rung any more."""
+        shown = self.session.origin.configuration if self.session.origin is not None else None
+        if shown is not None and shown.untitled and shown.source is not None:
+            self.source.draft.forget(shown.source)
 
     def _launch(self, launch: FileLaunch) -> None:
         now = self.session.configuration
@@ -192,7 +191,6 @@ class Workbench(QObject):
         self.recorder.ask(Configuration("", {}, now.source, launch))
 
     def _refuse(self, error: object) -> None:
-        self._first_block, self._alone = None, False
         if not isinstance(error, TilescopeError):
             error = TilescopeError(f"The file could not be opened: {error!r}.")
         self._say(str(error))

@@ -88,6 +88,10 @@ class Draft:
         """Take up texts kept earlier; they appear when their sources do."""
         self._kept.update(kept)
 
+    def forget(self, text: str) -> None:
+        """Drop a text that was kept for other sources: it has become one of its own."""
+        self._kept = {key: kept for key, kept in self._kept.items() if kept != text}
+
     def place(self, line: int | None) -> int | None:
         """Where a line of the compiled text stands in the shown one, None where it was changed."""
         return self._places.get(line) if self.stale and line is not None else line

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from core.errors import ParameterError
 from core.launching.file_launch import FileLaunch
+from gui.scenes.selection import UNTITLED
 
 FIELDS = {
     "kernel": "kernel",
@@ -39,7 +40,8 @@ def names_file(name: str) -> bool:
 def launch_of(path: str, pairs: dict[str, str]) -> FileLaunch:
     """The launch that a link asks for, its keys taken out of `pairs`; empty where it says nothing.
 
-    A path that does not begin at the root begins where the program was started. Raises
+    A path that does not begin at the root begins where the program was started, unless it is
+    `UNTITLED` and `pairs` has the text. Raises
     ParameterError for one that leads to another computer, to no user's folder, or is none.
     """
     texts = {field: pairs.pop(key) for key, field in FIELDS.items() if key in pairs}
@@ -52,7 +54,10 @@ def launch_of(path: str, pairs: dict[str, str]) -> FileLaunch:
                 "folder of your own, and open it from there."
             )
     blank = dict.fromkeys(FIELDS.values(), "")
-    return FileLaunch(path=_whole(path), arguments=arguments, **{**blank, **texts})
+    is_text = path == UNTITLED and "source" in pairs
+    return FileLaunch(
+        path=path if is_text else _whole(path), arguments=arguments, **{**blank, **texts}
+    )
 
 
 def _whole(path: str) -> str:

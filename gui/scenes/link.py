@@ -160,10 +160,10 @@ def _versus(
 ) -> Configuration:
     """What is compared with; it has the first launch's parameters where the link says nothing."""
     values = dict(pairs)
+    own = launch_of(name, values) if name not in ladder and names_file(name) else None
     source = values.pop("source", None)
     edited = unpack(source) if source is not None else None
-    if name not in ladder and names_file(name):
-        own = launch_of(name, values)
+    if own is not None:
         refuse_unknown(values, (), f"{VERSUS}.")
         return Configuration("", {}, edited, own)
     if name not in ladder:

@@ -17,6 +17,8 @@ UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
 COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")
 """Views of a comparison; "Memory" is whichever of the next two the step accesses."""
 MIN_SPEED, MAX_SPEED = 0.5, 60.0
+UNTITLED = "untitled.cu"
+"""In place of a path: a text that is in no file. Paths of files are whole, so that none is this."""
 
 Element = tuple[str, tuple[int, ...]]
 """An array's name and an index into it: ``("A", (0, 2))``."""
@@ -50,6 +52,11 @@ class Configuration:
     def key(self) -> str:
         """Names the source, whatever its parameters and edits."""
         return self.own.path if self.own is not None else self.rung
+
+    @property
+    def untitled(self) -> bool:
+        """Whether its text is in no file, so that `source` is all there is of it."""
+        return self.own is not None and self.own.path == UNTITLED
 
 
 @dataclass(frozen=True)
