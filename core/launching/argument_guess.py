@@ -133,6 +133,12 @@ def is_size(parameter: SignatureParameter) -> bool:
     )
 
 
+def named_axis(name: str) -> int | None:
+    """The dimension that a name speaks of in two: 1 of rows, 0 of columns."""
+    last = name.rpartition(".")[2].lower()
+    return 1 if last in _ROWS else 0 if last in _COLUMNS else None
+
+
 def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> str:
     """An array's text; `text` is the kernel's body."""
     if extents.host is not None and parameter.name in extents.host.nulls:

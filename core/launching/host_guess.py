@@ -7,8 +7,9 @@ size to look at; what follows from them follows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from core.cuda.instances import HostLaunch, host_launches, split_instance
 from core.cuda.kernel_text import KernelText, kernels
@@ -29,6 +30,7 @@ _REPEATS = re.compile(
 )  # fmt: skip
 _FEW_REPEATS = 16
 _Size = tuple[int, int, int]
+_NOTHING: Mapping[str, Number] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,11 @@ def host_guess(
     signature: Sequence[SignatureParameter],
     defines: Mapping[str, str],
     type_sizes: Mapping[str, int],
+    numbers: Mapping[str, Number] = _NOTHING,
 ) -> HostGuess | None:
     """What the file's first launch of `kernel` says; None where there is none, or it says nothing.
 
-    `type_sizes` are bytes of the source's own types.
+    `type_sizes` are bytes of the source's own types; `numbers` are given for parameters.
     """
     launch = _launch_of(source, kernel)
     if launch is None or len(launch.configuration) < 2:
@@ -63,7 +66,7 @@ def host_guess(
     program = HostProgram(source, type_sizes, defines)
     plain = launch.name.rpartition("::")[2]
     declared = next((k for k in kernels(source) if k.name == plain), None)
-    return _Small(program, launch, signature, declared, kernel).guess()
+    return _Small(program, launch, signature, declared, kernel, numbers).guess()
 
 
 def _launch_of(source: str, kernel: str) -> HostLaunch | None:
@@ -82,14 +85,17 @@ class _Small:
         signature: Sequence[SignatureParameter],
         kernel: KernelText | None,
         instance: str,
+        numbers: Mapping[str, Number],
     ) -> None:
         self.program, self.launch = program, launch
         self.template = [p.name for p in kernel.template] if kernel else []
         self.instance = split_instance(instance)[1]
         self.parameters = [p for p in signature if not p.is_symbol]
+        self.numbers = numbers
+        self.fixed = dict(self._variables_of(numbers))
 
     def guess(self) -> HostGuess | None:
-        values = self.program.before(self.launch, {})
+        values = self._before({})
         block = self._size(1, values)
         if block is None:
             return None
@@ -97,15 +103,17 @@ class _Small:
         for number in (1024, 1 << 14):  # of what the function is given, if fewer make no grid
             if self._size(0, values) is not None:
                 break
-            values = self.program.before(self.launch, {"*": number})
+            values = self._before({"*": number})
         free = self._free_roots(values, block)
         for _ in range(_MOST_HALVINGS):
             chosen = self._to_halve(values, block, free)
             if not chosen:
                 break
             given = {**{n: values.numbers[n] for n in free}, **self._halved(chosen, values)}
-            values = self.program.before(self.launch, given)
-        grid = self._cut(self._size(0, values), block)
+            values = self._before(given)
+        grid = self._size(0, values)
+        if not self.fixed:
+            grid = self._cut(grid, block)
         shared = self._shared(values)
         if meant := self._instance_block(block):  # as in `case 512: reduce<512>`
             shared, block = shared * meant // block[0], (meant, 1, 1)
@@ -113,6 +121,19 @@ class _Small:
             grid, block, shared, self._scalars(values),
             self._nbytes(values), self._nulls(),
         )  # fmt: skip
+
+    def _variables_of(self, numbers: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:
+        """The host's variables that parameters get, with what is given for these."""
+        texts = self._by_parameter()
+        for parameter in self.parameters:
+            whole = parameter.whole or parameter.name
+            if parameter.name in numbers and whole in texts:
+                text = texts[whole].replace("->", ".") + parameter.name.removeprefix(whole)
+                if re.fullmatch(r"[A-Za-z_][\w.]*", text):
+                    yield text, numbers[parameter.name]
+
+    def _before(self, given: Mapping[str, Number]) -> HostValues:
+        return self.program.before(self.launch, given, self.fixed)
 
     def _instance_block(self, block: _Size) -> int:
         """The block that an instance is made for where the host's variable says another."""
@@ -150,16 +171,17 @@ class _Small:
 
     def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
         given = {n: values.numbers[n] for n in free} | self._halved([name], values)
-        return self.program.before(self.launch, given)
+        return self._before(given)
 
     def _free_roots(self, values: HostValues, block: _Size) -> list[str]:
         """The variables that set sizes, but neither the block nor its shared memory."""
         free = []
         shared = self._shared(values)
         for name, number in values.roots.items():
-            if not isinstance(number, int) or number < _LEAST or _REPEATS.fullmatch(name):
+            is_size = isinstance(number, int) and number >= _LEAST and name not in self.fixed
+            if not is_size or _REPEATS.fullmatch(name):
                 continue
-            other = self.program.before(self.launch, {name: number // 2})
+            other = self._before({name: int(number) // 2})
             if self._size(1, other) == block and self._shared(other) == shared:
                 free.append(name)
         return free
@@ -200,7 +222,7 @@ class _Small:
             if _REPEATS.fullmatch(parameter.name.replace("-", "_")):
                 value = min(value, _FEW_REPEATS)
             found[parameter.name] = value
-        return found
+        return {**found, **self.numbers}
 
     def _nbytes(self, values: HostValues) -> dict[str, int]:
         texts, found = self._by_parameter(), {}

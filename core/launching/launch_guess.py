@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from core.cuda.host_code import without_host_code
 from core.cuda.instances import split_instance
@@ -28,15 +29,19 @@ from core.launching.argument_guess import (
     guess_array,
     guess_scalar,
     is_size,
+    named_axis,
     with_names,
 )
+from core.launching.axes import bounded_axes
 from core.launching.file_launch import FileLaunch, split_defines
+from core.launching.host_expressions import Number
 from core.launching.host_guess import host_guess
 from core.launching.local_headers import local_headers
 
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
 _MOST_THREADS = 1024
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 _NOT_MACROS = re.compile(
     r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
 )
@@ -52,9 +57,12 @@ class _Shape:
     one_block: bool
 
 
-def guess_launch(source: str, path: str, kernel: str | None = None) -> FileLaunch:
+def guess_launch(
+    source: str, path: str, kernel: str | None = None, given: Mapping[str, str] = _NOTHING
+) -> FileLaunch:
     """A launch to begin with; of the first kernel if none is named.
 
+    Numbers that are `given` for parameters stay, and decide about sizes, arrays and the grid.
     Where the source launches the kernel itself its sizes are taken, halved until they are small.
     Raises TilescopeError where the source has no kernel, and ArgumentError where the kernel's
     parameters cannot be read.
@@ -78,16 +86,18 @@ def guess_launch(source: str, path: str, kernel: str | None = None) -> FileLaunc
     declared = _declarations(source, name, defines)
     shape = _shape(text, dimensions, declared)
     whole = f"{before}\n{source}"
-    host = host_guess(whole, name, signature, defines, type_sizes(whole, defines))
+    numbers = _numbers(signature, given)
+    host = host_guess(whole, name, signature, defines, type_sizes(whole, defines), numbers)
     block = _trimmed(host.block, dimensions) if host else shape.block
     threads = math.prod(block)
-    grid = [1 if shape.one_block else -(-shape.length // extent) for extent in block]
+    lengths = _lengths(shape, signature, text, numbers)
+    grid = [1 if shape.one_block else -(-n // b) for n, b in zip(lengths, block, strict=False)]
     if host is not None and host.grid is not None:
         grid = list(_trimmed(host.grid, dimensions))
-    lengths = (shape.length,) * dimensions
     if host is not None:
         lengths = tuple(b * g for b, g in zip(block, grid, strict=False))
     extents = with_names(Extents(lengths, host), signature, text)
+    usual = extents if host else replace(extents, lengths=(shape.length,) * dimensions)
     shared = _dynamic_bytes(declared, threads)
     return FileLaunch(
         path=path,
@@ -96,7 +106,7 @@ def guess_launch(source: str, path: str, kernel: str | None = None) -> FileLaunc
         block=",".join(map(str, block)),
         shared=str(host.shared if host and host.shared else shared),
         defines=" ".join(f"{name}={value}" for name, value in defines.items()),
-        arguments=tuple(_arguments(signature, text, extents)),
+        arguments=tuple(_arguments(signature, text, extents, usual, numbers)),
     )
 
 
@@ -128,6 +138,44 @@ def _body(source: str, kernel: str) -> str:
     return body if "threadIdx" in body else ""
 
 
+def _numbers(
+    signature: Sequence[SignatureParameter], given: Mapping[str, str]
+) -> dict[str, Number]:
+    """The scalars that are given, as far as their texts are numbers."""
+    found: dict[str, Number] = {}
+    for parameter in signature:
+        text = given.get(parameter.name, "").strip()
+        if parameter.is_array or parameter.dtype is None:
+            continue
+        if parameter.dtype.kind in "iu" and re.fullmatch(r"-?[0-9]{1,18}", text):
+            found[parameter.name] = int(text)
+        elif parameter.dtype.kind == "f" and re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]*)?", text):
+            found[parameter.name] = float(text)
+    return found
+
+
+def _lengths(
+    shape: _Shape,
+    signature: Sequence[SignatureParameter],
+    text: str,
+    numbers: Mapping[str, Number],
+) -> tuple[int, ...]:
+    """Elements along each dimension: those of the numbers that are given, or the usual ones."""
+    lengths = [shape.length] * shape.dimensions
+    sizes = [p.name for p in signature if is_size(p)]
+    for name, number in numbers.items():
+        if name not in sizes or number < 1:
+            continue
+        axes: Sequence[int] = bounded_axes(name, text, shape.dimensions)
+        if not axes and sizes == [name]:
+            axes = range(shape.dimensions)
+        elif not axes and (by_name := named_axis(name)) is not None:
+            axes = [by_name] if by_name < shape.dimensions > 1 else []
+        for axis in axes:
+            lengths[axis] = int(number)
+    return tuple(lengths)
+
+
 def _trimmed(size: tuple[int, ...], dimensions: int) -> tuple[int, ...]:
     """As many extents as the kernel has dimensions, and those beyond that are not 1."""
     used = max([dimensions, *(axis + 1 for axis, extent in enumerate(size) if extent > 1)])
@@ -135,13 +183,20 @@ def _trimmed(size: tuple[int, ...], dimensions: int) -> tuple[int, ...]:
 
 
 def _arguments(
-    signature: Sequence[SignatureParameter], text: str, extents: Extents
+    signature: Sequence[SignatureParameter],
+    text: str,
+    extents: Extents,
+    usual: Extents,
+    numbers: Mapping[str, Number],
 ) -> Iterator[tuple[str, str]]:
+    """Each parameter's text; `usual` is what numbers that are not given are guessed from."""
     scalars: dict[str, str] = {}
     for parameter in signature:
-        if not parameter.is_array:
+        if parameter.name in numbers:
+            scalars[parameter.name] = str(numbers[parameter.name])
+        elif not parameter.is_array:
             has_size = any(is_size(p) for p in signature if p is not parameter)
-            scalars[parameter.name] = guess_scalar(parameter, extents, has_size)
+            scalars[parameter.name] = guess_scalar(parameter, usual, has_size)
     sizes = {p.name: int(scalars[p.name]) for p in signature if is_size(p) and p.name in scalars}
     known = replace(extents, scalars=sizes)
     for parameter in signature:
@@ -186,39 +241,19 @@ def complete(source: str, asked: FileLaunch) -> FileLaunch:
         raise ArgumentError(
             f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
         )
-    guess = guess_launch(source, asked.path, kernel or None)
     given = dict(asked.arguments)
+    guess = guess_launch(source, asked.path, kernel or None, given)
     guessed = dict(guess.arguments)
     for name in given:
         if name not in guessed:
             raise ArgumentError(
                 f"{guess.kernel} has no parameter {name}: it has {listing([*guessed])}."
             )
-    guess = _follow_sizes(guess, given)
-    guessed = dict(guess.arguments)
     texts = {
         field: getattr(asked, field) or getattr(guess, field)
         for field in ("grid", "block", "shared", "defines")
     }
     return replace(guess, arguments=tuple((guessed | given).items()), **texts)
-
-
-def _follow_sizes(guess: FileLaunch, given: Mapping[str, str]) -> FileLaunch:
-    """The guess with its arrays and grid for the sizes that are given: n = 1000 in place of 256."""
-    arguments, grid = dict(guess.arguments), guess.grid.split(",")
-    for name, new in given.items():
-        old = arguments[name]
-        sizes = old.isdecimal() and int(old) > 1 and re.fullmatch(r"[0-9]{1,18}", new)
-        if not sizes or old == new:
-            continue
-        for other, text in arguments.items():
-            head, opens, shape = text.partition("[")
-            if opens:
-                arguments[other] = head + opens + re.sub(rf"\b{old}\b", new, shape)
-        for axis, extent in enumerate(int(text) for text in guess.block.split(",")):
-            if axis < len(grid) and int(grid[axis]) == -(-int(old) // extent):
-                grid[axis] = str(max(1, -(-int(new) // extent)))
-    return replace(guess, arguments=tuple(arguments.items()), grid=",".join(grid))
 
 
 def _fits(parameter: SignatureParameter, text: str) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import ArgumentError, TilescopeError
 from core.launching.file_launch import FieldErrors, FileLaunch, file_workload, split_defines
-from core.launching.launch_guess import guess_launch, refit
+from core.launching.launch_guess import complete, guess_launch, refit
 from core.recording import record
 
 SAXPY = """
@@ -160,3 +160,54 @@ def test_an_edited_signature_keeps_what_still_fits():
 def test_defines_are_split_at_spaces():
     assert dict(split_defines(" A=1  B;C=x+1 ")) == {"A": "1", "B": "1", "C": "x+1"}
     assert dict(split_defines("")) == {}
+
+
+SCALED = """__global__ void scaled(const float *x, float *y, int n, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = m * x[i];
+}"""
+PRODUCT = """
+__global__ void product(const float *A, const float *B, float *C, int M, int N, int K) {
+    int bx = blockIdx.x, by = blockIdx.y;
+    const int column = bx * 16 + threadIdx.x, row = by * 16 + threadIdx.y;
+    float sum = 0;
+    if (M <= row || column >= N) return;
+    for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + column];
+    C[row * N + column] = sum;
+}"""
+HOSTED = (
+    SCALED
+    + """
+void run(int count, int factor) {
+    float *x, *y; int rest = 1 << 14;
+    cudaMalloc(&x, count * sizeof(float)); cudaMalloc(&y, sizeof(float) * rest);
+    scaled<<<(count + 127) / 128, 128>>>(x, y, count, factor);
+}"""
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "grid", "expected"),
+    [
+        (SCALED, {"m": "7"}, "4", {"x": "[250]", "y": "[250]", "n": "250"}),
+        (SCALED, {"n": "1000"}, "16", {"x": "[1000]", "y": "[1000]", "m": "256"}),
+        (SCALED, {"n": "90", "m": "90"}, "2", {"x": "[90]", "y": "[90]"}),
+        (PRODUCT, {"M": "100"}, "2,7", {"A": "[100,32]", "B": "[32,32]", "C": "[100,32]"}),
+        (PRODUCT, {"N": "50"}, "4,2", {"A": "[32,32]", "B": "[32,50]", "C": "[32,50]"}),
+        (PRODUCT, {"K": "9"}, "2,2", {"A": "[32,9]", "B": "[9,32]", "C": "[32,32]"}),
+        (PRODUCT, {"M": "5", "N": "70", "K": "33"}, "5,1", {"A": "[5,33]", "C": "[5,70]"}),
+        (MATMUL, {"width": "100"}, "7,7", {"a": "[100,100]", "c": "[100,100]"}),
+        (HOSTED, {"n": "1000"}, "8", {"x": "[1000]", "n": "1000"}),
+        (HOSTED, {"n": "70000"}, "547", {"x": "[70000]"}),
+        (HOSTED, {"m": "3"}, "4", {"m": "3", "n": "512", "x": "[512]"}),
+    ],
+)
+def test_what_is_given_is_known_to_the_guess(source, given, grid, expected):
+    asked = FileLaunch("k.cu", "", "", "", "", "", tuple(given.items()))
+    whole = complete(source, asked)
+    arguments = dict(whole.arguments)
+    assert whole.grid == grid
+    assert {name: arguments[name] for name in given} == given
+    for name, text in expected.items():
+        assert arguments[name].endswith(text), (name, arguments[name])
+    file_workload(source, whole)

@@ -49,8 +49,9 @@ def test_constants_are_the_compilers():
 
 NO_VALUE = [
     "pow(-8.0, 0.5)", "pow(7, 9999999)", "pow(zero, m)", "log2(0)", "sqrt(m)", "n / zero",
-    "n % zero", "1 << 64", "1 << -1", "1 << 62 << 3", "0x7fffffffffffffff * 4", "x % 2", "~x", "x << 1",
-    "unknown", "n +", "f(n)", "n ? 1", "ceil()", "pow(1)", "a[3]", "", "((((", '"n"', "'a'",
+    "n % zero", "1 << 64", "1 << -1", "1 << 62 << 3", "0x7fffffffffffffff * 4", "x % 2", "~x",
+    "x << 1", "unknown", "n +", "f(n)", "n ? 1", "ceil()", "pow(1)", "a[3]", "",
+    "((((", '"n"', "'a'",
     "(" * 5000 + "1" + ")" * 5000, "-" * 1500 + "1", "n" + " + n" * 5000,
     "(" * 900 + "1" + ")" * 900, "1" + "+1" * 999,
 ]  # fmt: skip
