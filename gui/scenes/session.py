@@ -269,12 +269,18 @@ class Session(Clock):
         return source_key(old) == source_key(trace) or source_key(old) == (twin or None)
 
     def _carry_lines(self, old: Trace, trace: Trace) -> None:
-        """Selected line and breakpoints move with the text when it was edited."""
+        """Selected line and breakpoints move with the text when it was edited.
+
+        A twin gets those of the other by their lines, which keeps its own for when it comes back.
+        """
+        another = source_key(old) != source_key(trace)
+        if another:
+            self.breakpoints_of[source_key(old)] = self.breakpoints
         if old.workload.source != trace.workload.source:
             places = line_map(old.workload.source, trace.workload.source)
             self.values["line"] = places.get(self.values["line"])
             self.values["breakpoints"] = carried_over(self.values["breakpoints"], places)
-        if source_key(old) != source_key(trace):  # a twin: those that it had of its own come back
+        if another:
             self.values["breakpoints"] |= self.breakpoints_of.pop(source_key(trace), frozenset())
 
     def _element_exists(self, element: Element | None) -> bool:

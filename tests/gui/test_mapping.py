@@ -64,6 +64,29 @@ def test_the_switch_swaps_kernel_and_source_and_keeps_the_place(window, qtbot):
     assert {b.line for b in session.breakpoints} == {None, last - 3}
 
 
+def test_breakpoints_stay_with_their_rung_when_the_switch_takes_them_along(window, qtbot):
+    def shows(act):
+        with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+            act()
+
+    session, ways = window.session, window.form.mapping.ways
+    lines = session.trace.workload.source.split("\n")
+    own = next(i for i, line in enumerate(lines, start=1) if "threadIdx" in line)
+    both = len(lines) - 3
+    placed = frozenset({Breakpoint(line=own), Breakpoint(line=both)})
+    session.breakpoints = placed
+    shows(ways.button("columns").click)
+    assert len(session.breakpoints) == 1, "the line that differs has no place in the twin"
+    taken = session.breakpoints
+    shows(lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    assert session.breakpoints == frozenset()
+    shows(lambda: window.recorder.configure("uncoalesced", SIZES))
+    assert session.breakpoints == placed
+    shows(lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    shows(lambda: window.recorder.configure("coalesced", SIZES))
+    assert session.breakpoints == taken
+
+
 def test_a_kernel_without_a_twin_has_no_switch(window, qtbot):
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.recorder.configure("tiled", {"n": 8, "tile": 4})
