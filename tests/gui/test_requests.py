@@ -1,0 +1,107 @@
+"""What one request says (a link, a file, a text that runs by itself) is not said of the next."""
+
+import pytest
+
+from gui.main_window import MainWindow
+from gui.theme import apply_theme
+
+RECORDING_MS = 20_000
+SOURCE = """
+__global__ void twice(float* v, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) v[i] = 2.0f * v[i];
+}
+__global__ void add(const float* a, const float* b, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i];
+}
+"""
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1440, 900)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mine.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+def recorded(window, qtbot, act):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        act()
+
+
+def test_what_a_link_says_is_not_said_of_a_file_that_is_opened_next(window, qtbot, file, tmp_path):
+    other = tmp_path / "other.cu"
+    other.write_text(SOURCE.replace("2.0f", "5.0f"))
+    session = window.session
+    window.moments.open_link(f"{file}?kernel=add&block=3&thread=7&step=9")
+    recorded(window, qtbot, lambda: window.workbench.open_file(str(other)))
+    assert session.origin.configuration.key == str(other)
+    assert (session.block, session.thread, session.step) == (0, 0, session.first_access)
+    assert window.moments.awaited is None
+    recorded(window, qtbot, lambda: window.moments.open_link(f"{file}?kernel=add&block=3&step=9"))
+    assert (session.block, session.step) == (3, 9)
+
+
+def test_a_link_is_not_taken_for_the_recording_before_it(window, qtbot, file):
+    session = window.session
+    window.recorder.configure("tiled", {"n": 8, "tile": 4})
+    window.moments.open_link(f"{file}?kernel=add&block=3&step=7")
+    qtbot.waitUntil(
+        lambda: session.origin is not None and session.origin.configuration.key == str(file),
+        timeout=RECORDING_MS,
+    )
+    assert (session.block, session.step) == (3, 7)
+
+
+def pasted(window, qtbot):
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    window.source.edit.setPlainText(SOURCE)
+    assert window.workbench.stands_alone
+
+
+def test_a_text_that_did_not_come_to_run_by_itself_stays_with_its_rung(window, qtbot, file):
+    pasted(window, qtbot)
+    window.workbench.run_alone()
+    file.write_text(SOURCE.replace("2.0f", "5.0f"))
+    recorded(window, qtbot, lambda: window.workbench.open_file(str(file)))
+    assert window.session.origin.configuration.key == str(file)
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    assert window.source.edit.toPlainText() == SOURCE
+    assert window.source.draft.stale
+
+
+def test_a_file_that_is_called_untitled_is_not_a_pasted_texts(
+    window, qtbot, qapp, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "untitled.cu").write_text("// somebody's\n" + SOURCE.replace("2.0f", "9.0f"))
+    pasted(window, qtbot)
+    recorded(window, qtbot, window.workbench.run_alone)
+    draft = window.source.draft
+    assert window.session.origin.original == draft.original == draft.text == SOURCE
+    assert not window.source.original.isEnabled()
+    recorded(window, qtbot, window.workbench.run_source)
+    assert window.session.trace.workload.source == SOURCE
+    edited = SOURCE.replace("2.0f", "4.0f")
+    window.source.edit.setPlainText(edited)
+    recorded(window, qtbot, window.workbench.run_source)
+    window.moments.copy_link()
+    link = qapp.clipboard().text()
+    recorded(window, qtbot, lambda: window.workbench.open_file("untitled.cu"))
+    assert "// somebody's" in window.session.trace.workload.source, "the file is a file"
+    recorded(window, qtbot, lambda: window.moments.open_link(link))
+    assert window.session.origin.configuration.untitled
+    assert window.session.trace.workload.source == window.session.origin.original == edited
