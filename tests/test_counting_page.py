@@ -10,7 +10,7 @@ import pytest
 from core.analysis import global_atomics
 from tests.core.analysis.test_copied_sectors import LAUNCHES as COPIED
 from tests.core.analysis.test_global_atomics import LAUNCHES as ATOMICS
-from tests.core.test_reference import LAUNCHES, ROWS
+from tests.core.test_reference import LAUNCHES, ROWS, WITHOUT_ATOMICS
 from tests.reference_set import FOLDER
 from tests.scattered_set import FOLDER as SCATTERED
 from tests.scattered_set import recorded
@@ -61,6 +61,10 @@ def test_size_of_the_reference_set():
 def test_rows_that_are_equal_are_all(row, suite):
     """`test_reference.py` holds every one of them against the emulator."""
     assert figures(row) == [SUITES[suite]] * 3
+
+
+def test_rows_without_atomics():
+    assert figures("In the # kernel rows without atomics") == [len(WITHOUT_ATOMICS)]
 
 
 def _has_global_atomics(name: str, kind: str) -> bool:

@@ -27,8 +27,7 @@ INPUTS = "2790c66a7795bda6"  # of all input bytes: the record belongs to these
 def traced(name, kind):
     """Counts, outputs and findings: the trace's record is dropped, so that the set stays small."""
     trace = record(BY_NAME[name].workload, kind=kind, blocks=[0])
-    totals = {name: count.value for name, count in trace.counters.totals.items()}
-    return totals, trace.outputs, trace.findings
+    return trace.counters.totals, trace.outputs, trace.findings
 
 
 def measured(launch, kind):
@@ -43,11 +42,36 @@ def test_counters_and_outputs_equal_the_hardware(launch, kind):
     totals, outputs, findings = traced(launch.name, kind)
     assert findings == ()
     wanted = measured(launch, kind)
-    assert {name: totals[name] for name in wanted} == wanted
+    assert {name: totals[name].value for name in wanted} == wanted
     if launch.approximate is None:
         for name, digest in ROWS[launch.name, kind]["outputs"].items():
             if name not in launch.free:
                 assert hashlib.sha256(outputs[name].tobytes()).hexdigest() == digest, name
+
+
+def has_atomics(name, kind):
+    counters = ROWS[name, kind]["counters"]
+    names = (n for n, count in counters.items() if count)
+    return any("op_atom" in n or "op_red" in n or n.endswith("_atom") for n in names)
+
+
+WITHOUT_ATOMICS = [
+    (x.name, kind)
+    for x in LAUNCHES
+    for kind in KINDS
+    if x.suite == "kernels" and not has_atomics(x.name, kind)
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), WITHOUT_ATOMICS)
+def test_ideals_equal_those_of_the_source_page(name, kind):
+    totals, _, _ = traced(name, kind)
+    counters = ROWS[name, kind]["counters"]
+    for ours, theirs in (
+        ("global_{}_sectors", "memory_l2_theoretical_sectors_global_ideal"),
+        ("shared_{}_wavefronts", "memory_l1_wavefronts_shared_ideal"),
+    ):
+        assert sum(totals[ours.format(way)].ideal for way in ("ld", "st")) == counters[theirs]
 
 
 @pytest.mark.parametrize("kind", KINDS)
