@@ -72,7 +72,7 @@ def test_fifth_seed() -> None:
     tile_steps = launch.grid.count * (1024 // 16)
     assert counts.transfers / tile_steps == 512
     # Each of the 8,192 is a multiplication or an addition: 256 threads x (2 x 16).
-    assert counts.written.flops / tile_steps == 8192
+    assert counts.work.flops / tile_steps == 8192
 
 
 def test_first_seeds_tables() -> None:
