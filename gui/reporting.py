@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
 from core.errors import CompileError, ParameterError, TilescopeError
+from core.launching.arguments import read_source
 from core.launching.file_launch import FieldErrors
 from gui.scenes.findings import finding_rows, go_to
 from gui.scenes.text import grouped, plural
@@ -44,6 +46,7 @@ class Reporter(QObject):
         errors = []
         source = self.main.source
         if isinstance(error, CompileError):
+            self._show_text()
             errors = [d for d in error.diagnostics if d.severity == "error"]
             source.show_diagnostics(errors)
         if not errors:
@@ -56,6 +59,18 @@ class Reporter(QObject):
         self.main.message.show_message(
             str(error), label=f"Go to line {line}", action=lambda: source.go_to_error(line)
         )
+
+    def _show_text(self) -> None:
+        """The text of a file that has not compiled yet, where its mistakes can be put right."""
+        wanted, source = self.session.configuration, self.main.source
+        if wanted is None or wanted.own is None or wanted.key == source.draft.key:
+            return
+        try:
+            original = wanted.source if wanted.untitled else read_source(Path(wanted.own.path))
+        except TilescopeError:
+            original = wanted.source
+        if original is not None:
+            source.show_unrun(wanted.key, original, wanted.source or original)
 
     def _announce_findings(self) -> None:
         """Name the first fault across the window, and offer the list."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+NEVER = "\0"  # in place of a compiled text where there is none: no line of any text is its
 _IDENTITY: Mapping[int, int] = MappingProxyType({})
 
 
@@ -76,6 +77,14 @@ class Draft:
             self._keep()
             text = self._kept.pop(key, compiled)
         self.key, self.original, self.compiled = key, original, compiled
+        self.text = text
+        return text
+
+    def open(self, key: str, original: str, text: str) -> str:
+        """A source of which there is no trace, as it does not compile; returns the text to show."""
+        self._keep()
+        text = self._kept.pop(key, text)
+        self.key, self.original, self.compiled = key, original, NEVER
         self.text = text
         return text
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QResizeEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QLabel, QTextEdit, QToolButton, QVBoxLayout
 
-from gui.scenes.editing import Draft
+from gui.scenes.editing import NEVER, Draft
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
 from gui.scenes.source import line_totals, source_caption
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ROOM_FOR_IDEALS = 64  # digits; in a narrower pane the ideals are left to the tips
 NOT_RUN = "Edited, not run yet: marks are of the text that ran last. Ctrl+Return runs it."
+
+NEVER_RUN = "It has not run yet. Ctrl+Return runs it."
 
 
 class SourceView(SessionView):
@@ -102,6 +104,16 @@ class SourceView(SessionView):
             (d.line, d.column, d.message) for d in diagnostics if d.severity == "error"
         )
 
+    def show_unrun(self, key: str, original: str, text: str) -> None:
+        """Show a source that did not compile, so that no trace brings its text."""
+        text = self.draft.open(key, original, text)
+        with QSignalBlocker(self.edit):
+            self._put(text, anew=True)
+        self._show_totals()
+        self._show_state()
+        self._mark()
+        self._show_caption()
+
     def go_to_error(self, line: int) -> None:
         """Show a line of the text, with the caret in it where the user is typing."""
         if self.draft.stale or self.edit.hasFocus():
@@ -177,7 +189,8 @@ class SourceView(SessionView):
         self.run.setEnabled(self.draft.stale)
 
     def _show_caption(self) -> None:
-        self.caption.setText(NOT_RUN if self.draft.stale else source_caption(self.session))
+        said = NEVER_RUN if self.draft.compiled == NEVER else NOT_RUN
+        self.caption.setText(said if self.draft.stale else source_caption(self.session))
 
     def _fit_gutter(self) -> None:
         self.edit.gutter.measure()

@@ -105,3 +105,29 @@ def test_a_file_that_is_called_untitled_is_not_a_pasted_texts(
     recorded(window, qtbot, lambda: window.moments.open_link(link))
     assert window.session.origin.configuration.untitled
     assert window.session.trace.workload.source == window.session.origin.original == edited
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_file_that_does_not_compile_is_shown_and_can_be_put_right(window, qtbot, file, before):
+    if before:
+        recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    broken = SOURCE.replace("2.0f * v", "factor * v")
+    line = next(i for i, text in enumerate(broken.split("\n"), start=1) if "factor" in text)
+    file.write_text(broken)
+    source = window.source
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.workbench.open_file(str(file))
+    assert source.edit.toPlainText() == broken
+    assert list(source.edit.gutter.errors) == [line]
+    assert source.edit.gutter.totals == {}
+    assert source.caption.text() == "It has not run yet. Ctrl+Return runs it."
+    assert source.run.isEnabled()
+    window.message.go.click()
+    assert source.edit.textCursor().blockNumber() + 1 == line
+    source.edit.setPlainText(SOURCE)
+    recorded(window, qtbot, window.workbench.run_source)
+    assert window.session.trace.workload.source == source.edit.toPlainText() == SOURCE
+    assert source.edit.gutter.errors == {}
+    assert source.draft.original == broken
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    assert "__global__ void tiled" in source.edit.toPlainText()
