@@ -9,9 +9,11 @@ are known.
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.cuda.kernel_text import without_disabled
 from core.cuda.source_constants import blanked
@@ -47,6 +49,7 @@ class HostItem:
     end: int
 
 
+@lru_cache(maxsize=8)
 def host_items(source: str) -> tuple[HostItem, ...]:
     """The functions and namespace-level variables that only the host has, in order."""
     return tuple(_walk(_scanned(source)))
@@ -140,7 +143,14 @@ def _item(text: str, start: int, end: int, naming: re.Pattern[str]) -> HostItem:
     label = _ACCESS.match(text, start, end)
     first = label.end() if label else start
     name = naming.search(text, first, end)
-    return HostItem(name[1] if name else "", text.count("\n", 0, first) + 1, first, end)
+    return HostItem(
+        name[1] if name else "", 1 + bisect.bisect_left(_line_ends(text), first), first, end
+    )
+
+
+@lru_cache(maxsize=2)
+def _line_ends(text: str) -> list[int]:
+    return [match.start() for match in re.finditer("\n", text)]
 
 
 def _is_function(header: str) -> bool:

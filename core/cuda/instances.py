@@ -5,9 +5,11 @@ A launch names them, as far as it does; the rest follows from the types of what 
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.cuda.kernel_text import (
     KernelText,
@@ -25,6 +27,7 @@ _BUILT_IN = (
     r"|__half|size_t|u?int(?:8|16|32|64)_t|(?:float|double|int|uint|uchar)[234])"
 )
 _ROUND = "([{)]}"
+_LONGEST_NAME = 4000  # characters, template arguments included
 _LAMBDA = "[]"  # a type without a name
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 
@@ -48,6 +51,7 @@ def split_instance(kernel: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(split_at_commas(inside)) if opens else ()
 
 
+@lru_cache(maxsize=16)
 def host_launches(source: str) -> tuple[HostLaunch, ...]:
     """The launches in a source's text, in order."""
     return tuple(_launches(with_kernel_macros(without_comments(source))))
@@ -83,6 +87,8 @@ def qualified(source: str, kernels: tuple[KernelText, ...], name: str) -> str:
 
 
 def _launches(text: str) -> Iterator[HostLaunch]:
+    headers = [*re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)]
+    ends = [header.end() for header in headers]
     for mark in re.finditer(r"<<<", text):
         name, template = _named_before(text, mark.start())
         end = text.find(">>>", mark.end())
@@ -90,13 +96,13 @@ def _launches(text: str) -> Iterator[HostLaunch]:
         if not name or end < 0 or not after:
             continue
         inside = text[after.end() : closing(text, after.end())]
-        function = re.findall(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text[: mark.start()])
+        around = bisect.bisect_right(ends, mark.start())
         yield HostLaunch(
             name,
             template,
             tuple(split_at_commas(text[mark.end() : end], _ROUND)),
             tuple(split_at_commas(inside, _ROUND)),
-            function[-1] if function else "",
+            headers[around - 1][1] if around else "",
             mark.start(),
         )
     for mark in re.finditer(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(", text):
@@ -109,7 +115,8 @@ def _launches(text: str) -> Iterator[HostLaunch]:
 
 def _named_before(text: str, at: int) -> tuple[str, tuple[str, ...]]:
     """The name, and template arguments if any, that a text has before a position."""
-    end = len(text[:at].rstrip())
+    text = text[max(0, at - _LONGEST_NAME) : at]
+    end = len(text.rstrip())
     inside = ""
     if text[end - 1 : end] == ">":
         depth, start = 0, end

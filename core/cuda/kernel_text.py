@@ -7,7 +7,7 @@ make whole kernels, are expanded first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -23,6 +23,7 @@ _DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b", re.MULTILINE)
 _NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
 _GLOBAL = re.compile(r"__global__")
 _DEEPEST_MACROS = 4
+_LONGEST_HEADER = 10_000  # characters of `template <…>` and qualifiers
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class KernelText:
     body: str = ""  # without comments, "" where it is only declared
 
 
+@lru_cache(maxsize=16)
 def without_comments(source: str) -> str:
     """The source with its comments taken out and continued lines joined; strings stay.
 
@@ -155,7 +157,8 @@ def _substituted(body: str, values: dict[str, str]) -> str:
 
 
 def _kernels(text: str) -> Iterator[KernelText]:
-    for start in re.finditer(r"\b__global__\b", text):
+    starts = [*re.finditer(r"\b__global__\b", text)]
+    for start, spaces in zip(starts, _namespaces(text, [s.start() for s in starts]), strict=True):
         position = start.end()
         while match := re.compile(r"\s*([\w:]+)\s*(\()?").match(text, position):
             word, opens = match.group(1), match.group(2)
@@ -168,12 +171,11 @@ def _kernels(text: str) -> Iterator[KernelText]:
             if word in _ATTRIBUTES:
                 continue
             name = word.rpartition("::")[2]
-            spaces = _namespaces(text[: start.start()])
             yield KernelText(
                 name,
                 "::".join([*spaces, name]),
                 _parameters(inside),
-                _template(text[: start.start()]),
+                _template(text[max(0, start.start() - _LONGEST_HEADER) : start.start()]),
                 _body(text, position),
             )
             break
@@ -189,18 +191,20 @@ def _parameters(inside: str) -> tuple[str, ...]:
     return () if parts in ([], [""], ["void"]) else tuple(parts)
 
 
-def _namespaces(before: str) -> list[str]:
-    """The named namespaces that are open at the end of a text."""
+def _namespaces(text: str, places: Sequence[int]) -> Iterator[list[str]]:
+    """The named namespaces that are open at each of some ascending places of a text."""
     spaces: list[str] = []
-    at = 0
-    for mark in re.finditer(r"[{}]", before):
-        if mark[0] == "}":
-            del spaces[-1:]
-        else:
-            named = _NAMESPACE.search(before, at, mark.start())
-            spaces.append(named[1] if named else "")
-        at = mark.end()
-    return [space for space in spaces if space]
+    at, marks = 0, re.finditer(r"[{}]", text)
+    mark = next(marks, None)
+    for place in places:
+        while mark and mark.start() < place:
+            if mark[0] == "}":
+                del spaces[-1:]
+            else:
+                named = _NAMESPACE.search(text, at, mark.start())
+                spaces.append(named[1] if named else "")
+            at, mark = mark.end(), next(marks, None)
+        yield [space for space in spaces if space]
 
 
 def _template(before: str) -> tuple[TemplateParameter, ...]:

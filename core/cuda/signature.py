@@ -93,7 +93,7 @@ def read_signature(
             f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; what a kernel is "
             "to call must be a struct with operator(), as a lambda of the host has no name."
         )
-    reader = _reader(f"{headers}\n{source}", found, given, defines)
+    reader = _reader(f"{headers}\n{source}" if headers else source, found, given, defines)
     parameters = [p for text in found.parameters for p in _parameter(text, reader)]
     others = "".join(k.body for k in kernels(source) if k.name != found.name)
     symbols = [

@@ -8,12 +8,12 @@ unknown, unless `-D` sets it.
 from __future__ import annotations
 
 import ast
-import bisect
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 _BLANKED = re.compile(
     r'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"', re.DOTALL
@@ -85,8 +85,7 @@ def _value(node: ast.expr, constants: Mapping[str, int]) -> int:
     raise ValueError(type(node).__name__)
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A word, number or mark of the source, and its line (1-based)."""
 
     text: str
@@ -154,7 +153,7 @@ class SourceText:
     def _initialised(self, at: int) -> Iterator[tuple[str, str]]:
         """(name, expression) of `const int a = 2, b = a * 2;` from its `const` on."""
         words = []
-        for token in self.tokens[at:]:
+        for token in map(self.tokens.__getitem__, range(at, len(self.tokens))):
             if token.text in {";", "{", "}", ")"} and "(" not in words:
                 break
             if token.text == ";":
@@ -171,6 +170,18 @@ class SourceText:
 
 def read_source(source: str, defines: Mapping[str, str]) -> SourceText:
     """The tokens and macros of a source text compiled with `defines` (macro name to value)."""
+    return _read(source, tuple(sorted(defines.items())))
+
+
+@lru_cache(maxsize=16)
+def _read(source: str, defines: tuple[tuple[str, str], ...]) -> SourceText:
+    tokens, macros = _scanned(source)
+    known = {**macros, **dict(defines)}
+    return SourceText(tokens, {name: v for name, v in known.items() if v is not None})
+
+
+@lru_cache(maxsize=8)
+def _scanned(source: str) -> tuple[tuple[Token, ...], Mapping[str, str | None]]:
     text = blanked(source)
     macros: dict[str, str | None] = {}
     for directive in _DIRECTIVE.findall(text):
@@ -178,16 +189,12 @@ def read_source(source: str, defines: Mapping[str, str]) -> SourceText:
         if match and not match[2]:
             value = match[3].replace("\\\n", " ").strip()
             macros[match[1]] = value if macros.get(match[1], value) == value else None
-    macros.update(defines)
     text = _DIRECTIVE.sub(_blank, text)
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    tokens = tuple(
-        Token(match[0], bisect.bisect_right(starts, match.start()))
-        for match in _TOKEN.finditer(text)
-    )
-    return SourceText(tokens, {name: v for name, v in macros.items() if v is not None})
+    lines = enumerate(text.split("\n"), 1)
+    return tuple(Token(word, n) for n, line in lines for word in _TOKEN.findall(line)), macros
 
 
+@lru_cache(maxsize=8)
 def blanked(source: str) -> str:
     """The source with spaces in place of comments and strings; every other character stays put."""
     return _BLANKED.sub(_blank, source)

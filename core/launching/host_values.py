@@ -148,7 +148,8 @@ class HostProgram:
         for at in range(position - 1, -1, -1):
             depth += (self._text[at] == "}") - (self._text[at] == "{")
             if depth < 0:
-                header = re.search(r"[\w>&*\s]+\([^;{}]*\)[^;{}()]*$", self._text[:at])
+                begin = 1 + max(self._text.rfind(mark, 0, at) for mark in ";{}")
+                header = re.search(r"[\w>&*\s]+\([^;{}]*\)[^;{}()]*$", self._text[begin:at])
                 word = re.search(r"(\w+)\s*\([^;{}]*$", header[0]) if header else None
                 if header and word and word[1] not in ("for", "if", "while", "switch", "else"):
                     return at + 1

@@ -85,7 +85,7 @@ def guess_launch(
     signature = read_signature(source, name, defines, before)
     declared = _declarations(source, name, defines)
     shape = _shape(text, dimensions, declared)
-    whole = f"{before}\n{source}"
+    whole = f"{before}\n{source}" if before else source
     numbers = _numbers(signature, given)
     host = host_guess(whole, name, signature, defines, type_sizes(whole, defines), numbers)
     block = _trimmed(host.block, dimensions) if host else shape.block

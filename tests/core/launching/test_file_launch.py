@@ -1,5 +1,6 @@
 """Launches of a user's kernels: first guesses that run, and every mistake at its field."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -211,3 +212,25 @@ def test_what_is_given_is_known_to_the_guess(source, given, grid, expected):
     for name, text in expected.items():
         assert arguments[name].endswith(text), (name, arguments[name])
     file_workload(source, whole)
+
+
+def test_a_large_file_is_guessed_quickly():
+    parts = [
+        f"""__global__ void scale{i}(const float *x, float *y, int n) {{
+            __shared__ float part[{64 + i % 3}];
+            int i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < n) {{ part[threadIdx.x] = x[i]; y[i] = {i} * part[threadIdx.x]; }}
+        }}
+        void run{i}(float *x, float *y, int count) {{ // the host's part of it
+            const int threads = 128, blocks = (count + threads - 1) / threads;
+            scale{i}<<<blocks, threads>>>(x, y, count);
+        }}
+        """
+        for i in range(1000)
+    ]
+    source = "".join(parts)
+    assert len(source) > 450_000
+    start = time.process_time()
+    launch = guess_launch(source, "large.cu", "scale700")
+    assert (launch.grid, launch.block) == ("4", "128")
+    assert time.process_time() - start < 4  # about 0.9 s; 24 s where each kernel looks at all before it
