@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from core.cuda.host_code import without_host_code
 from core.cuda.instances import split_instance
 from core.cuda.kernel_text import kernels, without_comments
-from core.cuda.shared_declarations import SharedDeclaration, shared_arrays
 from core.cuda.signature import (
     SignatureParameter,
     kernel_names,
@@ -37,24 +36,16 @@ from core.launching.file_launch import FileLaunch, split_defines
 from core.launching.host_expressions import Number
 from core.launching.host_guess import host_guess
 from core.launching.local_headers import local_headers
-
-LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
-BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
-_MOST_THREADS = 1024
-_NOTHING: Mapping[str, str] = MappingProxyType({})
-_NOT_MACROS = re.compile(
-    r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
+from core.launching.shape_guess import (
+    Shape,
+    declarations,
+    dimensions_of,
+    dynamic_bytes,
+    guess_defines,
+    shape_of,
 )
 
-
-@dataclass(frozen=True)
-class _Shape:
-    """How a kernel is laid out: dimensions of its grid, elements along each, a block's extents."""
-
-    dimensions: int
-    length: int
-    block: tuple[int, ...]
-    one_block: bool
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def guess_launch(
@@ -74,17 +65,17 @@ def guess_launch(
     name = instance_of(kernel, names) if kernel else names[0]
     device = without_comments(without_host_code(source))
     text = _body(source, name) or device
-    dimensions = _dimensions(text)
+    dimensions = dimensions_of(text)
     known = "\n".join(headers.values())
     defines = {
         macro: value
-        for macro, value in _guess_defines(device, dimensions).items()
+        for macro, value in guess_defines(device, dimensions).items()
         if not re.search(rf"\b{macro}\b", known)
     }
     before = "\n".join(headers.values())
     signature = read_signature(source, name, defines, before)
-    declared = _declarations(source, name, defines)
-    shape = _shape(text, dimensions, declared)
+    declared = declarations(source, name, defines)
+    shape = shape_of(text, dimensions, declared)
     whole = f"{before}\n{source}" if before else source
     numbers = _numbers(signature, given)
     host = host_guess(whole, name, signature, defines, type_sizes(whole, defines), numbers)
@@ -98,7 +89,7 @@ def guess_launch(
         lengths = tuple(b * g for b, g in zip(block, grid, strict=False))
     extents = with_names(Extents(lengths, host), signature, text)
     usual = extents if host else replace(extents, lengths=(shape.length,) * dimensions)
-    shared = _dynamic_bytes(declared, threads)
+    shared = dynamic_bytes(declared, threads)
     return FileLaunch(
         path=path,
         kernel=name,
@@ -155,7 +146,7 @@ def _numbers(
 
 
 def _lengths(
-    shape: _Shape,
+    shape: Shape,
     signature: Sequence[SignatureParameter],
     text: str,
     numbers: Mapping[str, Number],
@@ -265,78 +256,3 @@ def _fits(parameter: SignatureParameter, text: str) -> bool:
     return text.startswith("@") or (
         named is not None and (parameter.dtype is None or named[1] == parameter.dtype.name)
     )
-
-
-def _dimensions(text: str) -> int:
-    for dimensions, axis in ((3, "z"), (2, "y")):
-        if re.search(rf"\b(threadIdx|blockIdx)\s*\.\s*{axis}\b", text):
-            return dimensions
-    return 1
-
-
-def _guess_defines(text: str, dimensions: int) -> dict[str, str]:
-    """Names in capitals that the source uses and nothing defines, as in TILE_WIDTH."""
-    bare = re.sub(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", "", text)
-    used = dict.fromkeys(re.findall(r"(?<![.\w])([A-Z][A-Z0-9_]+)\b(?!\s*\()", bare))
-    enumerators = set(re.findall(r"\w+", " ".join(re.findall(r"\benum\b[^{;]*\{([^}]*)\}", bare))))
-    found = {}
-    for name in used:
-        known = (
-            rf"#\s*(define|undef|if|ifdef|ifndef|elif)\b[^\n]*\b{name}\b"
-            rf"|\b(const\w*|enum|typename|class|struct|int|unsigned|size_t|float|bool|using|auto)"
-            rf"\b[\s*&]*([\w ,]*?)\b{name}\b\s*[=,;){{>]"
-        )
-        is_known = name in enumerators or re.search(known, bare)
-        if not _NOT_MACROS.fullmatch(name) and not is_known:
-            found[name] = str(_guess_define(name, dimensions))
-    return found
-
-
-def _guess_define(name: str, dimensions: int) -> int:
-    if "PAD" in name or "RADIUS" in name:
-        return 1
-    if re.search(r"TILE|BLOCK|THREAD|WIDTH|DIM|^BS$|^TS$", name):
-        return BLOCKS[dimensions][0]
-    return LENGTHS[dimensions] if re.search(r"SIZE|COUNT|LEN|^N", name) else 4
-
-
-def _declarations(
-    source: str, kernel: str, defines: Mapping[str, str]
-) -> tuple[SharedDeclaration, ...]:
-    plain = split_instance(kernel)[0].rpartition("::")[2]
-    return tuple(d for d in shared_arrays(source, defines) if d.function in ("", plain))
-
-
-def _shape(text: str, dimensions: int, declared: tuple[SharedDeclaration, ...]) -> _Shape:
-    block = _block_of(declared, dimensions) or _named_block(text, dimensions) or BLOCKS[dimensions]
-    one_block = not re.search(r"\b(blockIdx|this_grid|grid_group)\b", text)
-    length = block[0] if one_block else max(LENGTHS[dimensions], 2 * block[0])
-    return _Shape(dimensions, length, block, one_block)
-
-
-def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple[int, ...] | None:
-    """A shared array is often as large as the block, with a column or a border more."""
-    for declaration in declared:
-        dims = declaration.dims
-        if dims is None or declaration.is_extern or len(dims) != dimensions:
-            continue
-        if dimensions == 1 and 1 < dims[0] <= _MOST_THREADS:
-            whole = dims[0] // 32 * 32
-            return (whole or dims[0],)
-        if dimensions == 2:
-            width = dims[0] if dims[1] == dims[0] + 1 else dims[1]
-            if 1 < width * dims[0] <= _MOST_THREADS:
-                return (width, dims[0])
-    return None
-
-
-def _named_block(text: str, dimensions: int) -> tuple[int, ...] | None:
-    named = re.search(r"\b\w*(?:TILE|BLOCK|THREADS)\w*\s*=?\s*(\d+)", text)
-    if named is None or dimensions > 2 or not 1 < int(named[1]) ** dimensions <= _MOST_THREADS:
-        return None
-    return (int(named[1]),) * dimensions
-
-
-def _dynamic_bytes(declared: tuple[SharedDeclaration, ...], threads: int) -> int:
-    sizes = [d.dtype.itemsize if d.dtype is not None else 4 for d in declared if d.is_extern]
-    return threads * max(sizes, default=0)
