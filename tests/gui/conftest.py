@@ -35,6 +35,22 @@ def session(trace):
     return session
 
 
+@pytest.fixture
+def window(qtbot, qapp, ladder):
+    """The application's window, shown in the light theme, with nothing recorded yet."""
+    from gui.main_window import MainWindow
+    from gui.theme import apply_theme
+
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.resize(1440, 900)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
 POOLS = {"python", "python3", "pytest", "Thread (pooled)", "QDBusConnection"}
 """Names of threads that are not one test's: the main one, those of BLAS and of Qt's own pools."""
 

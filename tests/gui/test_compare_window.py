@@ -5,28 +5,14 @@ from PySide6.QtCore import Qt
 
 from gui.compare_menu import compare_page
 from gui.keeping import Keeper
-from gui.main_window import MainWindow
 from gui.scenes.counterpart import counterpart
 from gui.scenes.link import parse_link
 from gui.scenes.presets import PRESETS
 from gui.scenes.saved import Saved
 from gui.scenes.selection import Configuration
-from gui.theme import apply_theme
 
 MS = 20_000
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
-
-
-@pytest.fixture
-def window(qtbot, qapp, ladder):
-    apply_theme(qapp, "light")
-    window = MainWindow(ladder)
-    window.resize(1440, 900)
-    window.show()
-    qtbot.waitExposed(window)
-    yield window
-    window.close()
-    qapp.processEvents()
 
 
 def settled(window, qtbot):

@@ -8,9 +8,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from core.errors import ParameterError
-from gui.main_window import MainWindow
 from gui.scenes.arguments import FILE, array_text, split_array
-from gui.theme import apply_theme
 
 RECORDING_MS = 20_000
 SOURCE = """
@@ -40,18 +38,6 @@ def test_array_texts(text, dtype, parts):
     assert split_array(text, dtype) == parts
     again = array_text(*parts, dtype)
     assert split_array(again, dtype) == parts or not text
-
-
-@pytest.fixture
-def window(qtbot, qapp, ladder):
-    apply_theme(qapp, "light")
-    window = MainWindow(ladder)
-    window.resize(1440, 900)
-    window.show()
-    qtbot.waitExposed(window)
-    yield window
-    window.close()
-    qapp.processEvents()
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 import pytest
 
-from gui.main_window import MainWindow
-from gui.theme import apply_theme
-
 RECORDING_MS = 20_000
 SOURCE = """
 __global__ void twice(float* v, int n) {
@@ -16,18 +13,6 @@ __global__ void add(const float* a, const float* b, float* c, int n) {
     if (i < n) c[i] = a[i] + b[i];
 }
 """
-
-
-@pytest.fixture
-def window(qtbot, qapp, ladder):
-    apply_theme(qapp, "light")
-    window = MainWindow(ladder)
-    window.resize(1440, 900)
-    window.show()
-    qtbot.waitExposed(window)
-    yield window
-    window.close()
-    qapp.processEvents()
 
 
 @pytest.fixture
