@@ -129,8 +129,8 @@ def roofline(found: Ceilings | None, device: Device, shown: Sequence[Mark]) -> R
     textbook = found.ceilings.get("textbook") if found is not None else None
     x = textbook.intensity if textbook is not None else None
     xs = [mark.x for mark in shown] + ([x] if x else [])
-    left = min([0.25, *xs]) / 45  # room for the names of the ceilings
-    right = max([device.ridge * 6, *(x * 30 for x in xs)])  # room for the names of the points
+    left = min([0.25, *xs]) / 90  # room for the names of the ceilings
+    right = max([device.ridge * 6, *(x * 25 for x in xs)])  # room for the names of the points
     rates = [mark.run.gflops for mark in shown] + [device.peak_gflops, device.bandwidth_gbs / 8]
     if found is not None:
         rates += [c.gflops for c in found.ceilings.values()]
