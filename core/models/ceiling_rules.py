@@ -30,7 +30,7 @@ NAMES: Mapping[str, str] = {
 
 # Rates of tensor cores by the type of the factors, over that for halves with float sums.
 _TENSOR_RATES: Mapping[str, float] = {
-    "f16": 1, "bf16": 1, "tf32": 0.5, "e4m3": 2, "e5m2": 2,
+    "f16": 1, "bf16": 1, "tf32": 0.5,
 }  # fmt: skip
 
 

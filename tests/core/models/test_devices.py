@@ -110,11 +110,10 @@ def test_a_missing_table_is_told(tmp_path):
 
 
 def test_mma_sync_is_what_was_measured():
-    """Two thirds of the full rate: an H200's best, of halves and of tf32 (half of them)."""
+    """Two thirds of the full rate: nothing on an H200 was above it, and the best nearly there."""
     rates = json.loads((DATA / "mma_sync_h200.json").read_text())["per_clock_and_sm"]
     device = load_devices().find("H200")
-    halves = max(rates["m16n8k16 f16 f32"].values())
-    tf32 = max(rates["m16n8k8 tf32 f32"].values())
-    assert device.mma_sync_per_clock == pytest.approx(halves, rel=0.005)
-    assert device.mma_sync_per_clock / 2 == pytest.approx(tf32, rel=0.005)
+    for name, ratio in (("m16n8k16 f16 f32", 1), ("m16n8k16 bf16 f32", 1), ("m16n8k8 tf32 f32", 2)):
+        best = max(rates[name].values()) * ratio
+        assert 0.98 * device.mma_sync_per_clock <= best <= device.mma_sync_per_clock, name
     assert load_devices().find("A100").mma_sync_per_clock == 2048
