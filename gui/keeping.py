@@ -61,7 +61,7 @@ class Keeper(QObject):
         main.workbench.launches.update(saved.launches)
         if geometry and saved.geometry:
             main.restoreGeometry(QByteArray.fromBase64(saved.geometry.encode()))
-        main.session.breakpoints_of.update(saved.breakpoints)
+        main.session.kept.of.update(saved.breakpoints)
         main.session.update(**saved.looks)
         if geometry:
             QTimer.singleShot(0, main, lambda: self._restore_layout(saved))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QInputDialog
 
 from core.errors import ParameterError
 from gui.scenes.link import Moment, go_to, link_to, parse_link
+from gui.scenes.packed import checksum
 from gui.scenes.session import Configuration
 from gui.theme import theme_names
 
@@ -74,6 +75,8 @@ class Moments(QObject):
             self.main.set_theme(moment.theme)
         if moment.own is not None:
             wanted = Configuration("", {}, moment.source, moment.own)
+            if wanted.untitled and moment.source is not None:
+                wanted = replace(wanted, pasted=checksum(moment.source))
             self._expect(moment, wanted)
             self.main.workbench.reopen(wanted, moment.first_block, linked=True)
             return

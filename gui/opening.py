@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Opened:
     """A file's kernels and a launch of one of them; `edited` is the text if not the file's own.
 
-    `block` is the one to look at first, None for the one that is looked at.
+    `block` is the one to look at first, None for the one that is looked at; `pasted` is as in a
+    `Configuration`.
     """
 
     launch: FileLaunch
@@ -24,6 +25,7 @@ class Opened:
     signature: tuple[SignatureParameter, ...]
     edited: str | None
     block: int | None = None
+    pasted: str = ""
 
 
 def open_job(
@@ -34,12 +36,14 @@ def open_job(
     is_edit: bool = True,
     linked: bool = False,
     block: int | None = None,
+    pasted: str = "",
 ) -> Job:
     """The work of opening `path`; gives an `Opened`, or raises TilescopeError.
 
     `known` is a launch to go on from, `kernel` one to guess anew. `text` stands in for the file's,
     and is an edit of it unless `is_edit` is False. `linked` says that `known` is a link's: what it
-    leaves empty is guessed, and what the source has not is an error. `block` goes along.
+    leaves empty is guessed, and what the source has not is an error. `block` and `pasted` go
+    along.
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
@@ -59,6 +63,6 @@ def open_job(
         before = "\n".join(local_headers(source, path).values())
         signature = read_signature(source, launch.kernel, split_defines(launch.defines), before)
         edited = source if text is not None and is_edit else None
-        return Opened(launch, kernel_names(source), signature, edited, block)
+        return Opened(launch, kernel_names(source), signature, edited, block, pasted)
 
     return job

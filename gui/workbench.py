@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from core.launching.file_launch import FileLaunch, split_defines
 from gui.coalescing import Coalescer
 from gui.opening import Opened, open_job
 from gui.scenes.knobs import Kind, knob_rows, turned
+from gui.scenes.packed import checksum
 from gui.scenes.selection import UNTITLED, Configuration
 from gui.work import Worker
 
@@ -85,7 +87,10 @@ class Workbench(QObject):
 
     def run_alone(self) -> None:
         """Run the shown text as a file of one's own, with a launch that is guessed from it."""
-        self.opener.submit(open_job(UNTITLED, None, None, self.source.draft.text))
+        text = self.source.draft.text
+        pasted = checksum(text)
+        self.source.draft.drop(f"{UNTITLED}#{pasted}")
+        self.opener.submit(open_job(UNTITLED, None, None, text, pasted=pasted))
 
     def run_original(self) -> None:
         """Put the text before any edit back into the editor, and run it."""
@@ -125,9 +130,16 @@ class Workbench(QObject):
         `block` is the one to look at first.
         """
         assert wanted.own is not None
-        self.opener.submit(
-            open_job(wanted.own.path, wanted.own, None, wanted.source, linked=linked, block=block)
+        job = open_job(
+            wanted.own.path,
+            wanted.own,
+            None,
+            wanted.source,
+            linked=linked,
+            block=block,
+            pasted=wanted.pasted,
         )
+        self.opener.submit(job)
 
     def show_form(self, configuration: Configuration) -> None:
         """Show the form of a configuration that is a launch of a file's kernel."""
@@ -155,14 +167,14 @@ class Workbench(QObject):
     def _choose_kernel(self, name: str) -> None:
         now = self.session.configuration
         if now is not None and now.own is not None:
-            self.opener.submit(open_job(now.own.path, None, name, now.source))
+            self.opener.submit(open_job(now.own.path, None, name, now.source, pasted=now.pasted))
 
     def _fit_form(self, now: Configuration, text: str, source: str | None) -> bool:
         """Have the form follow an edited signature; whether that records by itself."""
         if now.own is None:
             return False
         edited = source is not None or now.untitled
-        self.opener.submit(open_job(now.own.path, now.own, None, text, edited))
+        self.opener.submit(open_job(now.own.path, now.own, None, text, edited, pasted=now.pasted))
         return True
 
     def _take(self, opened: Any) -> None:
@@ -170,7 +182,8 @@ class Workbench(QObject):
         self.main.show_page("step")
         self.form.show_launch(opened.launch, opened.kernels, opened.signature)
         self.form.show_errors({})
-        self.recorder.ask(Configuration("", {}, opened.edited, opened.launch), opened.block)
+        wanted = Configuration("", {}, opened.edited, opened.launch, opened.pasted)
+        self.recorder.ask(wanted, opened.block)
 
     def _settle(self) -> None:
         """A rung's typed text that runs by itself now is no edit of the rung any more."""
@@ -188,7 +201,7 @@ class Workbench(QObject):
             except TilescopeError as error:
                 self.form.show_errors({"defines": str(error)})
                 return
-        self.recorder.ask(Configuration("", {}, now.source, launch))
+        self.recorder.ask(replace(now, own=launch))
 
     def _refuse(self, error: object) -> None:
         if not isinstance(error, TilescopeError):

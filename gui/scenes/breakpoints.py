@@ -75,6 +75,42 @@ def carried_over(places: Iterable[Breakpoint], lines: Mapping[int, int]) -> froz
     return frozenset(kept)
 
 
+class Kept:
+    """The breakpoints of sources that are not shown, in `of` by their keys.
+
+    Those that went along to a source's twin are the same ones there: what is taken away there is
+    taken away.
+    """
+
+    def __init__(self) -> None:
+        self.of: dict[str, frozenset[Breakpoint]] = {}
+        self._lender = ""
+        self._lent: dict[Breakpoint, Breakpoint] = {}  # the lender's, with what it is in the twin
+
+    def leave(self, key: str, shown: frozenset[Breakpoint]) -> None:
+        """Another source will be shown: keep those of this one."""
+        if self._lender:
+            gone = {mine for mine, there in self._lent.items() if there not in shown}
+            self.of[self._lender] = self.of.get(self._lender, frozenset()) - gone
+        self._lender, self._lent = "", {}
+        self.of[key] = shown
+
+    def arrive(self, key: str) -> frozenset[Breakpoint]:
+        """Those of a source that is shown again."""
+        return self.of.pop(key, frozenset())
+
+    def lend(self, key: str, lines: Mapping[int, int]) -> None:
+        """The source that was left last lends its own to its twin, in which `lines` stand."""
+        images = {mine: carried_over((mine,), lines) for mine in self.of[key]}
+        self._lender = key
+        self._lent = {mine: next(iter(there)) for mine, there in images.items() if there}
+
+    def edit(self, lines: Mapping[int, int]) -> None:
+        """The shown text was edited; what is lost with its line there, its lender keeps."""
+        images = {mine: carried_over((there,), lines) for mine, there in self._lent.items()}
+        self._lent = {mine: next(iter(there)) for mine, there in images.items() if there}
+
+
 @dataclass(frozen=True)
 class BreakRow:
     """One breakpoint as it is listed: where it stands in words, and how often it stops."""

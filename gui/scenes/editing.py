@@ -101,6 +101,10 @@ class Draft:
         """Drop a text that was kept for other sources: it has become one of its own."""
         self._kept = {key: kept for key, kept in self._kept.items() if kept != text}
 
+    def drop(self, key: str) -> None:
+        """Drop the text that was kept for a source: it is typed anew."""
+        self._kept.pop(key, None)
+
     def place(self, line: int | None) -> int | None:
         """Where a line of the compiled text stands in the shown one, None where it was changed."""
         return self._places.get(line) if self.stale and line is not None else line

@@ -114,6 +114,7 @@ def _plain_configuration(shown: Configuration | None) -> dict[str, Any] | None:
         "rung": shown.rung,
         "parameters": dict(shown.parameters),
         "source": shown.source,
+        "pasted": shown.pasted,
         "own": asdict(shown.own) if shown.own is not None else None,
     }
 
@@ -177,7 +178,8 @@ def _configuration(data: Mapping[str, Any] | None) -> Configuration | None:
     own = _launch(data["own"]) if data["own"] is not None else None
     parameters = {name: _checked(n, int, name) for name, n in data["parameters"].items()}
     source = _checked(data["source"], (str, type(None)), "source")
-    return Configuration(_checked(data["rung"], str, "rung"), parameters, source, own)
+    pasted = _checked(data.get("pasted", ""), str, "pasted")
+    return Configuration(_checked(data["rung"], str, "rung"), parameters, source, own, pasted)
 
 
 def _launch(data: Mapping[str, Any]) -> FileLaunch:

@@ -47,11 +47,15 @@ class Configuration:
     """The text to compile where it was edited; None for the rung's or the file's own."""
     own: FileLaunch | None = None
     """A launch of a kernel in a user's file; `rung` is empty then."""
+    pasted: str = ""
+    """A sum over a text that is in no file, as it was pasted: it tells such texts apart."""
 
     @property
     def key(self) -> str:
         """Names the source, whatever its parameters and edits."""
-        return self.own.path if self.own is not None else self.rung
+        if self.own is None:
+            return self.rung
+        return f"{self.own.path}#{self.pasted}" if self.pasted else self.own.path
 
     @property
     def untitled(self) -> bool:

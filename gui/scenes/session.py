@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gui.scenes.breakpoints import carried_over, exists
+from gui.scenes.breakpoints import Kept, carried_over, exists
 from gui.scenes.clock import Clock
 from gui.scenes.correspondence import Anchor
 from gui.scenes.editing import line_map
@@ -64,8 +64,9 @@ class Session(Clock):
         self._counted: Counted | None = None
         self._wanted: int | None = None
         self._anchor = Anchor()
-        self.breakpoints_of: dict[str, frozenset[Breakpoint]] = {}
-        """The breakpoints of the sources that are not shown, by the sources' keys."""
+        self._key = ""  # of the shown trace's source
+        self.kept = Kept()
+        """The breakpoints of the sources that are not shown."""
         self.turns = Turns(lambda: self.speed if self.playing else 0.0)
         """Where what is read waits while the clock plays; both sides of a comparison share one."""
 
@@ -81,15 +82,16 @@ class Session(Clock):
         if trace is self._trace:
             return
         old, block, before = self._trace, self._block_trace, dict(self.values)
-        same = old is not None and trace is not None and self._continues(old, trace)
+        left, self._key = self._key, self._key_of(trace)
+        same = old is not None and trace is not None and self._continues(left)
         self._trace = trace
         if not self._is_of_the_trace(self._counted):
             self._counted = None
         self.values["hover"] = None
         if same:
-            self._carry_lines(old, trace)  # type: ignore[arg-type]
+            self._carry_lines(left, old, trace)  # type: ignore[arg-type]
         else:
-            self._change_source(old, trace)
+            self._change_source(left if old is not None else None)
         self._open_block(self.values["block"])
         if trace is not None and not self._element_exists(self.values["element"]):
             self.values["element"] = None
@@ -208,8 +210,8 @@ class Session(Clock):
 
     def breakpoints_of_all(self) -> dict[str, frozenset[Breakpoint]]:
         """The breakpoints of every source by its key, the shown one's with them."""
-        shown = {source_key(self._trace): self.breakpoints} if self._trace is not None else {}
-        return {key: places for key, places in (self.breakpoints_of | shown).items() if places}
+        shown = {self._key: self.breakpoints} if self._trace is not None else {}
+        return {key: places for key, places in (self.kept.of | shown).items() if places}
 
     # ---- inside
 
@@ -256,32 +258,42 @@ class Session(Clock):
         self.values["step"] = self.clamp_step(self.values["step"])
         self.values["thread"] = self.clamp_thread(self.values["thread"])
 
-    def _change_source(self, old: Trace | None, trace: Trace | None) -> None:
+    def _change_source(self, left: str | None) -> None:
         """Nothing of the selection belongs to another kernel; its own breakpoints come back."""
-        if old is not None:
-            self.breakpoints_of[source_key(old)] = self.breakpoints
-        kept = self.breakpoints_of.pop(source_key(trace), frozenset()) if trace else frozenset()
+        if left is not None:
+            self.kept.leave(left, self.breakpoints)
+        kept = self.kept.arrive(self._key)
         self.values.update(block=0, thread=0, line=None, element=None, breakpoints=kept)
 
-    def _continues(self, old: Trace, trace: Trace) -> bool:
-        """Whether a trace is of the same source as the one before, or of its twin."""
-        twin = self.origin.twin if self.origin is not None else ""
-        return source_key(old) == source_key(trace) or source_key(old) == (twin or None)
+    def _key_of(self, trace: Trace | None) -> str:
+        """Names a new trace's source: the key of what was asked for, if that is known."""
+        if trace is None:
+            return ""
+        return source_key(trace) if self.origin is None else self.origin.configuration.key
 
-    def _carry_lines(self, old: Trace, trace: Trace) -> None:
+    def _continues(self, left: str) -> bool:
+        """Whether the trace is of the same source as the one before, or of its twin."""
+        twin = self.origin.twin if self.origin is not None else ""
+        return left in (self._key, twin or self._key)
+
+    def _carry_lines(self, left: str, old: Trace, trace: Trace) -> None:
         """Selected line and breakpoints move with the text when it was edited.
 
         A twin gets those of the other by their lines, which keeps its own for when it comes back.
         """
-        another = source_key(old) != source_key(trace)
+        another = left != self._key
+        if not another and old.workload.source == trace.workload.source:
+            return
+        places = line_map(old.workload.source, trace.workload.source)
         if another:
-            self.breakpoints_of[source_key(old)] = self.breakpoints
-        if old.workload.source != trace.workload.source:
-            places = line_map(old.workload.source, trace.workload.source)
-            self.values["line"] = places.get(self.values["line"])
-            self.values["breakpoints"] = carried_over(self.values["breakpoints"], places)
+            self.kept.leave(left, self.breakpoints)
+        self.values["line"] = places.get(self.values["line"])
+        self.values["breakpoints"] = carried_over(self.breakpoints, places)
         if another:
-            self.values["breakpoints"] |= self.breakpoints_of.pop(source_key(trace), frozenset())
+            self.kept.lend(left, places)
+            self.values["breakpoints"] |= self.kept.arrive(self._key)
+        else:
+            self.kept.edit(places)
 
     def _element_exists(self, element: Element | None) -> bool:
         return element is not None and self._trace is not None and exists(self._trace, element)

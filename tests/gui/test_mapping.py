@@ -87,6 +87,33 @@ def test_breakpoints_stay_with_their_rung_when_the_switch_takes_them_along(windo
     assert session.breakpoints == taken
 
 
+def test_a_breakpoint_taken_away_in_the_twin_does_not_come_back(window, qtbot):
+    def shows(act):
+        with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+            act()
+
+    session, ways = window.session, window.form.mapping.ways
+    lines = session.trace.workload.source.split("\n")
+    own = next(i for i, line in enumerate(lines, start=1) if "threadIdx" in line)
+    both, also = len(lines) - 3, len(lines) - 4
+    session.breakpoints = frozenset(Breakpoint(line=line) for line in (own, both, also))
+    shows(ways.button("columns").click)
+    assert len(session.breakpoints) == 2
+    session.toggle_breakpoint(max(session.breakpoints, key=lambda place: place.line))
+    added = Breakpoint(element=("A", (0, 1)))
+    session.toggle_breakpoint(added)
+    shows(ways.button("rows").click)
+    left = {Breakpoint(line=own), Breakpoint(line=also), added}
+    assert session.breakpoints == left, "the line that the twin has not keeps its own"
+    session.toggle_breakpoint(added)
+    shows(lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    shows(lambda: window.recorder.configure("coalesced", SIZES))
+    assert {place.element for place in session.breakpoints} == {None}
+    session.breakpoints = frozenset()
+    shows(ways.button("rows").click)
+    assert session.breakpoints == {Breakpoint(line=own), Breakpoint(line=also)}, "not lent then"
+
+
 def test_a_kernel_without_a_twin_has_no_switch(window, qtbot):
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.recorder.configure("tiled", {"n": 8, "tile": 4})

@@ -2,6 +2,8 @@
 
 import pytest
 
+from gui.scenes.selection import Breakpoint
+
 RECORDING_MS = 20_000
 SOURCE = """
 __global__ void twice(float* v, int n) {
@@ -66,6 +68,32 @@ def test_a_text_that_did_not_come_to_run_by_itself_stays_with_its_rung(window, q
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     assert window.source.edit.toPlainText() == SOURCE
     assert window.source.draft.stale
+
+
+def test_pasted_texts_are_told_from_one_another(window, qtbot, qapp):
+    session, source = window.session, window.source
+    pasted(window, qtbot)
+    recorded(window, qtbot, window.workbench.run_alone)
+    session.breakpoints = frozenset({Breakpoint(line=3)})
+    window.moments.copy_link()
+    first = qapp.clipboard().text()
+    typed = SOURCE.replace("2.0f", "3.0f")
+    source.edit.setPlainText(typed)  # and not run
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    other = "\n" + SOURCE.replace("2.0f", "7.0f")
+    source.edit.setPlainText(other)
+    recorded(window, qtbot, window.workbench.run_alone)
+    assert source.edit.toPlainText() == session.trace.workload.source == other
+    assert not source.draft.stale
+    assert session.breakpoints == frozenset()
+    again = other.replace("7.0f", "8.0f")
+    source.edit.setPlainText(again)
+    recorded(window, qtbot, window.workbench.run_source)
+    assert source.edit.toPlainText() == session.trace.workload.source == again
+    recorded(window, qtbot, lambda: window.moments.open_link(first))
+    assert session.trace.workload.source == SOURCE
+    assert source.edit.toPlainText() == typed, "what was typed comes back with its own text"
+    assert session.breakpoints == {Breakpoint(line=3)}
 
 
 def test_a_file_that_is_called_untitled_is_not_a_pasted_texts(
