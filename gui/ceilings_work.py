@@ -51,8 +51,8 @@ def _checksum(wanted: Configuration) -> str:
     """Of a user's file, its headers and its arrays' sizes and times; empty if there is no file."""
     if wanted.own is None:
         return ""
-    from core.launching.arguments import read_source
     from core.launching.local_headers import local_headers
+    from core.launching.plain_files import read_source
 
     try:
         text = read_source(Path(wanted.own.path)) if wanted.source is None else wanted.source

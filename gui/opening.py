@@ -50,10 +50,10 @@ def open_job(
         from pathlib import Path
 
         from core.cuda.signature import kernel_names, read_signature
-        from core.launching.arguments import read_source
         from core.launching.file_launch import split_defines
         from core.launching.launch_guess import complete, guess_launch, refit
         from core.launching.local_headers import local_headers
+        from core.launching.plain_files import read_source
 
         source = text if text is not None else read_source(Path(path))
         if known is None:

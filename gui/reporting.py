@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from core.errors import CompileError, ParameterError, TilescopeError
-from core.launching.arguments import read_source
 from core.launching.file_launch import FieldErrors
+from core.launching.plain_files import read_source
 from gui.scenes.findings import finding_rows, go_to
 from gui.scenes.text import grouped, plural
 

@@ -21,8 +21,8 @@ from core.gpu.plan import (
 )
 from core.ladder import load_ladder
 from core.ladder.rung import Rung
-from core.launching.arguments import read_source
 from core.launching.file_launch import FileLaunch
+from core.launching.plain_files import read_source
 
 ALL, CUBLAS = "all", "cublas"
 SIZE_OF_MATRICES = 4096  # where none is given

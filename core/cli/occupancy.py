@@ -146,7 +146,7 @@ def _version(capability: Capability) -> str:
 
 
 def _threads(text: str) -> int:
-    from core.launching.arguments import parse_dim3
+    from core.launching.launch_texts import parse_dim3
 
     return parse_dim3(text, "block").count
 

@@ -59,7 +59,7 @@ def ptx_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
 ) -> tuple[Workload, Build]:
     """The launch of a PTX file's kernel, and its code."""
-    from core.launching.arguments import parse_dim3
+    from core.launching.launch_texts import parse_dim3
     from core.launching.ptx_files import ptx_workload
 
     _check_launch_options(path, given, launch)
@@ -90,10 +90,12 @@ def file_launch(
 
     The options are "" where nothing was.
     """
-    from core.launching.arguments import by_name, parse_defines, read_source
+    from core.launching.arguments import by_name
     from core.launching.file_launch import FileLaunch
     from core.launching.file_launch import file_workload as workload_of
     from core.launching.launch_guess import complete
+    from core.launching.launch_texts import parse_defines
+    from core.launching.plain_files import read_source
 
     _refuse_sizes(given)
     defines = parse_defines(launch.get("define") or ())

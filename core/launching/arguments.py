@@ -1,4 +1,4 @@
-"""A launch of any kernel from texts: `A=float32[64,64]`, `N=64`, `C=zeros:int32[8]`, `B=@b.npy`.
+"""A kernel's arguments from texts: `A=float32[64,64]`, `N=64`, `C=zeros:int32[8]`, `B=@b.npy`.
 
 Types come from the kernel's own signature, so that a scalar has exactly the type that the kernel
 takes and a buffer that does not fit its pointer is refused.
@@ -8,110 +8,21 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.cuda.signature import SignatureParameter, kernel_names, read_signature
-from core.errors import ArgumentError, LaunchError, TilescopeError
-from core.ladder.buffers import poisoned, random_array
-from core.ladder.limits import (
-    MAX_ARRAY_BYTES,
-    MAX_BLOCK,
-    MAX_GRID,
-    MAX_SHARED_BYTES,
-    MAX_THREADS_PER_BLOCK,
-)
+from core.cuda.signature import SignatureParameter
+from core.errors import ArgumentError
+from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
-from core.ladder.rung import DEFAULT_SEED
-from core.launch import (
-    Argument,
-    ArrayArgument,
-    Dim3,
-    InlineArgument,
-    Launch,
-    Member,
-    Role,
-    ScalarArgument,
-    Workload,
-)
-from core.launching.plain_files import load_array, read_plain
+from core.launch import Argument, ArrayArgument, InlineArgument, Member, Role, ScalarArgument
+from core.launching.buffers import make_buffer
 
-DTYPES = [
-    *("float16", "float32", "float64", "bool"),
-    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-]
-MOST_SOURCE = 1 << 20  # bytes of a source
-_MOST_AXES = 16  # of an array
-_BFLOAT16 = "bfloat16"
-_SIZE = r"\s*[0-9]{1,18}\s*"
 _NULL = ("null", "nullptr", "none")
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_NO_DEFINES: Mapping[str, str] = MappingProxyType({})
-_BUFFER = re.compile(r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\]")
-_Maker = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], NDArray[Any]]
-_FILLS: Mapping[str, _Maker] = {
-    "random": random_array,
-    "zeros": lambda _, dtype, shape: np.zeros(shape, dtype),
-    "ones": lambda _, dtype, shape: np.ones(shape, dtype),
-    "range": lambda _, dtype, shape: _range(dtype, shape),
-    "index": lambda generator, dtype, shape: generator.integers(0, shape[0], shape).astype(dtype),
-    "poison": lambda _, dtype, shape: poisoned(dtype, shape),
-}
-
-
-def user_workload(
-    path: Path,
-    kernel: str | None,
-    grid: Dim3,
-    block: Dim3,
-    shared: int = 0,
-    defines: Mapping[str, str] = _NO_DEFINES,
-    args: Sequence[str] = (),
-    seed: int = DEFAULT_SEED,
-) -> Workload:
-    """One launch of a kernel in a user's file. `kernel` may be None where there is only one.
-
-    Every parameter needs an argument; variables that the host would fill may go without.
-
-    `shared` is dynamic shared memory in bytes. An array is "input" where the kernel's pointer is to
-    const, otherwise "inout". Raises ArgumentError, LaunchError or TilescopeError with a sentence.
-    """
-    source = read_source(path)
-    name = kernel or _only_kernel(source, path)
-    check_launch(grid, block, shared)
-    signature = read_signature(source, name, defines)
-    arguments, symbols = divided(signature, bind(name, signature, args, seed))
-    return Workload(
-        title=f"{path.name}: {name}",
-        source=source,
-        source_name=path.name,
-        kernel=name,
-        launch=Launch(grid, block, arguments, shared, symbols),
-        defines=MappingProxyType(dict(defines)),
-    )
-
-
-def read_source(path: Path, most: int = MOST_SOURCE) -> str:
-    """The text of a CUDA source, its lines ended by newlines alone.
-
-    UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
-    comments. Raises TilescopeError where the file cannot be read, is no plain file, has more than
-    `most` bytes or is no text.
-    """
-    raw = read_plain(path, most)
-    try:
-        text = raw.decode("utf-16" if raw[:2] in _UTF16_MARKS else "utf-8-sig")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    if "\0" in text:
-        raise TilescopeError(f"{path} is not a text file.")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def divided(
@@ -176,7 +87,7 @@ def make_argument(
     if parameter.is_pointer:
         if value.strip().lower() in _NULL:
             return ScalarArgument(parameter.name, np.uint64(0), member)
-        data = _buffer(parameter, value, generator, room)
+        data = make_buffer(parameter, value, generator, room)
         role: Role = "input" if parameter.is_const else "inout"
         return ArrayArgument(parameter.name, data, role, member)
     if parameter.count > 1 and member is not None:
@@ -198,58 +109,13 @@ def _inline(
         parts = [part for part in re.split(r"[,\s]+", value) if part]
         data = np.array([_scalar(one, part) for part in parts], parameter.dtype)
     else:
-        data = _buffer(parameter, value, generator, MAX_ARRAY_BYTES)
+        data = make_buffer(parameter, value, generator, MAX_ARRAY_BYTES)
     if data.size != parameter.count:
         raise ArgumentError(
             f"{parameter.name} is {parameter.type}: it takes {parameter.count} numbers, "
             f"not {data.size}."
         )
     return data
-
-
-def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
-    """Raises LaunchError where CUDA would refuse the launch whatever the kernel is."""
-    for what, size, limit in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
-        for axis in "xyz":
-            extent, most = getattr(size, axis), getattr(limit, axis)
-            if not 1 <= extent <= most:
-                raise LaunchError(f"The {what}'s {axis} is {extent}: use 1 to {most}.")
-    if block.count > MAX_THREADS_PER_BLOCK:
-        raise LaunchError(
-            f"A block of {block} is {block.count} threads: CUDA allows {MAX_THREADS_PER_BLOCK}."
-        )
-    if not 0 <= shared <= MAX_SHARED_BYTES:
-        raise LaunchError(
-            f"{shared} bytes of dynamic shared memory: a block may ask for 0 to {MAX_SHARED_BYTES}."
-        )
-
-
-def parse_dim3(text: str, what: str) -> Dim3:
-    """`8`, `8,8` or `8,8,2` as a Dim3; `what` ("grid", "block") is for the message."""
-    parts = re.split(r"[,x]", text.strip())
-    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(_SIZE, part) for part in parts):
-        raise LaunchError(f"`{text}` is not a {what}: write one to three sizes, such as 8,8.")
-    return Dim3(*(int(part) for part in parts))
-
-
-def parse_defines(texts: Sequence[str]) -> Mapping[str, str]:
-    """`NAME=VALUE` or `NAME` (which means 1), as given to a compiler's -D."""
-    defines = {}
-    for text in texts:
-        name, has_value, value = text.partition("=")
-        if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise ArgumentError(f"`-D {text}` is not NAME=VALUE.")
-        defines[name] = value if has_value else "1"
-    return MappingProxyType(defines)
-
-
-def _only_kernel(source: str, path: Path) -> str:
-    names = kernel_names(source)
-    if len(names) == 1:
-        return names[0]
-    if not names:
-        raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
-    raise TilescopeError(f"{path.name} has several kernels: choose {listing(list(names), 'or')}.")
 
 
 def by_name(texts: Sequence[str]) -> dict[str, str]:
@@ -273,78 +139,6 @@ def _unknown(kernel: str, name: str, names: list[str]) -> str:
     ]
     hint = f": did you mean {close[0]}? It" if close else ": it"
     return f"{kernel} has no parameter {name}{hint} has {listing(names) if names else 'none'}."
-
-
-def _buffer(
-    parameter: SignatureParameter, value: str, generator: np.random.Generator, room: int
-) -> NDArray[Any]:
-    if value.startswith("@"):
-        data = _load(Path(value[1:]), room)
-    elif match := _BUFFER.fullmatch(value):
-        data = _make(match, value, generator, room)
-    else:
-        raise ArgumentError(
-            f"{parameter.name} is a pointer ({parameter.type}) and `{value}` is not a buffer: "
-            f"write {parameter.name}=float32[64,64], zeros:float32[64] or @file.npy."
-        )
-    if parameter.dtype is not None and data.dtype != parameter.dtype:
-        raise ArgumentError(
-            f"{parameter.name} is {parameter.type} in the kernel, which is {parameter.dtype}, "
-            f"but the buffer is {data.dtype}: make them agree."
-        )
-    return data
-
-
-def _make(
-    match: re.Match[str], value: str, generator: np.random.Generator, room: int
-) -> NDArray[Any]:
-    fill, dtype = match["fill"] or "random", match["dtype"]
-    if fill not in _FILLS:
-        raise ArgumentError(f"`{value}`: {fill} is none of {listing(list(_FILLS), 'or')}.")
-    if dtype not in (*DTYPES, _BFLOAT16):
-        raise ArgumentError(f"`{value}`: {dtype} is none of {listing(DTYPES, 'or')}.")
-    sizes = [size.strip() for size in match["shape"].split(",")]
-    if not all(re.fullmatch(r"0*[1-9][0-9]{0,14}", size) for size in sizes):
-        raise ArgumentError(f"`{value}`: a shape is whole numbers above 0, such as [64,64].")
-    if len(sizes) > _MOST_AXES:
-        raise ArgumentError(f"`{value}`: a shape has at most {_MOST_AXES} numbers.")
-    shape = tuple(int(size) for size in sizes)
-    kind = np.dtype("float32" if dtype == _BFLOAT16 else dtype)
-    count = kind.itemsize
-    for size in shape:
-        count *= size
-    _check_room(value, count, room)
-    made = _FILLS[fill](generator, kind, shape)
-    return _as_bfloat16(made) if dtype == _BFLOAT16 else made
-
-
-def _check_room(value: str, count: int, room: int) -> None:
-    if count > room:
-        others = ", with the arrays before it," if room < MAX_ARRAY_BYTES else ""
-        whole = (count + MAX_ARRAY_BYTES - room) / 1e9
-        said = f"{whole:.1f}" if whole < 1e6 else f"{whole:.1e}"
-        raise ArgumentError(
-            f"`{value}` takes{others} {said} GB: at most {MAX_ARRAY_BYTES / 1e9:.0f} GB work."
-        )
-
-
-def _as_bfloat16(values: NDArray[Any]) -> NDArray[Any]:
-    """The bits of bfloat16 numbers, rounded to nearest even: NumPy has no such type."""
-    bits = values.astype(np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-
-
-def _range(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    count = int(np.prod(shape, dtype=np.int64))
-    return np.arange(count).astype(dtype).reshape(shape)
-
-
-def _load(path: Path, room: int) -> NDArray[Any]:
-    data = load_array(path)
-    _check_room(f"@{path}", data.nbytes, room)
-    if data.size == 0 or data.dtype.name not in DTYPES:
-        raise ArgumentError(f"{path} does not hold one array of numbers with something in it.")
-    return data
 
 
 def _scalar(parameter: SignatureParameter, text: str) -> np.generic:

@@ -20,14 +20,8 @@ from core.errors import ArgumentError, TilescopeError
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
-from core.launching.arguments import (
-    array_bytes,
-    check_launch,
-    divided,
-    make_argument,
-    parse_defines,
-    parse_dim3,
-)
+from core.launching.arguments import array_bytes, divided, make_argument
+from core.launching.launch_texts import check_launch, parse_defines, parse_dim3
 from core.launching.local_headers import local_headers
 
 _T = TypeVar("_T")

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from core.cuda.host_code import without_host_code
 from core.cuda.source_constants import blanked
 from core.errors import TilescopeError
-from core.launching.arguments import read_source
+from core.launching.plain_files import read_source
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from core.errors import ArgumentError, TilescopeError
 from core.ladder.limits import MAX_ARRAY_BYTES
 
+MOST_SOURCE = 1 << 20  # bytes of a source
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _BAD_HEADER = (
     *(ValueError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError),
@@ -51,6 +53,23 @@ def read_plain(path: Path, most: int) -> bytes:
             return file.read(size)  # a file of the system's own says 0 and may not end
     except OSError as error:
         raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def read_source(path: Path, most: int = MOST_SOURCE) -> str:
+    """The text of a CUDA source, its lines ended by newlines alone.
+
+    UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
+    comments. Raises TilescopeError where the file cannot be read, is no plain file, has more than
+    `most` bytes or is no text.
+    """
+    raw = read_plain(path, most)
+    try:
+        text = raw.decode("utf-16" if raw[:2] in _UTF16_MARKS else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    if "\0" in text:
+        raise TilescopeError(f"{path} is not a text file.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def load_array(path: Path) -> NDArray[Any]:

@@ -15,7 +15,9 @@ from core.errors import TilescopeError
 from core.ladder.rules import listing
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Dim3, Launch, Workload
-from core.launching.arguments import bind, check_launch, read_source
+from core.launching.arguments import bind
+from core.launching.launch_texts import check_launch
+from core.launching.plain_files import read_source
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.parser import parse
 

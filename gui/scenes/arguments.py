@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-FILLS = ("random", "zeros", "ones", "range", "index", "poison")
+from core.launching import buffers
+
+FILLS = tuple(buffers.FILLS)
 FILE = "file…"
 NULL = "null"  # a pointer to nothing
 

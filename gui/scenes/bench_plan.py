@@ -19,7 +19,7 @@ from core.gpu.plan import (
     make_plan,
     parse_values,
 )
-from core.launching.arguments import read_source
+from core.launching.plain_files import read_source
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:

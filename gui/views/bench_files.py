@@ -23,9 +23,9 @@ from core.cuda.signature import kernel_names
 from core.errors import TilescopeError
 from core.gpu.files import READ, write_results
 from core.gpu.plan import SIZE, FileKernel, make_plan
-from core.launching.arguments import read_source
 from core.launching.file_launch import FileLaunch
 from core.launching.launch_guess import guess_launch
+from core.launching.plain_files import read_source
 from gui.export import image_of, svg_of, write_job
 from gui.scenes.bench_plan import templated
 from gui.work import Worker

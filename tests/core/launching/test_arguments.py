@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from core.errors import ArgumentError, LaunchError, TilescopeError
+from core.cuda.signature import read_signature
+from core.errors import ArgumentError, LaunchError
 from core.launch import ArrayArgument, Dim3
-from core.launching.arguments import parse_defines, parse_dim3, read_source, user_workload
+from core.launching.arguments import bind
+from core.launching.launch_texts import check_launch, parse_defines, parse_dim3
 
 SOURCE = """
 extern "C" __global__ void scale(const float* A, float* C, int N, float dt, unsigned char flags)
@@ -16,49 +18,29 @@ extern "C" __global__ void scale(const float* A, float* C, int N, float dt, unsi
 ARGS = ["A=float32[4,8]", "C=zeros:float32[32]", "N=-3", "dt=0.1", "flags=0xff"]
 
 
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "mine.cu"
-    path.write_text(SOURCE)
-    return path
-
-
-def launch(path, args=ARGS, **options):
-    options = {"grid": Dim3(1), "block": Dim3(32), **options}
-    return user_workload(path, options.pop("kernel", "scale"), args=args, **options)
+def bound(args=ARGS, seed=7, source=SOURCE, kernel="scale"):
+    """The launch's arguments, in the order of the signature."""
+    return bind(kernel, read_signature(source, kernel, {}), args, seed)
 
 
 def replaced(name, text):
     return [text if a.startswith(f"{name}=") else a for a in ARGS]
 
 
-def test_arguments_take_their_types_from_the_signature(source):
-    workload = launch(source)
-    a, c, n, dt, flags = workload.launch.arguments
+def test_arguments_take_their_types_from_the_signature():
+    a, c, n, dt, flags = bound()
     assert (a.data.shape, a.data.dtype, a.role) == ((4, 8), np.float32, "input")
     assert (c.role, c.data.any()) == ("inout", False)
     assert [type(s.value) for s in (n, dt, flags)] == [np.int32, np.float32, np.uint8]
     assert [n.value, dt.value, flags.value] == [-3, np.float32(0.1), 255]
-    assert workload.source_name == "mine.cu"
-    assert workload.expected is None
 
 
-def test_order_of_the_texts_does_not_matter_and_the_seed_does(source):
-    first = launch(source).launch.arrays[0].data
-    assert np.array_equal(first, launch(source, args=ARGS[::-1]).launch.arrays[0].data)
-    assert not np.array_equal(first, launch(source, seed=8).launch.arrays[0].data)
+def test_order_of_the_texts_does_not_matter_and_the_seed_does():
+    first = bound()[0].data
+    assert np.array_equal(first, bound(ARGS[::-1])[0].data)
+    assert not np.array_equal(first, bound(seed=8)[0].data)
     assert first.min() < 0 < first.max()
     assert np.unique(first).size == first.size
-
-
-def test_only_kernel_needs_no_name(source):
-    assert launch(source, kernel=None).kernel == "scale"
-    source.write_text(SOURCE + SOURCE.replace("scale", "other"))
-    with pytest.raises(TilescopeError, match="several kernels: choose scale or other"):
-        launch(source, kernel=None)
-    source.write_text("int x;")
-    with pytest.raises(TilescopeError, match="no kernel"):
-        launch(source, kernel=None)
 
 
 @pytest.mark.parametrize(
@@ -70,27 +52,26 @@ def test_only_kernel_needs_no_name(source):
         ("poison:float32[1]", [np.nan]),
     ],
 )
-def test_fills(source, text, values):
-    data = launch(source, args=replaced("A", f"A={text}")).launch.arrays[0].data
+def test_fills(text, values):
+    data = bound(replaced("A", f"A={text}"))[0].data
     assert np.array_equal(data, np.array(values, np.float32), equal_nan=True)
 
 
 @pytest.mark.parametrize(
     "dtype", ["float16", "float64", "int8", "int32", "int64", "uint8", "uint32"]
 )
-def test_random_buffers_of_every_type(tmp_path, dtype):
-    path = tmp_path / "any.cu"
-    path.write_text("__global__ void k(void* A) {}")
-    data = launch(path, [f"A={dtype}[1000]"], kernel="k").launch.arrays[0].data
+def test_random_buffers_of_every_type(dtype):
+    source = "__global__ void k(void* A) {}"
+    data = bound([f"A={dtype}[1000]"], source=source, kernel="k")[0].data
     assert data.dtype == dtype
     assert np.unique(data).size > 50
     assert (data.min() < 0) == (data.dtype.kind != "u")
 
 
-def test_file(source, tmp_path):
+def test_file(tmp_path):
     saved = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(3, 4))
     np.save(tmp_path / "a.npy", saved)
-    data = launch(source, args=replaced("A", f"A=@{tmp_path / 'a.npy'}")).launch.arrays[0].data
+    data = bound(replaced("A", f"A=@{tmp_path / 'a.npy'}"))[0].data
     assert data.flags.c_contiguous
     assert np.array_equal(data, saved)
 
@@ -126,30 +107,16 @@ def test_file(source, tmp_path):
         ("N", "n=4", "did you mean N"),
     ],
 )
-def test_mistakes_get_a_sentence(source, name, text, sentence):
+def test_mistakes_get_a_sentence(name, text, sentence):
     with pytest.raises(ArgumentError, match=sentence):
-        launch(source, args=[text if a.startswith(f"{name}=") else a for a in ARGS])
+        bound(replaced(name, text))
 
 
-def test_missing_argument_says_how_to_add_it(source):
+def test_missing_argument_says_how_to_add_it():
     with pytest.raises(ArgumentError, match=r"`const float\* A`: .*--arg A=float32\[1024\]"):
-        launch(source, args=ARGS[1:])
+        bound(ARGS[1:])
     with pytest.raises(ArgumentError, match=r"`int N`: .*--arg N=128"):
-        launch(source, args=[*ARGS[:2], *ARGS[3:]])
-
-
-def test_unreadable_files(tmp_path, source):
-    with pytest.raises(TilescopeError, match="no file"):
-        launch(tmp_path / "gone.cu")
-    with pytest.raises(TilescopeError, match="cannot be read"):
-        launch(tmp_path)
-    source.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(TilescopeError, match="not a text file"):
-        launch(source)
-    (tmp_path / "bad.npy").write_bytes(b"not an array")
-    source.write_text(SOURCE)
-    with pytest.raises(ArgumentError, match=r"numpy\.save"):
-        launch(source, args=replaced("A", f"A=@{tmp_path / 'bad.npy'}"))
+        bound([*ARGS[:2], *ARGS[3:]])
 
 
 @pytest.mark.parametrize(
@@ -163,9 +130,9 @@ def test_unreadable_files(tmp_path, source):
         ({"shared": 10**6}, "dynamic shared memory"),
     ],
 )
-def test_impossible_launches(source, options, sentence):
+def test_impossible_launches(options, sentence):
     with pytest.raises(LaunchError, match=sentence):
-        launch(source, **options)
+        check_launch(**{"grid": Dim3(1), "block": Dim3(32), "shared": 0, **options})
 
 
 def test_sizes_and_defines():
@@ -184,22 +151,5 @@ def test_sizes_and_defines():
         parse_defines(["1X=2"])
 
 
-def test_arrays_are_arrays(source):
-    assert all(isinstance(a, ArrayArgument) for a in launch(source).launch.arguments[:2])
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        "\ufeff// Größe\r\n__global__ void k(float *a) { a[0] = 1; }\r\n".encode(),
-        "// Größe\n__global__ void k(float *a) { a[0] = 1; }\n".encode("latin-1"),
-        "// Größe\r__global__ void k(float *a) { a[0] = 1; }\r".encode("utf-16"),
-    ],
-)
-def test_sources_of_any_encoding_and_line_end(tmp_path, raw):
-    (tmp_path / "k.cu").write_bytes(raw)
-    text = read_source(tmp_path / "k.cu")
-    assert text == "// Größe\n__global__ void k(float *a) { a[0] = 1; }\n"
-    (tmp_path / "k.cu").write_bytes(raw + b"\0\0\0")
-    with pytest.raises(TilescopeError, match="not a text file"):
-        read_source(tmp_path / "k.cu")
+def test_arrays_are_arrays():
+    assert all(isinstance(a, ArrayArgument) for a in bound()[:2])

@@ -6,14 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.cuda.signature import read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import Dim3
-from core.launching.arguments import MOST_SOURCE, parse_dim3, read_source, user_workload
+from core.launching.arguments import bind
 from core.launching.file_launch import FieldErrors, FileLaunch, file_workload
+from core.launching.launch_texts import check_launch, parse_dim3
 from core.launching.local_headers import local_headers
+from core.launching.plain_files import MOST_SOURCE, read_source
 
 SOURCE = "__global__ void copy(const float* A, float* C, int N) { C[threadIdx.x] = A[N]; }\n"
-LAUNCH = FileLaunch("", "copy", "1", "32", "0", "", (("A", "float32[32]"), ("N", "3")))
 
 
 @pytest.fixture
@@ -23,9 +25,9 @@ def source(tmp_path):
     return path
 
 
-def launch(path, a, c="zeros:float32[32]", grid="1"):
-    arguments = [f"A={a}", f"C={c}", "N=3"]
-    return user_workload(path, None, parse_dim3(grid, "grid"), Dim3(32), args=arguments)
+def bound(a, c="zeros:float32[32]"):
+    signature = read_signature(SOURCE, "copy", {})
+    return bind("copy", signature, [f"A={a}", f"C={c}", "N=3"], seed=7)
 
 
 def test_only_plain_files_of_a_bounded_size_are_read(tmp_path, source):
@@ -41,7 +43,7 @@ def test_only_plain_files_of_a_bounded_size_are_read(tmp_path, source):
         with pytest.raises(TilescopeError, match=words):
             read_source(path)
         with pytest.raises(ArgumentError, match=words):
-            launch(source, f"@{path}")
+            bound(f"@{path}")
     long = tmp_path / "long.cu"
     long.write_bytes(b"/" * MOST_SOURCE)
     assert len(read_source(long)) == MOST_SOURCE
@@ -78,27 +80,27 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_an_array_file_is_held_against_its_size(tmp_path, source, name):
+def test_an_array_file_is_held_against_its_size(tmp_path, name):
     (tmp_path / "a.npy").write_bytes(BROKEN[name])
     with pytest.raises(ArgumentError, match=r"is not an array saved by numpy\.save: "):
-        launch(source, f"@{tmp_path / 'a.npy'}")
+        bound(f"@{tmp_path / 'a.npy'}")
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_an_array_file_is_taken_as_it_was_saved(tmp_path, source, order):
+def test_an_array_file_is_taken_as_it_was_saved(tmp_path, order):
     data = np.asarray(np.random.default_rng(4).random((5, 7)), np.float32, order=order)
     np.save(tmp_path / "a.npy", data)
-    found = launch(source, f"@{tmp_path / 'a.npy'}")
-    assert np.array_equal(found.launch.arrays[0].data, data)
+    found = bound(f"@{tmp_path / 'a.npy'}")
+    assert np.array_equal(found[0].data, data)
 
 
-def test_memory_is_counted_over_all_arrays(source, monkeypatch):
-    for module in ("arguments", "file_launch"):
+def test_memory_is_counted_over_all_arrays(monkeypatch):
+    for module in ("arguments", "buffers", "file_launch"):
         monkeypatch.setattr(f"core.launching.{module}.MAX_ARRAY_BYTES", 1000)
-    assert launch(source, "float32[125]", "zeros:float32[125]").kernel == "copy"
+    assert len(bound("float32[125]", "zeros:float32[125]")) == 3
     words = "takes, with the arrays before it, 0.0 GB: at most"
     with pytest.raises(ArgumentError, match=words):
-        launch(source, "float32[125]", "zeros:float32[126]")
+        bound("float32[125]", "zeros:float32[126]")
     both = (("A", "float32[200]"), ("C", "zeros:float32[60]"), ("N", "3"))
     with pytest.raises(FieldErrors) as caught:
         file_workload(SOURCE, FileLaunch("", "copy", arguments=both))
@@ -108,11 +110,11 @@ def test_memory_is_counted_over_all_arrays(source, monkeypatch):
 @pytest.mark.parametrize(
     "shape", ["9" * 5000, ",".join(["9" * 15] * 16), ",".join("1" * 65), "0", "٤"]
 )
-def test_sizes_beyond_all_measure_get_a_sentence(source, shape):
+def test_sizes_beyond_all_measure_get_a_sentence(shape):
     with pytest.raises(ArgumentError, match=r"a shape (is whole numbers|has at most)|GB work"):
-        launch(source, f"zeros:float32[{shape}]")
+        bound(f"zeros:float32[{shape}]")
     with pytest.raises(LaunchError, match=r"is not a grid|use 1 to"):
-        launch(source, "float32[32]", grid=shape)
+        check_launch(parse_dim3(shape, "grid"), Dim3(32), 0)
     with pytest.raises(FieldErrors) as caught:
         file_workload(SOURCE, FileLaunch("", "copy", shape, shape, "9" * 5000, "", (("N", shape),)))
     assert {"grid", "block", "shared"} <= set(caught.value.fields)

@@ -20,9 +20,9 @@ import pytest
 from core.cuda.headers import include_folders
 from core.cuda.signature import kernel_names
 from core.errors import TilescopeError
-from core.launching.arguments import read_source
 from core.launching.file_launch import file_workload
 from core.launching.launch_guess import complete, guess_launch
+from core.launching.plain_files import read_source
 from core.recording import record
 from core.storage import load_trace, save_trace
 from core.trace import Trace
