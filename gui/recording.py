@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.scenes.ahead import Moment, look_ahead
+from gui.scenes.ahead import Looks, Moment, look_ahead
 from gui.scenes.selection import UNTITLED
 from gui.scenes.session import Configuration, Origin, Session, source_key
 from gui.work import Job, Worker
@@ -84,12 +84,16 @@ def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, st
 
 
 def record_job(
-    ladder: Ladder, wanted: Configuration, block: int, moment: Moment | None = None
+    ladder: Ladder,
+    wanted: Configuration,
+    block: int,
+    moment: Moment | None = None,
+    looks: Looks | None = None,
 ) -> Job:
     """The work of recording a configuration's launch; gives a `Recorded`.
 
-    `moment` is where the record that is shown now is looked at: the new one probably will be there
-    too, so that what is shown of it is worked out ahead.
+    `moment` and `looks` are where and how the record that is shown now is looked at: the new one
+    probably will be so, too, and what is shown of it is worked out ahead.
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
@@ -108,7 +112,7 @@ def record_job(
         mapping = ladder[wanted.rung].mapping if wanted.own is None else None
         twin = mapping.other if mapping is not None else ""
         continues = moment is not None and moment.source in (source_key(trace), twin)
-        prepare(trace, block_shown, moment if continues else None)
+        prepare(trace, block_shown, moment if continues else None, looks)
         return Recorded(trace, Origin(wanted, original, twin))
 
     return job
@@ -131,10 +135,12 @@ def count_job(trace: Trace) -> Job:
     return job
 
 
-def prepare(trace: Trace, block: int, moment: Moment | None = None) -> None:
+def prepare(
+    trace: Trace, block: int, moment: Moment | None = None, looks: Looks | None = None
+) -> None:
     """Have what the window asks first worked out here, not on the UI thread."""
     shown = block if block in trace.recorded_blocks else trace.recorded_blocks[0]
-    look_ahead(trace, shown, moment)
+    look_ahead(trace, shown, moment, looks)
 
 
 class Recorder(QObject):
@@ -215,19 +221,23 @@ class Recorder(QObject):
     def _record(self, configuration: Configuration) -> None:
         block = self.session.block if self._first_block is None else self._first_block
         self._first_block = None
-        self.worker.submit(record_job(self.ladder, configuration, block, self._moment()))
+        self._submit(configuration, block)
 
     def _record_block(self, block: int) -> None:
         """Another block of the launch that is shown, which may not be the one asked for last."""
         if self.session.origin is not None:
             shown = self.session.origin.configuration
-            self.worker.submit(record_job(self.ladder, shown, block, self._moment()))
+            self._submit(shown, block)
+
+    def _submit(self, configuration: Configuration, block: int) -> None:
+        looks = Looks(self.session.heat, self.session.warp_trail)
+        self.worker.submit(record_job(self.ladder, configuration, block, self._moment(), looks))
 
     def _moment(self) -> Moment | None:
-        session = self.session
-        if session.trace is None or session.block_trace is None:
+        session, anchored = self.session, self.session.anchored()
+        if session.trace is None or anchored is None:
             return None
-        return Moment(source_key(session.trace), session.block_trace, session.step, session.thread)
+        return Moment(source_key(session.trace), *anchored, session.thread)
 
     def _take(self, recorded: Recorded) -> None:
         self.session.origin = recorded.origin

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.trace import EventKind
-from gui.scenes.correspondence import Lockstep, course_of
+from gui.scenes.correspondence import Course, Lockstep, course_of
 from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.guards import guards_of
 from gui.scenes.history import history_of
-from gui.scenes.matrices import matrix_scene
+from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.ptx import listing_of
 from gui.scenes.shared import shared_scene
 from gui.scenes.source import highlight
+from gui.scenes.timeline import timeline_of
 from gui.scenes.warp import warp_scene
 
 if TYPE_CHECKING:
@@ -32,12 +33,23 @@ class Moment:
 
     source: str
     """`source_key` of its trace: another source is shown from its beginning."""
-    record: BlockTrace
+    course: Course
     step: int
+    """Of the course, as `Session.anchored` gives both."""
     thread: int
 
 
-def look_ahead(trace: Trace, block: int, moment: Moment | None = None) -> None:
+@dataclass(frozen=True)
+class Looks:
+    """How the matrices are shown, as the session's settings of these names say."""
+
+    heat: bool = False
+    warp_trail: bool = False
+
+
+def look_ahead(
+    trace: Trace, block: int, moment: Moment | None = None, looks: Looks | None = None
+) -> None:
     """Indexes a recorded block's steps, phases and variables, and what is drawn of it first.
 
     Everything found is kept with the record. Belongs into the thread that made the trace.
@@ -48,27 +60,41 @@ def look_ahead(trace: Trace, block: int, moment: Moment | None = None) -> None:
     listing.places(1)
     record = trace.block(block)
     len(record.phases)
+    timeline_of(trace, record)
+    course_of(record)
     if not record.n_steps:
         return
-    step, thread = record.seek(0, "access", forward=True), 0
-    if moment is not None and moment.record.n_steps:
-        lock = Lockstep(course_of(moment.record), course_of(record))
-        step = lock.counterpart(moment.step)
-        thread = min(moment.thread, record.n_threads - 1)
+    step, thread = _place(record, moment)
     for warp in range(record.n_warps):
         record.variables(step, warp * WARP)
     record.variables(step, thread)
     record.active(step)
     _replay(record)
     history_of(record).read_ahead(ACCESSES)
+    _look_at_matrices(trace, record, step, thread, looks or Looks())
+    warp_scene(record, step, thread // WARP)
+    shared_scene(trace, record, step, thread // WARP)
+
+
+def _place(record: BlockTrace, moment: Moment | None) -> tuple[int, int]:
+    """The step and the thread that will be looked at first."""
+    if moment is None or not moment.course.n_steps:
+        return record.seek(0, "access", forward=True), 0
+    step = Lockstep(moment.course, course_of(record)).counterpart(moment.step)
+    return step, min(moment.thread, record.n_threads - 1)
+
+
+def _look_at_matrices(
+    trace: Trace, record: BlockTrace, step: int, thread: int, looks: Looks
+) -> None:
     guards = guards_of(trace)
     grids = tuple(replace(g, overhang=guards.overhang(g)) for g in grids_of(trace))
     for grid in grids:
         if grid.result:
-            owned_by(trace, grid, block)
-    matrix_scene(record, grids, step, thread, guards)
-    warp_scene(record, step, thread // WARP)
-    shared_scene(trace, record, step, thread // WARP)
+            owned_by(trace, grid, record.block)
+    matrix_scene(record, grids, step, thread, guards, warp_trail=looks.warp_trail)
+    if looks.heat:
+        heat_caption(record, grids, step)
 
 
 def _replay(record: BlockTrace) -> None:

@@ -179,10 +179,15 @@ class Anchor:
         self._step = 0
         self._carried: tuple[int, int] | None = None  # what it was last, and in how many steps
 
+    def held(self, shown: BlockTrace, step: int) -> tuple[Course, int]:
+        """The moment that is shown as a step of `shown`, where it was chosen: a course's step."""
+        if self._course is None or self._carried != (step, shown.n_steps):
+            return course_of(shown), step
+        return self._course, self._step
+
     def carry(self, earlier: BlockTrace, step: int, later: BlockTrace) -> int:
         """The step of `later` for the moment that is shown as a step of `earlier`."""
-        if self._course is None or self._carried != (step, earlier.n_steps):
-            self._course, self._step = course_of(earlier), step
+        self._course, self._step = self.held(earlier, step)
         found = Lockstep(self._course, course_of(later)).counterpart(self._step)
         self._carried = (found, later.n_steps)
         return found

@@ -98,7 +98,7 @@ class History:
         loads = self._through_shared.get(name)
         if loads is None:
             return np.empty((0, 0), np.int64)
-        return loads.elements[loads.upto(step - 1) : loads.upto(step)].astype(np.int64)
+        return loads.rows(loads.upto(step - 1), loads.upto(step)).astype(np.int64)
 
     def loads_of(self, name: str, flat: int, step: int) -> list[tuple[int, Ints]]:
         """The steps up to `step` that load an element of global `name`, each with its threads."""
@@ -119,7 +119,7 @@ class History:
         if loads is None:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         tally = self._tallies.setdefault(name, Tally())
-        tally.move(loads.elements, loads.upto(step))
+        tally.move(loads, loads.upto(step))
         return tally.loaded
 
     def times_loaded(self, name: str, flat: int, step: int) -> int:
@@ -159,9 +159,10 @@ class History:
             result: dict[str, list[Ints]] = {}
             for name, loads in self._loads.items():
                 parts: dict[int, list[NDArray[np.int32]]] = {}
-                for place in range(loads.upto(first - 1), loads.upto(last)):
+                places = range(loads.upto(first - 1), loads.upto(last))
+                for place, row in zip(places, loads.rows(places.start, places.stop), strict=True):
                     pc = int(self._trace.pc[loads.steps[place]])
-                    parts.setdefault(pc, []).append(loads.elements[place])
+                    parts.setdefault(pc, []).append(row)
                 found = (np.unique(np.concatenate(rows)) for rows in parts.values())
                 result[name] = [flats[flats >= 0].astype(np.int64) for flats in found]
             self._phase_loads[phase] = result
@@ -182,7 +183,7 @@ class History:
             return True
         for name, loads in self._loads.items():
             tally = self._tallies.setdefault(name, Tally())
-            if tally.read(loads.elements, tally.known + 2 * accesses):
+            if tally.read(loads, tally.known + 2 * accesses):
                 return True
         return False
 

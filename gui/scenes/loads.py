@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]
-LEAST = 16  # accesses that there is room for at first
+TABLE = 256  # accesses that are kept together
 NONE = np.empty(0, np.int64)
 
 
@@ -19,24 +19,31 @@ class Loads:
 
     def __init__(self) -> None:
         self.steps: list[int] = []
-        self._table = np.empty((0, 0), np.int32)  # with room for rows to come
-        self._own: tuple[range, int, Ints, Ints] = (range(0), 0, NONE, NONE)
-        """Of the threads that were asked last: which, accesses read, elements, first steps."""
+        self._tables: list[Rows] = []
+        """`TABLE` accesses each: one that grew would have to be copied, in the middle of a step."""
+        self._own = _Own(range(0))
 
-    @property
-    def elements(self) -> Rows:
-        """A row for each access, a column for each thread: its element, -1 where it has none."""
-        return self._table[: len(self.steps)]
+    def rows(self, first: int, last: int, threads: range | None = None) -> Rows:
+        """A row for each access from `first` to before `last`, a column for each thread.
+
+        Its element, -1 where it has none. `threads` asks for some that follow each other only.
+        """
+        last = min(last, len(self.steps))
+        columns = slice(None) if threads is None else slice(threads.start, threads.stop)
+        parts = [
+            self._tables[number][max(first - number * TABLE, 0) : last - number * TABLE, columns]
+            for number in range(first // TABLE, -(-last // TABLE))
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else np.empty((0, 0), np.int32)
 
     def add(self, step: int, elements: NDArray[np.int64]) -> None:
         """One access; -1 where a thread takes no part."""
-        place = len(self.steps)
-        if place == len(self._table):
-            table = np.empty((max(LEAST, place * 3 // 2), len(elements)), np.int32)
-            if place:
-                table[:place] = self._table
-            self._table = table
-        self._table[place] = elements
+        table, place = divmod(len(self.steps), TABLE)
+        if table == len(self._tables):
+            self._tables.append(np.empty((TABLE, len(elements)), np.int32))
+        self._tables[table][place] = elements
         self.steps.append(step)
 
     def upto(self, step: int) -> int:
@@ -45,24 +52,51 @@ class Loads:
 
     def of_threads(self, threads: range, step: int) -> Ints:
         """What threads that follow each other loaded up to `step`, each element once."""
-        if self._own[:2] != (threads, len(self.steps)):
-            read = self.elements[:, threads.start : threads.stop]
-            since = np.repeat(np.array(self.steps, np.int64), read.shape[1])
-            live = read >= 0
-            flats, first = np.unique(read[live].astype(np.int64), return_index=True)
-            self._own = threads, len(self.steps), flats, since[live.reshape(-1)][first]
-        _, _, flats, since = self._own
-        return flats[since <= step]
+        if self._own.threads != threads:
+            self._own = _Own(threads)
+        self._own.read(self)
+        return self._own.upto(step)
 
     def of_element(self, flat: int, step: int) -> list[tuple[int, Ints]]:
         """The steps up to `step` that loaded an element, each once, with the threads that did."""
         count = self.upto(step)
         found: dict[int, list[Ints]] = {}
-        for at, row in zip(self.steps[:count], self.elements[:count], strict=True):
+        for at, row in zip(self.steps[:count], self.rows(0, count), strict=True):
             threads = np.flatnonzero(row == flat)
             if len(threads):
                 found.setdefault(at, []).append(threads)
         return [(at, np.unique(np.concatenate(rows))) for at, rows in found.items()]
+
+
+@dataclass
+class _Own:
+    """What the threads that were asked last have loaded, brought up to date as more is read."""
+
+    threads: range
+    flats: Ints = field(default_factory=lambda: NONE)
+    """Each element once, ascending."""
+    since: Ints = field(default_factory=lambda: NONE)
+    """The step of the first load of each."""
+    known: int = 0
+    """Accesses that were read."""
+
+    def read(self, loads: Loads) -> None:
+        """Bring in the accesses that have been added since the last time."""
+        count = len(loads.steps)
+        if count == self.known:
+            return
+        read = loads.rows(self.known, count, self.threads)
+        steps = np.repeat(np.array(loads.steps[self.known :], np.int64), read.shape[1])
+        live = read.reshape(-1) >= 0
+        flats = np.concatenate([self.flats, read.reshape(-1)[live].astype(np.int64)])
+        since = np.concatenate([self.since, steps[live]])
+        self.flats, first = np.unique(flats, return_index=True)
+        self.since = since[first]
+        self.known = count
+
+    def upto(self, step: int) -> Ints:
+        """The elements of which the first load is not later than `step`."""
+        return self.flats[self.since <= step]
 
 
 @dataclass
@@ -86,9 +120,9 @@ class Tally:
         """How many accesses were read."""
         return len(self._rows)
 
-    def read(self, elements: Rows, upto: int) -> bool:
+    def read(self, loads: Loads, upto: int) -> bool:
         """Bring in the first `upto` accesses; whether there were any to bring in."""
-        new = elements[len(self._rows) : upto]
+        new = loads.rows(len(self._rows), upto)
         if not len(new):
             return False
         found = [np.unique(row[row >= 0], return_counts=True) for row in new]
@@ -100,9 +134,9 @@ class Tally:
         self.flats = np.insert(self.flats, place[missing], flats[missing])
         return True
 
-    def move(self, elements: Rows, upto: int) -> None:
+    def move(self, loads: Loads, upto: int) -> None:
         """Count accesses in or out until the first `upto` are counted."""
-        self.read(elements, upto)
+        self.read(loads, upto)
         first, last = sorted((self.done, upto))
         if first < last:
             rows = self._rows[first:last]

@@ -36,6 +36,7 @@ from gui.scenes.turns import Turns
 if TYPE_CHECKING:
     from core.counting import Counted
     from core.trace import BlockTrace, Trace
+    from gui.scenes.correspondence import Course
 
 
 __all__ = [
@@ -181,6 +182,12 @@ class Session(Clock):
     def parameters(self) -> Mapping[str, int]:
         """The workload parameters of the trace that is shown."""
         return self._trace.workload.parameters if self._trace is not None else {}
+
+    def anchored(self) -> tuple[Course, int] | None:
+        """The moment that a new record of the same source will be shown at; None without one."""
+        if self._block_trace is None:
+            return None
+        return self._anchor.held(self._block_trace, self.step)
 
     def update(self, **values: Any) -> None:
         """Set several properties as one change: ``update(block=1, thread=5, step=12)``.

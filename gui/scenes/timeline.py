@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gui.scenes.once import last_for_each
 from gui.scenes.phase_words import FILL, fills, part_name
 from gui.scenes.text import grouped, index_text, plural
 
 if TYPE_CHECKING:
-    from core.trace import Access, BlockTrace
+    from core.trace import Access, BlockTrace, Trace
     from gui.scenes.session import Session
 
 MARKS = ("load", "store", "barrier")
@@ -75,6 +76,16 @@ class Timeline:
         if width <= 0 or self.n_steps < 1:
             return 0
         return int(min(max(x / width * self.n_steps, 0), self.n_steps - 1))
+
+
+def timeline_of(trace: Trace, block: BlockTrace) -> Timeline:
+    """The timeline of a trace's block with what was found in it, kept with the block's record."""
+    return _timeline(block, tuple(f.step for f in trace.findings if f.block == block.block))
+
+
+@last_for_each
+def _timeline(block: BlockTrace, faults: tuple[int, ...]) -> Timeline:
+    return Timeline(block, faults)
 
 
 def event_codes() -> dict[str, int]:

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip
 
 from gui.scenes.phase_words import FILL
 from gui.scenes.session import Session
-from gui.scenes.timeline import MARKS, Timeline
+from gui.scenes.timeline import MARKS, Timeline, timeline_of
 from gui.theme import Theme, current_theme
 from gui.views.base import SessionView
 from gui.views.painting import fill
@@ -62,7 +62,7 @@ class ScrubBar(SessionView):
         trace, block = self.session.trace, self.session.block_trace
         if trace is None or block is None:
             return None
-        return Timeline(block, [f.step for f in trace.findings if f.block == block.block])
+        return timeline_of(trace, block)
 
     def restyle(self) -> None:
         """Paint anew in the theme's colours."""

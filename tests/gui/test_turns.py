@@ -220,9 +220,10 @@ def is_exact(window, qapp):
 
 
 @pytest.mark.parametrize("front", ["Source", "PTX", "Phases"])
-def test_a_pause_shows_everything(window, qapp, front):
+def test_a_pause_shows_everything(window, qapp, qtbot, front):
     session = window.session
     session.view = front
+    qtbot.waitUntil(lambda: not window.phases.worker.busy)  # which would change the picture, too
     session.first()
     waited = 0
     for frames in (1, 2, 7, 13):
