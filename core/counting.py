@@ -8,7 +8,7 @@ flow depend on data this cannot be known, and every block is run instead (`Count
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -259,10 +259,9 @@ class _Counter:
                 if event.region.space != "global":
                     observer.on_access(event)
                     continue
-                moved = AccessEvent(
-                    event.tick, event.pc, event.kind, event.region, event.width,
-                    event.address + shift, event.mask, event.values,
-                )  # fmt: skip
+                moved = replace(
+                    event, base=event.address + shift, shift=0, pattern=None, moved=None
+                )
                 observer.on_access(moved)
                 if part is not None:
                     part.on_access(moved, footprint=False)

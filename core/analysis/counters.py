@@ -31,6 +31,19 @@ COUNTERS: Mapping[str, str] = {
     "shared_atom_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
 }
 
+WAYS: Mapping[str, str] = {
+    "ld": "load",
+    "st": "store",
+    "atom": "atomic",
+    "red": "reduction",
+}
+"""Ways to access memory, as the counters' names have them, and in words.
+
+A reduction is an atomic whose old value nobody asks for.
+"""
+UNITS: Mapping[str, str] = {"global": "sectors", "shared": "wavefronts"}
+"""What requests to a space of memory cost."""
+
 
 @dataclass(frozen=True)
 class Count:
@@ -64,7 +77,8 @@ class Counters:
 class Tally:
     """Running sums for each instruction and array: (requests, units, ideal units, conflicts).
 
-    Units are sectors in global memory and wavefronts in shared memory.
+    Units are those of `UNITS`. What a function of a header does counts for the instruction that
+    calls it.
     """
 
     sums: dict[tuple[int, str, str], NDArray[np.int64]] = field(default_factory=dict)

@@ -86,7 +86,7 @@ class CountingObserver:
             if event.region.space == "shared":
                 lane = known.lane if event.address.size > 1 else 0
                 array = self._shared_name(int(event.address[lane]) - event.region.base)
-            self.tally.add(event.pc, array, known.name, known.sums)
+            self.tally.add(_site(event), array, known.name, known.sums)
 
     def _count(self, event: AccessEvent) -> None:
         if event.pc in self._issues.joined:
@@ -173,14 +173,14 @@ class CountingObserver:
         found = atomics.loop(rows.address, rows.mask, event.width, contest)
         array, loads = self._array(rows), found.loads
         tried = np.array([found.rounds, found.wavefronts, found.rounds, 0], np.int64)
-        self.tally.add(event.pc, array, "shared_atom", tried)
+        self.tally.add(_site(event), array, "shared_atom", tried)
         loaded = [loads, found.load_wavefronts, loads, found.load_conflicts]
-        self.tally.add(event.pc, array, "shared_ld", np.array(loaded, np.int64))
+        self.tally.add(_site(event), array, "shared_ld", np.array(loaded, np.int64))
         if issue.generic:
             self._add_pass(event, array, issue, rows)
             if contest is not None:  # it is itself an instruction, whatever follows
                 itself = np.array([np.count_nonzero(rows.lanes), 0, 0, 0], np.int64)
-                self.tally.add(event.pc, array, "shared_atom", itself)
+                self.tally.add(_site(event), array, "shared_atom", itself)
 
     def _contest(self, event: AccessEvent, issue: Issue) -> atomics.Contest | None:
         """Who would change a cell, of a minimum or maximum of 8-byte integers."""
@@ -198,7 +198,7 @@ class CountingObserver:
         free = banks.conflict_free_wavefronts(rows.address, rows.active, event.width)
         passes = int(free.sum()) * (2 if issue.is_exchange_if_equal else 1)
         sums = np.array([0, passes, passes, 0], np.int64)
-        self.tally.add(event.pc, array, "shared_atom", sums)
+        self.tally.add(_site(event), array, "shared_atom", sums)
 
     def _add(
         self,
@@ -213,7 +213,7 @@ class CountingObserver:
         requests = np.count_nonzero(rows.lanes)
         beyond = 0 if conflicts is None else int(conflicts.sum())
         sums = np.array([requests, units.sum(), ideal.sum(), beyond], np.int64)
-        self.tally.add(event.pc, array, name, sums)
+        self.tally.add(_site(event), array, name, sums)
         lane = 0 if event.mask is None else int(event.mask.argmax())
         self._last = _Repeated(array, name, sums, lane)
 
@@ -231,3 +231,8 @@ class CountingObserver:
 
     def on_fault(self, event: FaultEvent) -> None:
         """An access that did not happen is not counted."""
+
+
+def _site(event: AccessEvent) -> int:
+    """The instruction that an access counts for: its own, or the call of a header's function."""
+    return event.site if event.site >= 0 else event.pc

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analysis import banks, coalescing
-from core.analysis.counters import Count
+from core.analysis.counters import UNITS, WAYS, Count
 from core.analysis.explain import WARP, Explanation, Section, explain_access
 
 if TYPE_CHECKING:
     from core.trace.access import Access
     from core.trace.block import BlockTrace
 
-UNITS = {"global": "sectors", "shared": "wavefronts"}
-KINDS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 MOST_ACCESSES = 48  # of a block, that are looked through for the spread
 
 
@@ -27,7 +25,7 @@ MOST_ACCESSES = 48  # of a block, that are looked through for the spread
 class Place:
     """Whose total: a source line, an array, or both None for the launch.
 
-    `space` is "global" or "shared", `way` "ld", "st", "atom" or "red".
+    `space` is one of `UNITS`, `way` one of `WAYS`.
     """
 
     space: str
@@ -39,14 +37,15 @@ class Place:
     def name(self) -> str:
         """The place in words."""
         where = f"Line {self.line}" if self.line is not None else self.array or "The launch"
-        return f"{where}: {self.space} {KINDS.get(self.way, self.way)}s"
+        return f"{where}: {self.space} {WAYS[self.way]}s"
 
     def holds(self, access: Access) -> bool:
         """Whether an access counts here."""
         array = access.array.name if access.array is not None else None
+        kind = {"red": "atomic"}.get(self.way, WAYS[self.way])
         return (
             access.space == self.space
-            and access.kind == KINDS.get(self.way)
+            and access.kind == kind
             and (self.line is None or access.line == self.line)
             and (self.array is None or array == self.array)
         )

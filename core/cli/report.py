@@ -17,27 +17,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from core.analysis.counters import UNITS, WAYS
 from core.errors import TilescopeError
 
 if TYPE_CHECKING:
     from core.counting import Counted
     from core.trace import Trace
 
-COUNTERS = (
-    "global_ld_requests",
-    "global_ld_sectors",
-    "global_st_requests",
-    "global_st_sectors",
-    "shared_ld_requests",
-    "shared_st_requests",
-    "shared_ld_wavefronts",
-    "shared_st_wavefronts",
-    "shared_ld_conflicts",
-    "shared_st_conflicts",
-)
 _FILE_WIDTH = 120
 _NARROW = 100  # columns; below, tables by line leave what can be worked out to the source
-_DIRECTIONS = {"ld": "load", "st": "store"}
 
 
 def as_json(trace: Trace, seed: int) -> dict[str, Any]:
@@ -235,17 +223,17 @@ def _pair(
         for head in heads[space]:
             table.add_column(head, justify="right", no_wrap=True)
         for row, op in body:
-            table.add_row(*row.label, _DIRECTIONS[op], *_cells(row, op, space, heads))
+            table.add_row(*row.label, WAYS[op], *_cells(row, op, space, heads))
         if total is not None and len(body) > 1:
             table.add_section()
             for row, op in _filled([total], space):
-                table.add_row(*row.label, _DIRECTIONS[op], *_cells(row, op, space, heads))
+                table.add_row(*row.label, WAYS[op], *_cells(row, op, space, heads))
         yield table
 
 
 def _filled(rows: list[_Row], space: str) -> Iterator[tuple[_Row, str]]:
-    """The rows and directions that made a request in this memory space."""
-    return ((row, op) for row in rows for op in _DIRECTIONS if row.value(f"{space}_{op}_requests"))
+    """The rows with the ways in which they made requests in this memory space."""
+    return ((row, op) for row in rows for op in WAYS if row.value(f"{space}_{op}_requests"))
 
 
 _HEADS = {
@@ -256,14 +244,13 @@ _NARROW_HEADS = {
     "global": ("requests", "sectors", "ideal"),
     "shared": ("requests", "wavefronts", "ideal"),
 }
-_UNITS = {"global": "sectors", "shared": "wavefronts"}
 
 
 def _cells(
     row: _Row, op: str, space: str, heads: Mapping[str, tuple[str, ...]]
 ) -> Iterator[str | Text]:
     """What stands under the heads of a space's table."""
-    requests, unit = row.value(f"{space}_{op}_requests"), _UNITS[space]
+    requests, unit = row.value(f"{space}_{op}_requests"), UNITS[space]
     moved, ideal = row.value(f"{space}_{op}_{unit}"), row.ideal(f"{space}_{op}_{unit}")
     conflicts = row.value(f"{space}_{op}_conflicts")
     narrow = heads is _NARROW_HEADS

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from core.analysis.counters import UNITS, WAYS
 from gui.scenes.text import capital, grouped, join, plural, ratio
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 Grouping = Literal["array", "line"]
-SPACES = {"global": "sectors", "shared": "wavefronts"}
-DIRECTIONS = {"ld": "load", "st": "store"}
 SECTIONS = {
     "global": "Global memory, 32-byte sectors",
     "shared": "Shared memory, wavefronts",
@@ -90,7 +89,7 @@ def sections(rows: tuple[CounterRow, ...]) -> tuple[CounterRow | str, ...]:
 
 
 def total_rows(trace: Trace | Counted) -> tuple[CounterRow, ...]:
-    """The sums over the launch, one row for each space and direction."""
+    """The sums over the launch, one row for each space and way to access it."""
     return _rows_of("all", trace.counters.totals, None)
 
 
@@ -101,8 +100,8 @@ def _recorded(session: Session) -> str:
 
 def _rows_of(place: str, counts: Mapping[str, Count], line: int | None) -> tuple[CounterRow, ...]:
     rows = []
-    for space, unit in SPACES.items():
-        for short, access in DIRECTIONS.items():
+    for space, unit in UNITS.items():
+        for short, access in WAYS.items():
             requests = counts.get(f"{space}_{short}_requests")
             moved = counts.get(f"{space}_{short}_{unit}")
             if requests is None or not requests.value or moved is None:
@@ -128,7 +127,7 @@ def counters_caption(session: Session) -> str:
         return "Nothing has been counted yet."
     rows = total_rows(counts)
     sentences = []
-    for space, unit in SPACES.items():
+    for space, unit in UNITS.items():
         moved, ideal = efficiency(rows, space)
         if not moved:
             continue

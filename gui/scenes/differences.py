@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from core.analysis.counters import UNITS, WAYS
 from core.analysis.explain_total import Place
 from gui.scenes.text import capital, grouped, plural
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 Grouping = Literal["total", "array"]
 Better = Literal["less", "more", ""]
 SECTOR = 32  # bytes
-SPACES = {"global": ("Global memory", "sectors"), "shared": ("Shared memory", "wavefronts")}
-KINDS = {"ld": "loads", "st": "stores", "atom": "atomics", "red": "reductions"}
+SPACES = {"global": "Global memory", "shared": "Shared memory"}
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,12 @@ def differences(a: Session, b: Session, grouping: Grouping) -> tuple[Difference 
 
 def _totals(a: Trace | Counted, b: Trace | Counted) -> tuple[Difference | str, ...]:
     found: list[Difference | str] = []
-    for space, (title, unit) in SPACES.items():
+    for space, title in SPACES.items():
         rows = []
-        for kind, label in KINDS.items():
-            for what in ("requests", unit, "conflicts"):
-                name = f"{space}_{kind}_{what}"
-                words = f"{capital(label)}: {'bank conflicts' if what == 'conflicts' else what}"
+        for way, label in WAYS.items():
+            for what in ("requests", UNITS[space], "conflicts"):
+                name = f"{space}_{way}_{what}"
+                words = f"{capital(label)}s: {'bank conflicts' if what == 'conflicts' else what}"
                 rows += _row(words, name, a.counters.totals, b.counters.totals)
         found += [title, *rows] if rows else []
     return tuple(found)
@@ -164,10 +164,10 @@ def _by_array(
     for name in arrays:
         of_a, of_b = (c.counters.by_array.get(name, {}) for c in (a, b))
         rows = []
-        for space, (_, unit) in SPACES.items():
-            for kind, label in KINDS.items():
-                words = f"{capital(label)}: {unit}"
-                rows += _row(words, f"{space}_{kind}_{unit}", of_a, of_b, name)
+        for space, unit in UNITS.items():
+            for way, label in WAYS.items():
+                words = f"{capital(label)}s: {unit}"
+                rows += _row(words, f"{space}_{way}_{unit}", of_a, of_b, name)
         found += [name, *rows] if rows else []
     return tuple(found)
 
@@ -260,7 +260,7 @@ def differences_caption(a: Session, b: Session) -> str:
     if a.counts_complete != b.counts_complete:
         return "One launch is counted whole and the other is still being counted."
     said = []
-    for space, (_, unit) in SPACES.items():
+    for space, unit in UNITS.items():
         rows = _moved(a, b, space)
         if rows is None:
             continue
@@ -276,7 +276,7 @@ def differences_caption(a: Session, b: Session) -> str:
 
 
 def _moved(a: Session, b: Session, space: str) -> Difference | None:
-    unit = SPACES[space][1]
+    unit = UNITS[space]
     values = []
     for session in (a, b):
         totals = session.counts.counters.totals if session.counts is not None else {}

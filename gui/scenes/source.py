@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from core.analysis.counters import UNITS, WAYS, Count
 from gui.scenes.text import compact, grouped, plural
 
 if TYPE_CHECKING:
@@ -79,10 +80,12 @@ def line_totals(counted: Trace | Counted) -> dict[int, LineTotals]:
     found = {}
     for line, counts in counted.counters.by_line.items():
         sums = []
-        for space, unit in (("global", "sectors"), ("shared", "wavefronts")):
-            pair = [counts.get(f"{space}_{way}_{unit}") for way in ("ld", "st")]
-            sums += [sum(c.value for c in pair if c), sum(c.ideal for c in pair if c)]
-        found[line] = LineTotals(*sums)
+        for space, unit in UNITS.items():
+            made = [way for way in WAYS if counts.get(f"{space}_{way}_requests", Count()).value]
+            costs = [counts[f"{space}_{way}_{unit}"] for way in made]
+            sums += [sum(c.value for c in costs), sum(c.ideal for c in costs)]
+        if line > 0 and any(sums):
+            found[line] = LineTotals(*sums)
     return found
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from core.analysis.counters import WAYS, Count
 from core.analysis.explain import Explanation, Section, explain_access
 from core.analysis.explain_total import Place, explain_total
 from gui.scenes.counters import CounterRow
@@ -15,8 +16,6 @@ from gui.scenes.why_element import Fetched, explain_fetches
 if TYPE_CHECKING:
     from core.analysis.counters import Counters
     from gui.scenes.session import Session
-
-WAYS = {"load": "ld", "store": "st"}
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,15 @@ def topic_of_step(session: Session) -> Step:
 
 def topic_of_row(row: CounterRow) -> Place:
     """The total of a row of the counters view."""
-    way = WAYS.get(row.access, row.access)
+    way = next(way for way, access in WAYS.items() if access == row.access)
     return Place(row.space, way, row.line, None if row.line is not None else row.place)
 
 
 def topic_of_line(session: Session, line: int, column: str) -> Place:
-    """The total of a source line: "sectors" or "wavefronts", loads before stores."""
+    """The total of a source line: "sectors" or "wavefronts", of the first way in `WAYS`."""
     space = "global" if column == "sectors" else "shared"
     counts = counters_of(session).by_line.get(line, {}) if session.trace is not None else {}
-    found = [w for w in ("ld", "st", "atom", "red")
-             if (c := counts.get(f"{space}_{w}_requests")) is not None and c.value]  # fmt: skip
+    found = [w for w in WAYS if counts.get(f"{space}_{w}_requests", Count()).value]
     return Place(space, found[0] if found else "ld", line)
 
 

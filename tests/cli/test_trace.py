@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
+from core.analysis.counters import COUNTERS
 from core.cli.app import main
-from core.cli.report import COUNTERS
 
 SCALE = """extern "C" __global__ void scale(const float* A, float* B, int N)
 {

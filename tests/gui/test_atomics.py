@@ -1,0 +1,92 @@
+"""Atomics count wherever loads and stores do: by array, by line, in sentences, on the terminal."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from core.cli.report import show
+from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
+from core.recording import record
+from gui.scenes.counters import CounterRow, counter_rows, counters_caption
+from gui.scenes.session import Session
+from gui.scenes.source import line_totals, source_caption
+from gui.scenes.why import explain, topic_of_line, topic_of_row
+
+SOURCE = """
+__global__ void histogram(const int *values, int *bins, int n)
+{
+    __shared__ int seen[2];
+    if (threadIdx.x < 2) seen[threadIdx.x] = 0;
+    __syncthreads();
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(&bins[values[i] * 9], 1);
+    atomicAdd(&seen[threadIdx.x % 2], 1);
+}
+"""
+GLOBAL, SHARED = 9, 10  # the lines that call atomicAdd
+
+
+@pytest.fixture(scope="module")
+def trace():
+    values = np.random.default_rng(3).integers(0, 4, 100).astype(np.int32)
+    arguments = (
+        ArrayArgument("values", values, "input"),
+        ArrayArgument("bins", np.zeros(40, np.int32), "inout"),
+        ScalarArgument("n", np.int32(100)),
+    )
+    launch = Launch(Dim3(2), Dim3(64), arguments)
+    return record(
+        Workload("histogram", source=SOURCE, source_name="h.cu", kernel="histogram", launch=launch)
+    )
+
+
+@pytest.fixture
+def session(trace):
+    session = Session()
+    session.trace = trace
+    return session
+
+
+def test_they_are_counted_for_the_line_that_calls_them(trace):
+    by_line, totals = trace.counters.by_line, trace.counters.totals
+    assert set(by_line) <= set(range(1, SOURCE.count("\n") + 1))
+    for line, space in ((GLOBAL, "global"), (SHARED, "shared")):
+        name = f"{space}_atom_requests"
+        assert by_line[line][name] == totals[name]
+        assert totals[name].value == 4  # one of each of four warps
+
+
+def test_rows_and_sentences_have_them(trace, session):
+    rows = {(r.place, r.access): r for r in counter_rows(trace, "array")}
+    bins = rows["bins", "atomic"]
+    assert (bins.space, bins.requests) == ("global", 4)
+    assert bins.moved > bins.ideal
+    assert rows["seen", "atomic"].unit == "wavefronts"
+    moved = sum(r.moved for r in rows.values() if r.space == "global")
+    assert f"{moved} global sectors where" in counters_caption(session)
+    totals = line_totals(trace)
+    values = rows["values", "load"]
+    assert totals[GLOBAL].sectors == bins.moved + values.moved
+    assert totals[GLOBAL].wavefronts == 0  # no request to shared memory stands in that line
+    assert totals[SHARED].wavefronts == rows["seen", "atomic"].moved
+    steps = (s for s in range(session.n_steps) if int(session.block_trace.line[s]) == SHARED)
+    session.step = next(steps)
+    assert "shared wavefront" in source_caption(session)
+
+
+def test_each_figure_has_its_explanation(trace, session):
+    for row in counter_rows(trace, "line"):
+        assert isinstance(row, CounterRow)
+        assert f"{row.moved} {row.unit}" in explain(session, topic_of_row(row)).title
+    assert topic_of_line(session, SHARED, "wavefronts").way == "atom"
+
+
+def test_the_terminal_lists_them(trace):
+    console = Console(file=io.StringIO(), width=120)
+    show(trace, console)
+    text = console.file.getvalue()
+    assert any("bins" in line and " atomic " in line for line in text.splitlines())
+    assert any("seen" in line and " atomic " in line for line in text.splitlines())
