@@ -89,11 +89,7 @@ def _global(access: Access, part: WarpAccess, active: int) -> list[Section]:
     asked = active * width
     found = [
         Section(
-            f"Sectors = {actual}",
-            f"A sector is an aligned piece of {coalescing.SECTOR} bytes; address // "
-            f"{coalescing.SECTOR} is its number. Every sector that an active lane touches is "
-            f"fetched once: {counted(actual, 'different number')} among {counted(active, 'lane')}.",
-            tuple(_sector_lines(access, part)),
+            f"Sectors = {actual}", _why_sectors(part, active), tuple(_sector_lines(access, part))
         ),
         Section(
             f"Ideal = {ideal}",
@@ -128,6 +124,23 @@ def _global(access: Access, part: WarpAccess, active: int) -> list[Section]:
     found.append(_nsight([f"global_{kind}_requests", f"global_{kind}_sectors"]))
     found.append(Section("On hardware", SAME_ON_HARDWARE))
     return found
+
+
+def _why_sectors(part: WarpAccess, active: int) -> str:
+    different = counted(len(part.sectors), "different number")
+    said = (
+        f"A sector is an aligned piece of {coalescing.SECTOR} bytes; address // "
+        f"{coalescing.SECTOR} is its number. "
+    )
+    if part.kind != "atomic":
+        fetched = "Every sector that an active lane touches is fetched once"
+        return f"{said}{fetched}: {different} among {counted(active, 'lane')}."
+    return (
+        f"{said}There {'is' if len(part.sectors) == 1 else 'are'} {different} among "
+        f"{counted(active, 'lane')}, but an atomic takes passes through the cache's tags, and a "
+        f"sector counts in each that visits it, {counted(part.n_sectors, 'time')} in all. "
+        "Of lanes at the same place of their lines a pass serves one."
+    )
 
 
 def _sector_lines(access: Access, part: WarpAccess) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.analysis import banks, coalescing
+from core.analysis import banks
 from core.analysis.counters import UNITS, WAYS, Count
 from core.analysis.explain import WARP, Explanation, Section, explain_access
 
@@ -115,7 +115,7 @@ def _spread(accesses: list[Access], block: BlockTrace, unit: str, *, whole: bool
     for access in accesses:
         rows = access.addresses.reshape(-1, WARP), access.active.reshape(-1, WARP)
         found = (
-            coalescing.sectors(*rows)
+            access.warp_sectors
             if unit == "sectors"
             else banks.wavefronts(*rows, access.width, access.sharing)
         )

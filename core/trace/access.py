@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis import banks, coalescing
+from core.analysis import banks, coalescing, global_atomics
 from core.trace.arrays import Array, SharedArray
 
 WARP = 32
@@ -22,7 +22,7 @@ class WarpAccess:
     `addresses` int64 (32,): global addresses, or byte offsets in the block's shared memory;
     `active` bool (32,); `elements` int64 (32,), flat index in the array, -1 where idle; `values`
     (32,) or (32, n) for a vector access of n elements. `sharing` is what lanes share that ask for
-    the same word of shared memory.
+    the same word of shared memory, `exchanges` says of an atomic that it is a compare-and-swap.
     """
 
     space: str
@@ -32,6 +32,8 @@ class WarpAccess:
     elements: NDArray[np.int64]
     values: NDArray[Any]
     sharing: banks.Sharing = "grouped"
+    kind: str = "load"
+    exchanges: bool = False
 
     @cached_property
     def _live(self) -> NDArray[np.int64]:
@@ -56,10 +58,13 @@ class WarpAccess:
         """Addresses of the distinct 128-byte lines touched, ascending."""
         return np.unique(self.sectors & ~np.int64(coalescing.LINE - 1))
 
-    @property
+    @cached_property
     def n_sectors(self) -> int:
-        """Sectors the request fetches."""
-        return len(self._used)
+        """Sectors the request moves; an atomic's as often as its passes visit them."""
+        if self.kind != "atomic" or self.space != "global":
+            return len(self._used)
+        rows = self.addresses[None, :], self.active[None, :]
+        return int(_sectors(self.kind, *rows, self.width, exchanges=self.exchanges)[0])
 
     @property
     def ideal_sectors(self) -> int:
@@ -125,6 +130,7 @@ class Access:
     values: NDArray[Any]
     sharing: banks.Sharing = "grouped"
     variable: str = ""  # of the source, where it is no array of the launch: a __constant__ one
+    exchanges: bool = False  # an atomic that is a compare-and-swap
 
     @property
     def target(self) -> str:
@@ -148,6 +154,12 @@ class Access:
         flat = int(self.elements[thread])
         return None if flat < 0 or self.array is None else self.array.index(flat)
 
+    @property
+    def warp_sectors(self) -> NDArray[np.int64]:
+        """Sectors of global memory that each warp's request moves: int64 (n_warps,)."""
+        rows = self.addresses.reshape(-1, WARP), self.active.reshape(-1, WARP)
+        return _sectors(self.kind, *rows, self.width, exchanges=self.exchanges)
+
     def warp(self, warp: int) -> WarpAccess:
         """One warp's lanes."""
         lanes = slice(warp * WARP, (warp + 1) * WARP)
@@ -159,4 +171,20 @@ class Access:
             self.elements[lanes],
             self.values[lanes],
             self.sharing,
+            self.kind,
+            self.exchanges,
         )
+
+
+def _sectors(
+    kind: str,
+    address: NDArray[np.int64],
+    active: NDArray[np.bool_],
+    width: int,
+    *,
+    exchanges: bool,
+) -> NDArray[np.int64]:
+    """The sectors of each row of 32 lanes, by the rule of what they do."""
+    if kind == "atomic":
+        return global_atomics.sectors(address, active, width, exchange_if_equal=exchanges)
+    return coalescing.sectors(address, active)

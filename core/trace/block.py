@@ -111,6 +111,7 @@ class BlockTrace(StepAxis):
             address = address - event.region.base
             array = owner_of(self._program.shared_arrays, int(address[int(active.argmax())]))
         values = [self._of_block(v) for v in event.values]
+        issue = self._program.issues[event.pc]
         return Access(
             step,
             event.kind,
@@ -121,8 +122,9 @@ class BlockTrace(StepAxis):
             self._padded(address),
             active,
             self._padded(values[0] if len(values) == 1 else np.stack(values, axis=1)),
-            self._program.issues[event.pc].sharing,
+            issue.sharing,
             source_name(event.region.name) if space in ("const", "global") else "",
+            issue.is_exchange_if_equal,
         )
 
     def touches(self, name: str, flat: int) -> NDArray[np.intp]:

@@ -229,7 +229,7 @@ def _touched(array: Array | SharedArray, elements: list[int], lanes: list[tuple[
 def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
     active = access.active.reshape(n_warps, LANES)
     lanes = np.count_nonzero(active, axis=1)
-    sectors = coalescing.sectors(access.addresses.reshape(n_warps, LANES), active)
+    sectors = access.warp_sectors
     ideal = coalescing.ideal_sectors(sectors, lanes, access.width)
     return tuple(
         WarpSummary(warp, *figures)

@@ -146,6 +146,10 @@ class Access:
     def target(self) -> str:
         return self.array.name if self.array is not None else f"{self.space} memory"
 
+    @property
+    def warp_sectors(self) -> np.ndarray:
+        return np.array([self.warp(w).n_sectors for w in range(len(self.active) // 32)])
+
     def warp(self, w: int) -> WarpAccess:
         return WarpAccess(self, w)
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from core.analysis.explain import explain_access
 from core.cli.report import show
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording import record
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption
 from gui.scenes.session import Session
 from gui.scenes.source import line_totals, source_caption
+from gui.scenes.warp import warp_scene
 from gui.scenes.why import explain, topic_of_line, topic_of_row
 
 SOURCE = """
@@ -82,6 +84,22 @@ def test_each_figure_has_its_explanation(trace, session):
         assert isinstance(row, CounterRow)
         assert f"{row.moved} {row.unit}" in explain(session, topic_of_row(row)).title
     assert topic_of_line(session, SHARED, "wavefronts").way == "atom"
+
+
+def test_each_step_moves_what_the_launch_counts(trace):
+    """Passes visit a sector again and again: the view of a step counts as the counters do."""
+    moved = 0
+    for block in map(trace.block, trace.recorded_blocks):
+        for step in block.access_steps.tolist():
+            access = block.access(step)
+            if access.kind == "atomic" and access.space == "global":
+                each = [access.warp(warp).n_sectors for warp in range(block.n_warps)]
+                assert access.warp_sectors.tolist() == each
+                assert [w.sectors for w in warp_scene(block, step, 0).warps] == each
+                assert f"Sectors = {each[0]}" in explain_access(access, 0).text
+                moved += sum(each)
+    count = trace.counters.totals["global_atom_sectors"]
+    assert moved == count.value > count.ideal
 
 
 def test_the_terminal_lists_them(trace):
