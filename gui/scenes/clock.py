@@ -21,7 +21,8 @@ class Clock(State):
         super().__init__()
         self._trace: Trace | None = None
         self._block_trace: BlockTrace | None = None
-        self._stops: tuple[object, frozenset[Breakpoint], Steps] | None = None
+        self._stops: tuple[frozenset[Breakpoint], Steps] | None = None
+        """Of the breakpoints that were asked about last; None for another block."""
 
     @property
     def n_steps(self) -> int:
@@ -54,9 +55,9 @@ class Clock(State):
         trace, block = self._trace, self._block_trace
         if trace is None or block is None or not self.breakpoints:
             return np.empty(0, np.intp)
-        if self._stops is None or self._stops[:2] != (block, self.breakpoints):
-            self._stops = (block, self.breakpoints, break_steps(trace, block, self.breakpoints))
-        return self._stops[2]
+        if self._stops is None or self._stops[0] != self.breakpoints:
+            self._stops = (self.breakpoints, break_steps(trace, block, self.breakpoints))
+        return self._stops[1]
 
     def next_break(self, forward: bool = True) -> int | None:
         """The nearest step after (or before) this one at which a breakpoint stops, or None."""

@@ -198,6 +198,7 @@ class Session(Clock):
         try:
             super().update(**values)
         except ValueError:
+            self._wanted = None
             self._open_block(self.values["block"])
             raise
         wanted, self._wanted = self._wanted, None
@@ -254,6 +255,7 @@ class Session(Clock):
         return None
 
     def _open_block(self, block: int) -> None:
+        self._stops = None
         if self._trace is None:
             self._block_trace = None
             self.values.update(block=0, step=0, thread=0)

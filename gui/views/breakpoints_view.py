@@ -19,7 +19,8 @@ HINT = (
 class BreakpointsView(SessionView):
     """Lists the session's breakpoints; Delete takes the chosen one away."""
 
-    WATCHES = frozenset({"trace", "block", "breakpoints"})
+    WATCHES = frozenset({"trace", "block", "step", "breakpoints"})
+    READ = True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -49,7 +50,12 @@ class BreakpointsView(SessionView):
         self.pages.addWidget(self.list)
 
     def refresh(self, names: frozenset[str]) -> None:
-        """List the breakpoints as they are now."""
+        """List the breakpoints as they are now; a step changes only which stop is the next."""
+        if names != {"step"}:
+            self._list()
+        self.caption.setText(breaks_caption(self.session))
+
+    def _list(self) -> None:
         session = self.session
         self.rows = break_rows(session.trace, session.block_trace, session.breakpoints)
         chosen = self.list.currentRow()
@@ -61,7 +67,6 @@ class BreakpointsView(SessionView):
         self.list.setCurrentRow(min(chosen, len(self.rows) - 1))
         self.clear.setEnabled(bool(self.rows))
         self.pages.setCurrentWidget(self.list if self.rows else self.hint)
-        self.caption.setText(breaks_caption(session))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Delete takes the chosen breakpoint away."""

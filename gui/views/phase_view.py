@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import weakref
 from functools import cache
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QAbstractTableModel,
@@ -33,6 +35,9 @@ from gui.scenes.session import Session
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.work import Worker
+
+if TYPE_CHECKING:
+    from core.trace import BlockTrace
 
 Index = QModelIndex | QPersistentModelIndex
 COLORS = {"load": "load", "copy": "text", "sum": "text", "store": "store"}
@@ -203,7 +208,8 @@ class PhaseView(SessionView):
         self.pages = QStackedLayout(self)
         self.pages.addWidget(self.reason)
         self.pages.addWidget(self.grid)
-        self._wanted: object = None
+        self._wanted: weakref.ref[BlockTrace] | None = None
+        """The block whose table is shown or being made; a hidden view must not keep its record."""
         self.grid.viewport().installEventFilter(self)
 
     @property
@@ -213,8 +219,8 @@ class PhaseView(SessionView):
 
     def refresh(self, names: frozenset[str]) -> None:
         """Follow the block, and light the current phase."""
-        wanted = self.session.block_trace
-        if wanted is not self._wanted:
+        wanted = self._wanted() if self._wanted is not None else None
+        if self.session.block_trace is not wanted or wanted is None:
             self._ask()
         self._light(follow=bool(names & {"step", "thread", "block", "trace"}))
         self.caption.setText(phases_caption(self.session, self.table))
@@ -234,7 +240,7 @@ class PhaseView(SessionView):
 
     def _ask(self) -> None:
         block, trace = self.session.block_trace, self.session.trace
-        self._wanted = block
+        self._wanted = weakref.ref(block) if block is not None else None
         self.model.load(None)
         self.copy.setEnabled(False)
         reason = why_no_table(self.session)

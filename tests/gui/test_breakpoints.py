@@ -247,7 +247,10 @@ def test_the_list_goes_to_the_next_stop_and_deletes(window, qtbot):
     assert view.pages.currentWidget() is view.hint
     session.breakpoints = {Breakpoint(line=24), Breakpoint(element=("B", (0, 0)))}
     assert view.list.count() == 2
+    session.first()
+    assert f"; the next is at step {session.next_break() + 1}." in view.caption.text()
     session.last()
+    assert "the next" not in view.caption.text()  # the caption goes along with the step
     view.list.itemClicked.emit(view.list.item(1))
     assert session.step == touching(session.block_trace, "B", (0, 0))[0]  # around the end
     assert session.element == ("B", (0, 0))

@@ -143,6 +143,16 @@ def test_a_block_that_was_not_recorded_is_asked_for(session, trace, monkeypatch)
     assert wanted == [1, 3]
 
 
+def test_a_refused_change_asks_for_no_block_later(session, trace, monkeypatch):
+    monkeypatch.setattr(trace, "recorded_blocks", (0, 3))
+    asked = []
+    session.block_wanted.connect(asked.append)
+    with pytest.raises(ValueError, match="expected one of"):
+        session.update(block=2, unit="year")
+    session.step = 3
+    assert asked == []
+
+
 def test_unit_speed_and_play_are_part_of_the_session(session):
     session.unit = "line"
     with pytest.raises(ValueError, match="access, line"):
