@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from core.models.work import WorkPart, WorkProbe
 
 MOST_BLOCKS = 1 << 24  # of a grid that is counted: each takes some tens of bytes
-_BLOCKS_AT_ONCE = 16384  # lanes of the full run
+_LANES = 16384  # threads that run side by side where every block runs
 _MOST_KINDS = 64
 
 
@@ -160,7 +160,7 @@ class _Counter:
 
     def every_block(self) -> None:
         total = self.image.launch.grid.count
-        at_once = max(1, _BLOCKS_AT_ONCE // self.image.launch.block.count)
+        at_once = max(1, _LANES // self.image.launch.block.count)
         for first in range(0, total, at_once):
             if self.cancelled is not None and self.cancelled():
                 raise Cancelled("Stopped.")

@@ -10,6 +10,7 @@ import numpy as np
 from core.analysis.issue import IssueTable
 from core.analysis.l1 import L1Estimate, L1Probe
 from core.analysis.l1_placement import sm_of
+from core.block_runs import LANES
 from core.cuda.compiler import Build, BuildKind, compile_ptx, find_entry
 from core.cuda.modules import module_of
 from core.emulator.groups import Geometry
@@ -19,7 +20,6 @@ from core.errors import Cancelled
 from core.launch import Workload
 from core.trace.steps import source_lines
 
-_LANES = 8192  # that run side by side
 _SEED = 1
 
 
@@ -62,7 +62,7 @@ def sample_l1(
     places = sm_of(np.arange(total), total, probe.model.sms, probe.model.resident)
     chosen = np.random.default_rng(_SEED).permutation(np.unique(places))[:sms]
     blocks = np.flatnonzero(np.isin(places, chosen))
-    at_once = max(1, _LANES // workload.launch.block.count)
+    at_once = max(1, LANES // workload.launch.block.count)
     for first in range(0, len(blocks), at_once):
         if cancelled is not None and cancelled():
             raise Cancelled("Stopped.")

@@ -16,6 +16,7 @@ from core.analysis.hazard_state import GlobalState
 from core.analysis.hazards import Hazards
 from core.analysis.l1 import L1Probe
 from core.analysis.reporting import FaultCollector, Reporter
+from core.block_runs import Run, as_many_as_fit, chosen_blocks
 from core.cuda.compiler import Build, compile_ptx, find_entry
 from core.cuda.modules import module_of
 from core.emulator.events import Observer
@@ -25,7 +26,7 @@ from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.record import ChunkRecord
 from core.emulator.schedule import Schedule, WarpOrder
-from core.errors import Cancelled, ParameterError
+from core.errors import Cancelled
 from core.launch import Workload
 from core.ptx.dwarf import DebugInfo, debug_info
 from core.trace import Trace
@@ -33,7 +34,6 @@ from core.trace.arrays import owner_of
 from core.trace.finding_step import with_step
 from core.trace.program_info import ProgramInfo, program_info
 
-LANES = 8192  # threads that run side by side: as many as keep the registers in the L2 cache
 RECORD_BYTES = 512 << 20
 TOGETHER = 1 << 16  # threads that may run side by side where blocks wait for each other
 
@@ -162,7 +162,7 @@ class _Recording:
     def trace(self) -> Trace:
         total = self.image.launch.grid.count
         done = ran = 0
-        for blocks, keep in self._chunks(total):
+        for blocks, keep in self._runs(total):
             if self.cancelled is not None and self.cancelled():
                 raise Cancelled("Stopped.")
             self._run(blocks, keep)
@@ -202,47 +202,18 @@ class _Recording:
             return f"All {total:,} blocks were run and counted; {recorded:,} were recorded."
         return ""
 
-    # -- which blocks run together ----------------------------------------------------------
-
-    def _chunks(self, total: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
-        """Runs of blocks in order, each with whether it is recorded."""
-        at_once = max(1, LANES // self.image.launch.block.count)
+    def _runs(self, total: int) -> Iterator[Run]:
+        """Runs of blocks, in order."""
+        options, threads = self.options, self.image.launch.block.count
         if self.together:
-            yield from self._all_together(total)
-            return
-        if self.options.blocks is not None:
-            yield from self._chosen(total, at_once)
-            return
-        yield np.arange(1), True  # shows what a block's record costs
-        cost = max(self.records[0].nbytes(), 1)
-        fit = min(total, max(1, self.options.record_bytes // cost))
-        for first in range(1, fit, at_once):
-            yield np.arange(first, min(fit, first + at_once)), True
-        if not self.options.only_recorded:
-            for first in range(fit, total, at_once):
-                yield np.arange(first, min(total, first + at_once)), False
-
-    def _all_together(self, total: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
-        """Recorded, unless only certain blocks were asked for and this one is none of them."""
-        yield np.arange(total), True
-
-    def _chosen(self, total: int, at_once: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
-        wanted = sorted(set(self.options.blocks or ()))
-        if not wanted or wanted[0] < 0 or wanted[-1] >= total:
-            raise ParameterError(
-                f"Blocks are numbered from 0 to {total - 1}; asked for {list(wanted) or 'none'}."
-            )
-        end, between = 0, not self.options.only_recorded
-        for run in np.split(np.array(wanted), np.flatnonzero(np.diff(wanted) > 1) + 1):
-            first, last = int(run[0]), int(run[-1])
-            if between:
-                yield from _spans(end, first, at_once, recorded=False)
-            end = last + 1
-            yield from _spans(first, end, at_once, recorded=True)
-        if between:
-            yield from _spans(end, total, at_once, recorded=False)
-
-    # -- one chunk --------------------------------------------------------------------------
+            return iter([(np.arange(total), True)])
+        if options.blocks is not None:
+            return chosen_blocks(total, threads, options.blocks, only=options.only_recorded)
+        most = options.record_bytes
+        return as_many_as_fit(
+            total, threads, lambda: most // max(self.records[0].nbytes(), 1),
+            only=options.only_recorded,
+        )  # fmt: skip
 
     def _run(self, blocks: NDArray[np.int64], keep: bool) -> None:
         launch = self.image.launch
@@ -297,11 +268,3 @@ class _Recording:
     def _shared_name(self, offset: int) -> str:
         array = owner_of(self.program.shared_arrays, offset)
         return array.name if array is not None else "shared memory"
-
-
-def _spans(
-    first: int, end: int, at_once: int, *, recorded: bool
-) -> Iterator[tuple[NDArray[np.int64], bool]]:
-    """Blocks `first` up to `end`, a few at once: a grid may have more than memory could list."""
-    for start in range(first, end, at_once):
-        yield np.arange(start, min(end, start + at_once)), recorded
