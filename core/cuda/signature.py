@@ -19,9 +19,10 @@ from core.cuda.class_text import UnknownType
 from core.cuda.host_code import without_host_code
 from core.cuda.instances import instances, split_instance
 from core.cuda.kernel_text import KernelText, TemplateParameter, kernels, without_comments
+from core.cuda.plain_types import Leaf, TypeLayout
 from core.cuda.source_constants import evaluate
 from core.cuda.source_constants import read_source as read_constants
-from core.cuda.type_layout import EMPTY, Leaf, TypeLayout, TypeReader
+from core.cuda.type_layout import EMPTY, TypeReader
 from core.errors import ArgumentError
 
 _NO_DEFINES: Mapping[str, str] = MappingProxyType({})

@@ -1,106 +1,25 @@
-"""How C++ types lie in memory: numbers, pointers, CUDA's vectors, and structures of them.
+"""How C++ types lie in memory: those of `core.cuda.plain_types`, pointers, and structures of them.
 
-Widths are those of 64-bit Linux, where `long` has 8 bytes; members of a structure are aligned as
-the Itanium C++ ABI says. Structures are read from their text, without virtual functions.
+Members of a structure are aligned as the Itanium C++ ABI says. Structures are read from their text,
+without virtual functions.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from core.cuda.class_text import ClassText, Field, UnknownType, fields, find_class, prepared
 from core.cuda.kernel_text import split_at_commas
+from core.cuda.plain_types import Leaf, TypeLayout, plain_layout, plain_name
 
-QUALIFIERS = {
-    "const", "volatile", "__restrict__", "__restrict", "restrict", "struct", "class", "enum",
-    "union", "typename", "__grid_constant__", "mutable", "constexpr", "inline", "__constant__",
-    "__device__", "__managed__", "static", "extern",
-}  # fmt: skip
-SCALARS: Mapping[str, str] = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "__half": "float16",
-    "__nv_bfloat16": "uint16",  # NumPy has none: its bits
-    "nv_bfloat16": "uint16",
-    "bool": "bool",
-    "char": "int8",
-    "unsigned char": "uint8",
-    "uchar": "uint8",
-    "short": "int16",
-    "unsigned short": "uint16",
-    "ushort": "uint16",
-    "int": "int32",
-    "unsigned int": "uint32",
-    "uint": "uint32",
-    "long": "int64",
-    "unsigned long": "uint64",
-    "ulong": "uint64",
-    "long long": "int64",
-    "unsigned long long": "uint64",
-    "size_t": "uint64",
-    "ptrdiff_t": "int64",
-    "intptr_t": "int64",
-    "uintptr_t": "uint64",
-    "cudaTextureObject_t": "",
-    "cudaSurfaceObject_t": "",
-    **{f"{u}int{bits}_t": f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)},
-}
-_VECTORS: Mapping[str, str] = {
-    "char": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16", "int": "int32",
-    "uint": "uint32", "long": "int64", "ulong": "uint64", "longlong": "int64",
-    "ulonglong": "uint64", "float": "float32", "double": "float64",
-}  # fmt: skip
-# Name: component type, components, alignment where it is not that of CUDA's vectors.
-_SPECIAL: Mapping[str, tuple[str, int, int]] = {
-    "dim3": ("uint32", 3, 4),
-    "half2": ("float16", 2, 4), "__half2": ("float16", 2, 4),
-    "__nv_bfloat162": ("uint16", 2, 4), "nv_bfloat162": ("uint16", 2, 4),
-    "cuComplex": ("float32", 2, 8), "cuFloatComplex": ("float32", 2, 8),
-    "cuDoubleComplex": ("float64", 2, 16),
-}  # fmt: skip
 _POINTER = 8
 EMPTY = "empty structure"
 _DEEPEST = 8
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """A number, a row of numbers (`count` above 1) or a pointer within a value.
-
-    `path` is "" for a value that is nothing else; `dtype` that of what a pointer points to, None
-    for `void*`. `lanes` are the numbers of one element that it points to: 4 for float4.
-    """
-
-    path: str
-    type: str
-    dtype: np.dtype[Any] | None
-    offset: int = 0
-    count: int = 1
-    is_pointer: bool = False
-    is_const: bool = False
-    lanes: int = 1
-
-
-@dataclass(frozen=True)
-class TypeLayout:
-    """Size and alignment in bytes, and what the type consists of."""
-
-    nbytes: int
-    align: int
-    leaves: tuple[Leaf, ...]
-    end: int = 0  # of the last member where padding follows it
-
-    @property
-    def used(self) -> int:
-        """Bytes up to the end of the last member."""
-        return self.end or self.nbytes
 
 
 class TypeReader:
@@ -123,13 +42,8 @@ class TypeReader:
             raise UnknownType(f"`{declared}` is a reference or a pointer to a pointer")
         if star:
             return TypeLayout(_POINTER, _POINTER, (self._pointer(words, declared),))
-        plain = _canonical(_plain(words))
-        if SCALARS.get(plain):
-            dtype = np.dtype(SCALARS[plain])
-            return TypeLayout(dtype.itemsize, dtype.itemsize, (Leaf("", plain, dtype),))
-        if vector := _vector(plain):
-            return vector
-        return self._structure(plain)
+        plain = plain_name(words)
+        return plain_layout(plain) or self._structure(plain)
 
     def resolved(self, type_text: str) -> list[str]:
         """The words of a type, aliases replaced."""
@@ -141,7 +55,7 @@ class TypeReader:
         return type_text.split()
 
     def _pointer(self, words: list[str], declared: str) -> Leaf:
-        plain = _canonical(_plain(words))
+        plain = plain_name(words)
         is_const = "const" in words
         if plain == "void":
             return Leaf("", declared, None, 0, 1, True, is_const)
@@ -285,36 +199,3 @@ def _placed(one: TypeLayout, name: str, at: int, count: int) -> Iterator[Leaf]:
 
 def _joined(first: str, second: str) -> str:
     return f"{first}.{second}" if first and second else first or second
-
-
-def _vector(plain: str) -> TypeLayout | None:
-    match = re.fullmatch(r"([a-z]+)([1234])", plain)
-    if match and match[1] in _VECTORS:
-        dtype, lanes = np.dtype(_VECTORS[match[1]]), int(match[2])
-        align = dtype.itemsize if lanes == 3 else min(16, dtype.itemsize * lanes)
-    elif plain in _SPECIAL:
-        kind, lanes, align = _SPECIAL[plain]
-        dtype = np.dtype(kind)
-    else:
-        return None
-    size = dtype.itemsize
-    names = [""] if lanes == 1 else "xyzw"[:lanes]
-    leaves = tuple(Leaf(name, dtype.name, dtype, i * size) for i, name in enumerate(names))
-    return TypeLayout(size * lanes, align, leaves)
-
-
-def _plain(words: list[str]) -> list[str]:
-    kept = [word for word in words if word not in QUALIFIERS]
-    joined = re.sub(r"\s*([<>,])\s*", r"\1", " ".join(kept))
-    return [re.sub(r"^(?:::)?(?:cuda::)?std::", "", word) for word in joined.split()]
-
-
-def _canonical(words: list[str]) -> str:
-    """`long unsigned` and `unsigned long int` are both `unsigned long`."""
-    built_in = {"signed", "unsigned", "char", "short", "int", "long"}
-    if not words or not set(words) <= built_in:
-        return " ".join(words)
-    if "char" in words:
-        return "unsigned char" if "unsigned" in words else "char"
-    size = "short" if "short" in words else " ".join(["long"] * words.count("long")) or "int"
-    return f"unsigned {size}" if "unsigned" in words else size
