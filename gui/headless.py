@@ -80,14 +80,16 @@ def _quiet(kind: object, context: object, text: str) -> None:
 
 
 def record(window: MainWindow, app: QApplication, rung: str, parameters: dict[str, int]) -> None:
-    """Configure the window and wait for the trace; raises what recording raises."""
+    """Configure the window and wait until the trace is shown; raises what recording raises."""
     from core.errors import TilescopeError
 
     failures: list[TilescopeError] = []
+    shown: list[bool] = []
     window.recorder.failed.connect(failures.append)
+    window.recorder.recorded.connect(lambda: shown.append(True))
     window.recorder.configure(rung, parameters)
     end = time.monotonic() + TIMEOUT_S
-    while window.session.trace is None and not failures:
+    while not shown and not failures:
         if time.monotonic() > end:
             raise TilescopeError(f"Recording {rung} took longer than {TIMEOUT_S:.0f} seconds.")
         app.processEvents()

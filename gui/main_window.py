@@ -9,6 +9,7 @@ from PySide6.QtGui import QActionGroup, QCloseEvent, QFontMetrics
 from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from gui.actions import build_menus
+from gui.arriving import Arriving
 from gui.explaining import Explaining
 from gui.export import Exporter
 from gui.focus_keys import FocusKeys
@@ -58,6 +59,7 @@ class MainWindow(QMainWindow):
         self.stopping = Stopping(self)
         self.reporter = Reporter(self)
         self.touring = Touring(self)
+        self.arriving = Arriving(self)
         self.menus = build_menus(self, self.header.menu_bar)
         self._focus_keys = FocusKeys(self)
         app = QApplication.instance()

@@ -31,7 +31,9 @@ class Moments(QObject):
         self._key = ""  # of the source that it is about
         self._instead = ""
         self._excuse = ""
-        self.recorder.recorded.connect(self._arrive)
+        self._sentence = ""
+        self.recorder.arrived.connect(self._arrive)
+        self.recorder.recorded.connect(self._say)
         self.recorder.failed.connect(self._give_up)
         window.workbench.opener.failed.connect(self._give_up)
 
@@ -116,6 +118,10 @@ class Moments(QObject):
         sentence, self._excuse = self._excuse, ""
         if moment is not None:
             sentence = go_to(self.session, moment)
+        self._sentence = sentence
+
+    def _say(self) -> None:
+        sentence, self._sentence = self._sentence, ""
         if sentence:  # after the window has cleared what it said before
             QTimer.singleShot(0, self, lambda: self.main.message.show_message(sentence))
 

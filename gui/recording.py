@@ -146,8 +146,9 @@ def prepare(
 class Recorder(QObject):
     """Keeps the session's trace in step with its configuration.
 
-    Signals: `started()`, `progressed(fraction)`, `stopped()`, `failed(TilescopeError)`. When
-    recording fails the session keeps the trace it has.
+    Signals: `started()`, `progressed(fraction)`, `arrived()` when the session has a new trace,
+    `recorded()` when that is shown, `stopped()`, `failed(TilescopeError)`. When recording fails the
+    session keeps the trace it has.
 
     Of a large launch only the block looked at is recorded; the whole of it is then counted by a
     second worker, and `counting_changed` says whether it is at work.
@@ -155,6 +156,7 @@ class Recorder(QObject):
 
     started = Signal()
     progressed = Signal(float)
+    arrived = Signal()
     recorded = Signal()
     stopped = Signal()
     failed = Signal(object)
@@ -241,12 +243,13 @@ class Recorder(QObject):
 
     def _take(self, recorded: Recorded) -> None:
         self.session.origin = recorded.origin
-        self.session.trace = recorded.trace
+        with self.session.turns.in_several_events(then=self.recorded.emit):
+            self.session.trace = recorded.trace
+            self.arrived.emit()
         if self.session.trace.complete or self.session.counted is not None:
             self.counter.cancel()
         else:
             self.counter.submit(count_job(recorded.trace))
-        self.recorded.emit()
 
     def _take_counts(self, counted: Any) -> None:
         self.session.counted = counted

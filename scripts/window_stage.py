@@ -73,12 +73,14 @@ def open_every_view(app: QApplication, window: MainWindow) -> None:
 
 def change(app: QApplication, window: MainWindow, launch: Launch) -> Frame:
     """From the new configuration until its trace is painted; the time of both threads."""
-    before = window.session.trace
+    shown: list[bool] = []
+    connection = window.recorder.recorded.connect(lambda: shown.append(True))
     started, spent = time.perf_counter(), time.process_time()
     window.recorder.configure(*launch)
-    while window.session.trace is before:
+    while not shown:
         app.processEvents()
         time.sleep(0.0005)
+    window.recorder.recorded.disconnect(connection)
     app.processEvents()
     taken = (time.perf_counter() - started) * 1e3, (time.process_time() - spent) * 1e3
     settle(app, 0.5)

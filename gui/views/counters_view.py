@@ -86,6 +86,7 @@ class CountersView(SessionView):
     """The table of counts. A row of the by-line table selects its source line."""
 
     WATCHES = frozenset({"trace", "counts", "line", "counts_by"})
+    READ = True
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)

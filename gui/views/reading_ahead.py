@@ -11,7 +11,7 @@ from gui.scenes.history import history_of
 from gui.views.base import SessionView
 
 TICK_S = 0.002  # of the UI thread's time, while it has nothing else to do
-ACCESSES_AT_ONCE = 6
+ACCESSES_AT_ONCE = 2
 PAUSE_MS = 100
 
 
