@@ -25,15 +25,16 @@ LARGE_SHARED = 48 << 10  # more a block must be asked for
 
 def cubin_of(workload: Workload, options: Sequence[str] = ()) -> tuple[bytes, str]:
     """The cubin of a workload for compute capability 9.0, and the name of its kernel in there."""
-    from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+    from core.cuda.compiler import compile_kernel
 
-    image = compile_cubin(
+    return compile_kernel(
         workload.source,
+        workload.kernel,
         source_name=workload.source_name,
         defines=workload.defines,
         extra_options=tuple(options),
+        headers=workload.headers,
     )
-    return image, resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
 
 
 def nvrtc_version() -> str:

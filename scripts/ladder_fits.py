@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 from ladder_tools import rungs, tuned  # noqa: E402
 
-from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry  # noqa: E402
+from core.cuda.compiler import compile_kernel  # noqa: E402
 from core.cuda.cubin import kernel_resources  # noqa: E402
 from core.ladder import Rung  # noqa: E402
 from core.models.capability import load_capabilities  # noqa: E402
@@ -33,13 +33,13 @@ def fit(rung: Rung, parameters: Mapping[str, int], capability: str) -> dict[str,
     """Registers and local bytes a thread, shared bytes a block, and the blocks an SM holds."""
     work = rung.blank_workload(**parameters)
     major, minor = (int(part) for part in capability.split("."))
-    image = compile_cubin(
+    image, entry = compile_kernel(
         work.source,
+        work.kernel,
         source_name=work.source_name,
         defines=work.defines,
         compute_capability=(major, minor),
     )
-    entry = resolve_entry(cubin_entries(image), work.kernel, work.source_name)
     needs = kernel_resources(image, entry)
     shared = needs.static_shared_bytes + work.launch.shared_bytes
     held = occupancy(

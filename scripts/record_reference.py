@@ -64,28 +64,14 @@ GLOBAL_SOURCE_METRICS = (
 
 def compile_all(folder: Path) -> None:
     """Writes cubins.pickle: {(launch, build): (cubin, entry)} and the compiler's version."""
-    from cuda.bindings import nvrtc
-
-    from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
-
     images: dict[tuple[str, str], tuple[bytes, str]] = {}
     for launch in load_launches():
         for build in BUILDS:
-            work = launch.workload
-            image = compile_cubin(
-                work.source,
-                source_name=work.source_name,
-                defines=work.defines,
-                extra_options=OPTIONS[build],
-            )
-            entry = resolve_entry(cubin_entries(image), work.kernel, work.source_name)
-            images[launch.name, build] = (image, entry)
-    _, major, minor = nvrtc.nvrtcVersion()
+            images[launch.name, build] = tools.cubin_of(launch.workload, OPTIONS[build])
+    version = tools.nvrtc_version()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "cubins.pickle").write_bytes(
-        pickle.dumps({"nvrtc": f"{major}.{minor}", "images": images})
-    )
-    print(f"{len(images)} cubins by NVRTC {major}.{minor}")
+    (folder / "cubins.pickle").write_bytes(pickle.dumps({"nvrtc": version, "images": images}))
+    print(f"{len(images)} cubins by NVRTC {version}")
 
 
 def launch_all(folder: Path, build: Build, suite: str, out: Path | None) -> None:

@@ -8,7 +8,7 @@ The hashes for machines without a GPU: tests/data/{reference,isa,rungs}/h200_*.j
 import numpy as np
 import pytest
 
-from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+from core.cuda.compiler import compile_kernel
 from core.launch import ArrayArgument, Dim3, Launch
 from core.recording import record
 from tests.core.emulator.isa_kernels import (
@@ -34,13 +34,13 @@ RUNGS = rung_launches()
 
 
 def on_gpu(gpu, workload, kind, options=()):
-    image = compile_cubin(
+    image, entry = compile_kernel(
         workload.source,
+        workload.kernel,
         source_name=workload.source_name,
         defines=workload.defines,
         extra_options=(*options, *OPTIONS[kind]),
     )
-    entry = resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
     return gpu.submit(in_worker.outputs, image, entry, workload.launch).result(timeout=120)
 
 
@@ -80,10 +80,10 @@ def test_instructions(gpu, name, kernel, kind):
     trace = run(name, kernel, kind)
     out = np.zeros(SLOT * SLOTS, np.uint8)
     arguments = (ArrayArgument("in", inputs()), ArrayArgument("out", out, "inout"))
-    image = compile_cubin(
-        source(name), source_name=f"{name}.cu", extra_options=("--device-int128", *OPTIONS[kind])
+    options = ("--device-int128", *OPTIONS[kind])
+    image, entry = compile_kernel(
+        source(name), kernel, source_name=f"{name}.cu", extra_options=options
     )
-    entry = resolve_entry(cubin_entries(image), kernel, f"{name}.cu")
     launch = Launch(Dim3(1) if (name, kernel) == ("atomics", "global") else Dim3(2), Dim3(64),
                     arguments, 512)  # fmt: skip
     theirs = gpu.submit(in_worker.outputs, image, entry, launch).result(timeout=120)

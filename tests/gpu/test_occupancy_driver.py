@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from core.cuda.compiler import compile_cubin, cubin_entries, resolve_entry
+from core.cuda.compiler import compile_kernel
 from core.cuda.cubin import kernel_resources
 from core.gpu.session import describe_devices
 from core.ladder import load_ladder
@@ -49,18 +49,17 @@ def _kernels(version):
         (144, 130, 640), (168, 150, 3000), (200, 180, 8191), (232, 210, 100), (255, 240, 12_288),
     ):  # fmt: skip
         source = _LIVE.format(registers=registers, kept=kept, floats=floats)
-        image = compile_cubin(source, source_name="hungry.cu", compute_capability=version)
-        yield image, "hungry"
+        yield compile_kernel(source, "hungry", compute_capability=version)
     ladder = load_ladder()
     for name in ladder.names:
         workload = ladder[name].blank_workload()
-        image = compile_cubin(
+        yield compile_kernel(
             workload.source,
+            workload.kernel,
             source_name=workload.source_name,
             defines=workload.defines,
             compute_capability=version,
         )
-        yield image, resolve_entry(cubin_entries(image), workload.kernel, workload.source_name)
 
 
 @pytest.mark.parametrize("carve_out", [None, 0, 50, 100])
