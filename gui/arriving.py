@@ -37,7 +37,7 @@ class Arriving(QObject):
         self._main = window
         self._turns = window.session.turns
         self._pieces = Pieces(self)
-        self._still = Still()
+        self._still = Still(self)
         self._turns.stage = self
         window.closing.connect(self._turns.finish)
 

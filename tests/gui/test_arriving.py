@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 
 from gui.scenes.turns import Turns
+from gui.still import is_still
 
 RECORDING_MS = 20_000
 WORKS = "abc"
@@ -156,14 +157,14 @@ def test_a_key_finds_everything_up_to_date(arriving):
     QTest.keyClick(arriving, Qt.Key.Key_Right)
     assert shows(arriving)
     assert arriving.session.step > before
-    assert arriving.updatesEnabled()
+    assert not is_still(arriving)
     assert not arriving.session.turns.waiting
 
 
 def test_a_window_closed_meanwhile_has_nothing_left_to_do(arriving):
     arriving.closing.emit()
     assert not arriving.session.turns.waiting
-    assert arriving.updatesEnabled()
+    assert not is_still(arriving)
     assert not arriving.arriving._pieces.busy
 
 
@@ -175,5 +176,5 @@ def test_launches_that_overtake_each_other_are_all_shown_to_the_end(window, qtbo
             window.recorder.configure("tiled", {"n": n, "tile": 4})
     qtbot.waitUntil(lambda: len(seen) == 3, timeout=RECORDING_MS)
     assert seen[-1]["n"] == 16
-    assert window.updatesEnabled()
+    assert not is_still(window)
     assert shows(window)
