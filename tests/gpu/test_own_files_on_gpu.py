@@ -9,7 +9,7 @@ import pytest
 
 from core.cuda.compiler import compile_kernel
 from core.cuda.headers import include_folders
-from tests.core.launching.test_own_files import CASES, run
+from tests.core.launching.own_files import CASES, run
 from tests.gpu import in_worker
 
 pytestmark = pytest.mark.gpu

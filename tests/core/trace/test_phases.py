@@ -1,5 +1,7 @@
 """Phases are the iterations of the main loop; what only fills ahead is told from it."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from core.ladder import load_ladder
 from core.recording import record
 from core.trace import EventKind
 from core.trace.phases import Filling, Loop, filling, main_loops, phase_of
+from tests.core.emulator.machines import trace_of
 
 LADDER = load_ladder()
 NONE = np.empty(0, np.int64)
@@ -97,3 +100,59 @@ def test_a_function_called_in_a_loop_belongs_to_the_phase():
         s for s in block.access_steps if first < s and block.access(int(s)).array.name == "A"
     ]
     assert {int(block.phase[s]) for s in fetches} == {0}, "two of three tiles are filled ahead"
+
+
+LOOPS = {
+    "for": ("for (int i = 0; i < n; i++)\n        v += in[i];", 5),
+    "while": ("int i = 0;\n    while (i < n) {\n        v += in[i];\n        i++;\n    }", 5),
+    "do-while": (
+        "int i = 0;\n    do {\n        v += in[i];\n        i++;\n    } while (i < n);", 5
+    ),
+    "two loops in a row": (
+        "for (int i = 0; i < n; i++)\n        v += in[i];\n    for (int i = 0; i < 2; i++)\n"
+        "        v *= in[i];",
+        7,
+    ),
+    "nested": (
+        "for (int i = 0; i < n; i++)\n        for (int j = 0; j < i; j++)\n            v += in[j];",
+        5,
+    ),
+    "no loop": ("v = in[n];", 0),
+    "a loop with no turn": ("for (int i = n; i < n; i++)\n        v += in[i];", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_phases_of_loops(name):
+    statements, count = LOOPS[name]
+    source = f"""
+extern "C" __global__ void k(float* out, const float* in, int n)
+{{
+    float v = 0;
+    {statements}
+    out[threadIdx.x] = v;
+}}
+"""
+    arguments = {"out": np.zeros(32, np.float32), "in": np.ones(9, np.float32), "n": np.int32(5)}
+    block = trace_of(source, arguments).block(0)
+    phases = block.phases
+    assert [p.index for p in phases] == list(range(count))
+    for phase in phases:
+        assert (block.phase[phase.first : phase.last + 1] == phase.index).all()
+    for a, b in pairwise(phases):
+        assert a.last < b.first
+    assert block.phase[0] == -1
+    assert block.phase[-1] == -1
+    for step in block.access_steps:
+        access = block.access(int(step))
+        inside = access.array.name == "in" and count > 0
+        assert (block.phase[step] >= 0) == inside
+
+
+def test_every_phase_of_the_tiled_product_has_its_loads_and_barriers():
+    block = record(LADDER["tiled"].workload(n=12, tile=4), blocks=[8]).block(8)
+    assert len(block.phases) == 3
+    for phase in block.phases:
+        kinds = block.kind[phase.first : phase.last + 1]
+        assert (kinds == EventKind.BARRIER).sum() == 2
+        assert (kinds == EventKind.LOAD).sum() == 2 + 2 * 4

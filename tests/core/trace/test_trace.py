@@ -1,12 +1,10 @@
-"""Stepping: what every step shows, forwards and backwards, against closed forms and replays."""
+"""What every step shows, against closed forms and replays."""
 
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
-import pytest
 
 from core.ladder import load_ladder
 from core.launch import Dim3
@@ -15,7 +13,6 @@ from core.trace import EventKind, label
 from tests.core.emulator.machines import line_of, trace_of
 
 TILE, N = 4, 12
-UNITS = ("access", "line", "barrier", "phase")
 ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
 
 
@@ -218,104 +215,6 @@ def test_changed_marks_the_variables_that_a_step_changed() -> None:
                 assert variable.changed == (variable.value != before[variable.name])
 
 
-# -- moving -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_seeking_forwards_and_backwards(unit) -> None:
-    block = tiled().block(0)
-    stops = {
-        "access": np.flatnonzero(np.isin(block.kind, ACCESSES)),
-        "line": np.flatnonzero(block.kind == EventKind.LINE),
-        "barrier": np.flatnonzero(block.kind == EventKind.BARRIER),
-        "phase": np.array([p.first for p in block.phases]),
-    }[unit].tolist()
-    assert len(stops) > 2
-    for step in range(block.n_steps):
-        ahead = [s for s in stops if s > step]
-        behind = [s for s in stops if s < step]
-        assert block.seek(step, unit, forward=True) == (ahead[0] if ahead else block.n_steps - 1)
-        assert block.seek(step, unit, forward=False) == (behind[-1] if behind else 0)
-
-
-def snapshot(block, step: int):
-    access = block.access(step)
-    return (
-        int(block.kind[step]), int(block.line[step]), block.active(step).tolist(),
-        [(v.name, v.value) for v in block.variables(step, 9)],
-        {n: (s.values.tolist(), s.last_writer.tolist()) for n, s in block.shared(step).items()},
-        None if access is None else (access.elements.tolist(), access.values[:16].tolist()),
-    )  # fmt: skip
-
-
-def test_stepping_back_shows_the_same_as_forward() -> None:
-    trace = tiled()
-    forward = [snapshot(trace.block(6), s) for s in range(trace.block(6).n_steps)]
-    fresh = record(trace.workload, blocks=[6]).block(6)  # has never been asked anything
-    backward = [snapshot(fresh, s) for s in reversed(range(fresh.n_steps))]
-    assert forward == backward[::-1]
-    order = np.random.default_rng(0).permutation(fresh.n_steps).tolist()
-    assert all(snapshot(fresh, s) == forward[s] for s in order)
-
-
-# -- phases -----------------------------------------------------------------------------------
-
-PHASES = {
-    "for": ("for (int i = 0; i < n; i++)\n        v += in[i];", 5),
-    "while": ("int i = 0;\n    while (i < n) {\n        v += in[i];\n        i++;\n    }", 5),
-    "do-while": (
-        "int i = 0;\n    do {\n        v += in[i];\n        i++;\n    } while (i < n);", 5
-    ),
-    "two loops in a row": (
-        "for (int i = 0; i < n; i++)\n        v += in[i];\n    for (int i = 0; i < 2; i++)\n"
-        "        v *= in[i];",
-        7,
-    ),
-    "nested": (
-        "for (int i = 0; i < n; i++)\n        for (int j = 0; j < i; j++)\n            v += in[j];",
-        5,
-    ),
-    "no loop": ("v = in[n];", 0),
-    "a loop with no turn": ("for (int i = n; i < n; i++)\n        v += in[i];", 0),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", PHASES)
-def test_phases_of_loops(name) -> None:
-    statements, count = PHASES[name]
-    source = f"""
-extern "C" __global__ void k(float* out, const float* in, int n)
-{{
-    float v = 0;
-    {statements}
-    out[threadIdx.x] = v;
-}}
-"""
-    arguments = {"out": np.zeros(32, np.float32), "in": np.ones(9, np.float32), "n": np.int32(5)}
-    block = trace_of(source, arguments).block(0)
-    phases = block.phases
-    assert [p.index for p in phases] == list(range(count))
-    for phase in phases:
-        assert (block.phase[phase.first : phase.last + 1] == phase.index).all()
-    for a, b in pairwise(phases):
-        assert a.last < b.first
-    assert block.phase[0] == -1
-    assert block.phase[-1] == -1
-    for step in np.flatnonzero(np.isin(block.kind, ACCESSES)):
-        access = block.access(int(step))
-        inside = access.array.name == "in" and count > 0
-        assert (block.phase[step] >= 0) == inside
-
-
-def test_every_phase_of_the_tiled_product_has_its_loads_and_barriers() -> None:
-    block = tiled().block(8)
-    assert len(block.phases) == N // TILE
-    for phase in block.phases:
-        kinds = block.kind[phase.first : phase.last + 1]
-        assert (kinds == EventKind.BARRIER).sum() == 2
-        assert (kinds == EventKind.LOAD).sum() == 2 + 2 * TILE
-
-
 # -- masks ------------------------------------------------------------------------------------
 
 
@@ -358,21 +257,6 @@ extern "C" __global__ void k(float* out, const float* in)
     for thread in (0, 7, 20):  # the values that a thread had when it left its loop stay
         assert value_of(block, int(loads[-1]), thread, "v") == sum(range(thread))
     assert value_of(block, int(loads[-1]), 39, "v") == sum(range(38))  # its last turn is on its way
-
-
-@pytest.mark.parametrize(("n", "tile"), [(1, 1), (7, 3)])
-def test_small_and_awkward_sizes_can_be_stepped_through(n, tile) -> None:
-    trace = record(load_ladder()["tiled_bounds"].workload(n=n, tile=tile), blocks="all")
-    for number in trace.recorded_blocks:
-        block = trace.block(number)
-        for step in range(block.n_steps):
-            snapshot_of = block.variables(step, block.n_threads - 1)
-            assert all(v.name for v in snapshot_of)
-            block.shared(step)
-            access = block.access(step)
-            if access is not None:
-                assert access.warp(0).n_sectors >= 1
-        assert len(block.phases) == -(-n // tile)
 
 
 def test_an_asynchronous_copy_has_not_arrived_at_the_step_that_loads() -> None:

@@ -1,0 +1,70 @@
+"""Moving through a record: by every unit, forwards and backwards, at awkward sizes."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from core.ladder import load_ladder
+from core.recording import record
+from core.trace import EventKind
+
+UNITS = ("access", "line", "barrier", "phase")
+ACCESSES = (EventKind.LOAD, EventKind.STORE, EventKind.ATOMIC)
+
+
+@cache
+def tiled():
+    return record(load_ladder()["tiled"].workload(seed=3, n=12, tile=4), blocks="all")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_seeking_forwards_and_backwards(unit) -> None:
+    block = tiled().block(0)
+    stops = {
+        "access": np.flatnonzero(np.isin(block.kind, ACCESSES)),
+        "line": np.flatnonzero(block.kind == EventKind.LINE),
+        "barrier": np.flatnonzero(block.kind == EventKind.BARRIER),
+        "phase": np.array([p.first for p in block.phases]),
+    }[unit].tolist()
+    assert len(stops) > 2
+    for step in range(block.n_steps):
+        ahead = [s for s in stops if s > step]
+        behind = [s for s in stops if s < step]
+        assert block.seek(step, unit, forward=True) == (ahead[0] if ahead else block.n_steps - 1)
+        assert block.seek(step, unit, forward=False) == (behind[-1] if behind else 0)
+
+
+def snapshot(block, step: int):
+    access = block.access(step)
+    return (
+        int(block.kind[step]), int(block.line[step]), block.active(step).tolist(),
+        [(v.name, v.value) for v in block.variables(step, 9)],
+        {n: (s.values.tolist(), s.last_writer.tolist()) for n, s in block.shared(step).items()},
+        None if access is None else (access.elements.tolist(), access.values[:16].tolist()),
+    )  # fmt: skip
+
+
+def test_stepping_back_shows_the_same_as_forward() -> None:
+    trace = tiled()
+    forward = [snapshot(trace.block(6), s) for s in range(trace.block(6).n_steps)]
+    fresh = record(trace.workload, blocks=[6]).block(6)  # has never been asked anything
+    backward = [snapshot(fresh, s) for s in reversed(range(fresh.n_steps))]
+    assert forward == backward[::-1]
+    order = np.random.default_rng(0).permutation(fresh.n_steps).tolist()
+    assert all(snapshot(fresh, s) == forward[s] for s in order)
+
+
+@pytest.mark.parametrize(("n", "tile"), [(1, 1), (7, 3)])
+def test_small_and_awkward_sizes_can_be_stepped_through(n, tile) -> None:
+    trace = record(load_ladder()["tiled_bounds"].workload(n=n, tile=tile), blocks="all")
+    for number in trace.recorded_blocks:
+        block = trace.block(number)
+        for step in range(block.n_steps):
+            snapshot_of = block.variables(step, block.n_threads - 1)
+            assert all(v.name for v in snapshot_of)
+            block.shared(step)
+            access = block.access(step)
+            if access is not None:
+                assert access.warp(0).n_sectors >= 1
+        assert len(block.phases) == -(-n // tile)
