@@ -1,4 +1,10 @@
-"""Phases: the iterations of the kernel's main loop."""
+"""Phases: the iterations of the kernel's main loop.
+
+The main loop is the longest of the kernel's outermost loops, by the instructions that a block
+executes from its first to its last. With it counts any other that is at least a quarter as long and
+reads memory: of several main loops the iterations are numbered through. A loop that only fills tiles before it, or writes
+results back after it, is none. (`docs/window.md` says the same to users.)
+"""
 
 from __future__ import annotations
 
@@ -9,8 +15,7 @@ from numpy.typing import NDArray
 
 from core.ptx.ast import Function, Module, Symbol
 
-MAIN = 4
-"""A loop is a main one if it runs for at least this part (a quarter) of the longest one's time."""
+MAIN = 4  # the longest loop's length over the least of a main loop
 
 
 @dataclass(frozen=True)
@@ -85,11 +90,10 @@ def _test_end(module: Module, first: int, end: int) -> int | None:
 def main_loops(
     pcs: NDArray[np.int64], loops: tuple[Loop, ...], reads: NDArray[np.int64]
 ) -> tuple[Loop, ...]:
-    """The outermost loops whose iterations a reader of the source calls the kernel's phases.
+    """Those of the outermost loops whose iterations are phases.
 
-    The longest one, and others of some weight (`MAIN`) that read memory as well: not those which
-    only fill tiles ahead of it, nor those which write results back after it. `reads` are the places
-    in `pcs` of loads from global or shared memory, ascending.
+    `pcs` is what a block executed, in order; `reads` are the places in it of loads from global or
+    shared memory, ascending.
     """
     spans = {}
     for loop in loops:
@@ -115,8 +119,7 @@ def phase_of(
 ) -> NDArray[np.int32]:
     """The phase of each executed instruction, -1 outside every main loop.
 
-    `pcs` is what a block executed, in order, and `reads` as for `main_loops`. Where a kernel has
-    several main loops one after another, their iterations are numbered through.
+    `pcs` and `reads` are as for `main_loops`.
     """
     result = np.full(len(pcs), -1, np.int32)
     count = 0

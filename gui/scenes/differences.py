@@ -187,7 +187,7 @@ def _launches(a: Session, b: Session) -> tuple[Difference | str, ...]:
         ("Threads in a block", threads, "", 0, ""),
         ("Blocks", blocks, "", 0, ""),
         ("Shared memory in a block, bytes", shared_bytes, "", 0, "Static or dynamic"),
-        ("Phases", phases, "", 0, "Iterations of the main loop"),
+        ("Phases", phases, "", 0, "Iterations of the kernel's main loop"),
     ]
     rows = []
     for label, get, better, digits, tip in facts:

@@ -167,8 +167,8 @@ class FirstOrder:
 def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
     """Threads and blocks of a launch counted as written, and what a block loads and computes.
 
-    `phases` are the phases of a block, the iterations of its main loops, 0 where it has none. Where
-    they do not share loads and arithmetic evenly, the figures are of the whole block.
+    `phases` is how many a block has (`core.trace.phases`). Where they do not share loads and
+    arithmetic evenly, the figures are of the whole block.
     """
     launch = counts.workload.launch
     blocks = launch.grid.count
