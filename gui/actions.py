@@ -248,13 +248,13 @@ def _view_commands(window: MainWindow) -> list[Command]:
 
 
 def _add_themes(window: MainWindow, menu: QWidget) -> None:
-    group = QActionGroup(window)
+    group, session = QActionGroup(window), window.session
     for name in theme_names():
         action = QAction(f"{load_theme(name).title} theme", window)
         action.setCheckable(True)
         action.setData(name)
         action.setChecked(name == window.theme_name)
-        action.triggered.connect(lambda _=False, chosen=name: window.set_theme(chosen))
+        action.triggered.connect(lambda _=False, chosen=name: setattr(session, "theme", chosen))
         group.addAction(action)
         menu.addAction(action)
     window.theme_actions = group

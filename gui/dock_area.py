@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -11,11 +11,13 @@ from PySide6.QtGui import QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
 
 from gui.arrangement import Cell, Layout, layout_for
+from gui.pieces import PAUSE, whole
 from gui.theme import current_theme
 from gui.views.dock import ViewDock
 
 LAYOUT_VERSION = 1
 _NORTH = QTabWidget.TabPosition.North
+ROUNDS = 3  # at most, until the docks' room and the window's layout agree
 ACROSS, DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 HOME = Qt.DockWidgetArea.LeftDockWidgetArea
 
@@ -31,6 +33,8 @@ class DockArea(QMainWindow):
         self._busy = 0
         self._layout: Layout | None = None
         self._closed: set[str] = set()
+        self._theme = current_theme()
+        self._resized = False
         self.setDockNestingEnabled(True)
         self.setDocumentMode(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, _NORTH)
@@ -83,34 +87,55 @@ class DockArea(QMainWindow):
         }
         self.show_what_there_is()
 
-    def restyle(self) -> None:
-        """Lay out anew for the theme's type."""
+    def restyling(self) -> Generator[object, None, None]:
+        """Lay out anew for the theme's type, piece by piece."""
         for bar in self.findChildren(QTabBar):
             bar.setFont(current_theme().font("heading"))
-        self._follow_size()
+        for _ in range(ROUNDS):
+            self._resized = False
+            yield PAUSE  # the window's own layout says how much room there is
+            yield from self._following_size()
+            yield PAUSE
+            if not self._resized:
+                break
+        self._theme = current_theme()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Follow the size while the layout is not the user's."""
-        super().resizeEvent(event)
-        self._follow_size()
+        """Follow the size while the layout is not the user's.
 
-    def _follow_size(self) -> None:
+        While a new theme is being put on, `restyling` does it.
+        """
+        super().resizeEvent(event)
+        self._resized = True
+        if self._theme is current_theme():
+            whole(self._following_size())
+
+    def _following_size(self) -> Generator[None, None, None]:
         """Lay out for the size there is, unless the layout is the user's."""
         if self.arranged:
             return
         wanted = layout_for(self.size(), *units())
         if wanted != self._layout:
-            self.arrange(wanted)
+            yield from self.laying_out(wanted)
         else:
-            self.share_out(wanted)
+            yield from self._sharing_out(wanted)
 
     def arrange(self, layout: Layout) -> None:
         """Put every dock at its place, as if for the first time."""
+        whole(self.laying_out(layout))
+
+    def share_out(self, layout: Layout) -> None:
+        """Give rows and columns their shares of the page."""
+        whole(self._sharing_out(layout))
+
+    def laying_out(self, layout: Layout) -> Generator[None, None, None]:
+        """`arrange`, piece by piece."""
         with self.arranging():
             front = self.shown_first()
             for dock in self.docks.values():
                 dock.setFloating(False)
                 self.removeDockWidget(dock)
+                yield
             above: ViewDock | None = None
             for row in layout:
                 heads = [self.docks[column[0].names[0]] for column in row.columns]
@@ -119,44 +144,55 @@ class DockArea(QMainWindow):
                 else:
                     self.splitDockWidget(above, heads[0], DOWN)
                 above = heads[0]
+                yield
             for row in layout:
                 heads = [self.docks[column[0].names[0]] for column in row.columns]
                 for left, right in pairwise(heads):
                     self.splitDockWidget(left, right, ACROSS)
+                    yield
                 for column in row.columns:
-                    self._fill(column)
+                    yield from self._filling(column)
             self._layout = layout
             self.show_what_there_is()
+            yield
             if front in self.docks:
                 self.docks[front].raise_()
-        self.share_out(layout)
+        yield
+        yield from self._sharing_out(layout)
 
-    def _fill(self, column: tuple[Cell, ...]) -> None:
+    def _filling(self, column: tuple[Cell, ...]) -> Generator[None, None, None]:
         """The cells of a column below each other, the views of a cell behind each other."""
         for upper, lower in pairwise(column):
             self.splitDockWidget(self.docks[upper.names[0]], self.docks[lower.names[0]], DOWN)
+            yield
         for cell in column:
             first = self.docks[cell.names[0]]
             for name in cell.names[1:]:
                 self.tabifyDockWidget(first, self.docks[name])
+                yield
             for name in cell.names:
                 self.docks[name].show()
+                yield
             first.raise_()
+            yield
 
-    def share_out(self, layout: Layout) -> None:
-        """Give rows and columns their shares of the page."""
+    def _sharing_out(self, layout: Layout) -> Generator[None, None, None]:
         with self.arranging():
             heads = [self.docks[row.columns[0][0].names[0]] for row in layout]
             self._resize(heads, [row.share for row in layout], self.height(), DOWN)
+            yield
             for row in layout:
                 places = [(self._shown_of(column[0]), column[0].share) for column in row.columns]
                 here = [(dock, share) for dock, share in places if dock is not None]
                 docks, shares = [d for d, _ in here], [s for _, s in here]
                 self._resize(docks, shares, self.width(), ACROSS)
+                yield
                 high = self.height() * row.share // sum(each.share for each in layout)
                 for column in row.columns:
                     cells = [self.docks[cell.names[0]] for cell in column]
-                    self._resize(cells, [cell.share for cell in column], high, DOWN)
+                    if len(cells) > 1:
+                        self._resize(cells, [cell.share for cell in column], high, DOWN)
+                        yield
 
     def _shown_of(self, cell: Cell) -> ViewDock | None:
         return next((d for n in cell.names if not (d := self.docks[n]).isHidden()), None)

@@ -166,6 +166,7 @@ class Exporter(QObject):
             self._failed(TilescopeError(sentence))
             return
         self.main.session.turns.finish()
+        self.main.dressing.finish()
         svg = path.suffix.lower() == ".svg"
         picture = svg_of(widget, f"Tilescope: {name}") if svg else image_of(widget)
         self.writer.submit(write_job(picture, path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout,
 
 from gui.actions import build_menus
 from gui.arriving import Arriving
+from gui.dressing import Dressing
 from gui.explaining import Explaining
 from gui.export import Exporter
 from gui.focus_keys import FocusKeys
@@ -21,10 +23,9 @@ from gui.reporting import Reporter
 from gui.scenes.session import Configuration, Session
 from gui.step_page import StepPage
 from gui.stopping import Stopping
-from gui.style import stylesheet
-from gui.theme import apply_theme, theme_names
+from gui.theme import current_theme, theme_names
 from gui.touring import Touring
-from gui.views.base import Panel, SessionView
+from gui.views.base import Panel
 from gui.views.configuration_form import ConfigurationForm
 from gui.views.ladder_panel import LadderPanel
 from gui.views.message_bar import MessageBar
@@ -65,9 +66,11 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         assert app is not None
         app.installEventFilter(self._focus_keys)
+        self.dressing = Dressing(self, self._parts)
         self._connect()
         self.resize(1440, 900)
-        self._dress(theme)
+        self.dressing.put_on(theme)
+        self.dressing.finish()
         self.matrices.setFocus()  # a button in focus would keep Space
         self._show_title()
 
@@ -138,7 +141,7 @@ class MainWindow(QMainWindow):
         session.trace_changed.connect(self._on_trace)
         session.configuration_changed.connect(self._on_configuration)
         session.page_changed.connect(self._open_page)
-        session.theme_changed.connect(self._dress)
+        session.theme_changed.connect(self.dressing.put_on)
         self.form.watch(recorder)
 
     # ---- what the user does
@@ -162,13 +165,14 @@ class MainWindow(QMainWindow):
         self.session.page = key
 
     def set_theme(self, name: str) -> None:
-        """Give the whole application a theme."""
+        """Give the whole application a theme at once; `session.theme` leaves time for events."""
         self.session.theme = name
+        self.dressing.finish()
 
     def next_theme(self) -> None:
         """Light, dark, projector, and light again."""
         names = theme_names()
-        self.set_theme(names[(names.index(self.theme_name) + 1) % len(names)])
+        self.session.theme = names[(names.index(self.theme_name) + 1) % len(names)]
 
     def toggle_full_screen(self) -> None:
         """Enter or leave the full screen."""
@@ -207,26 +211,26 @@ class MainWindow(QMainWindow):
         if not page.clock:
             self.session.playing = 0
 
-    def _dress(self, name: str) -> None:
-        """Put the theme on everything there is."""
-        app = QApplication.instance()
-        assert isinstance(app, QApplication)
-        theme = apply_theme(app, name)
-        self.setStyleSheet(stylesheet(theme))
-        digit = QFontMetrics(theme.font()).horizontalAdvance("0")
+    def _parts(self) -> list[QWidget]:
+        """What takes up a theme by itself, besides the views."""
+        return [self, self.step_page]
+
+    def restyling(self) -> Iterator[None]:
+        """Take up the theme's type and icons, piece by piece."""
+        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
         self.left.setMinimumWidth(MIN_LEFT * digit)
         self.left.setMaximumWidth(MAX_LEFT * digit)
         left = min(LEFT * digit, self.width() // 5)
         self.body.setSizes([left, max(self.width() - left, 1)])
+        yield
         self.header.restyle()
+        yield
         self.form.restyle()
-        for view in self.findChildren(SessionView):
-            view.restyle()  # those that are hidden get no PaletteChange
-        self.step_page.restyle()
         self.ladder_panel.list.scheduleDelayedItemsLayout()
         if self.theme_actions is not None:
             for action in self.theme_actions.actions():
-                action.setChecked(action.data() == name)
+                action.setChecked(action.data() == self.theme_name)
+        yield
 
     def _on_configuration(self, configuration: Configuration) -> None:
         self.ladder_panel.select(configuration.rung)
@@ -247,6 +251,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs, wait for it, and let go of the session."""
         self.closing.emit()
+        self.dressing.stop()
         self.session.playing = 0
         self.transport.stop()
         self.recorder.close()

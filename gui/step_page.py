@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDockWidget, QWidget
@@ -98,9 +98,9 @@ class StepPage(DockArea):
         for button in self._follow:
             button.setVisible(together and not self.docks["Shared"].isHidden())
 
-    def arrange(self, layout: Layout) -> None:
+    def laying_out(self, layout: Layout) -> Generator[None, None, None]:
         """Lay the views out; the memory that the step accesses stays in front of the other."""
-        super().arrange(layout)
+        yield from super().laying_out(layout)
         if self.shown_first() not in ("Warp", "Shared"):
             QTimer.singleShot(0, self, lambda: self._on_step(self.session.step))
 

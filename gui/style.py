@@ -1,18 +1,20 @@
 """The rules that give the window's own parts (panels, tables, transport) their look.
 
 The palette and type come from `gui.theme`; this adds what a QPalette cannot say. Widgets opt in by
-object name or by the dynamic property `role`.
+object name or by the dynamic property `role`. The window has one sheet with the rules of every
+theme; its own name says which of them apply (`gui.dressing`).
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon
 
-from gui.theme import Theme, current_theme
+from gui.theme import Theme, current_theme, load_theme, theme_names
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QAbstractButton
@@ -53,8 +55,27 @@ def set_icon(button: QAbstractButton, name: str, role: str = "text_dim", size: i
     button.setIconSize(QSize(size, size))
 
 
-def stylesheet(theme: Theme) -> str:
-    """Rules for the main window and everything in it."""
+def window_name(theme: str) -> str:
+    """The object name of a window that wears this theme."""
+    return f"window-{theme}"
+
+
+def stylesheet() -> str:
+    """Rules for everything in a window of any `window_name`."""
+    return "".join(_within(window_name(name), rules(load_theme(name))) for name in theme_names())
+
+
+def _within(name: str, text: str) -> str:
+    """The same rules, for what is in an object of this name."""
+
+    def selectors(found: re.Match[str]) -> str:
+        return ", ".join(f"#{name} {one.strip()}" for one in found[1].split(",")) + " {"
+
+    return re.sub(r"([^{}]+){", selectors, text)
+
+
+def rules(theme: Theme) -> str:
+    """One theme's rules."""
     s, m, z, p = theme.surfaces, theme.meanings, theme.sizes, theme.spacing
     chosen = theme.tint("accent", 0.16).name()
     hovered = theme.tint("accent", 0.08).name()

@@ -1,0 +1,129 @@
+"""Puts themes on a window, widget by widget; nothing is painted until all that is seen is dressed.
+
+A new style sheet would have Qt style every widget in one piece. Here the sheet stays: it has the
+rules of all themes, the window's name chooses among them (`gui.style`), and each widget is polished
+by itself, those in sight first. What is hidden follows between the window's other events, or just
+before it is painted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from gui.pieces import PAUSE, Pieces
+from gui.still import Still
+from gui.style import stylesheet, window_name
+from gui.theme import apply_theme
+from gui.views.base import SessionView
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+
+class Dressing(QObject):
+    """Puts themes on one window.
+
+    Every `SessionView` and each of `parts` is told: its `restyling()` is gone through if it has
+    one, a generator that yields after each piece, else its `restyle()` is called.
+    """
+
+    def __init__(self, window: MainWindow, parts: Callable[[], Iterable[QWidget]]) -> None:
+        super().__init__(window)
+        self._window, self._parts = window, parts
+        self._pieces = Pieces(self)
+        self._still = Still(self)
+        self._naked: dict[QWidget, None] = {}
+        self._untold: dict[QWidget, None] = {}
+        self._pieces.done.connect(lambda: window.removeEventFilter(self))
+        window.setStyleSheet(stylesheet())
+
+    @property
+    def busy(self) -> bool:
+        """Whether something does not wear the theme yet."""
+        return self._pieces.busy
+
+    def put_on(self, name: str) -> None:
+        """Begin to give the window a theme, one that there is."""
+        app, window = QApplication.instance(), self._window
+        assert isinstance(app, QApplication)
+        everything = [window, *window.findChildren(QWidget)]
+        self._still.hold(w for w in everything if w.isWindow() and w.isVisible())
+        apply_theme(app, name)
+        window.setObjectName(window_name(name))
+        polished = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
+        self._naked = {w: None for w in everything if w.testAttribute(polished)}
+        views = [w for w in everything if isinstance(w, SessionView)]
+        self._untold = dict.fromkeys([*views, *self._parts()])
+        window.installEventFilter(self)
+        self._pieces.start(
+            chain(
+                self._dress(hidden=False),
+                chain.from_iterable(self._tell(hidden=False)),
+                self._dress(hidden=False),  # a new layout may have brought more into sight
+                chain.from_iterable(self._tell(hidden=False)),
+                self._let_paint(),
+                self._dress(hidden=True),
+                chain.from_iterable(self._tell(hidden=True)),
+            )
+        )
+
+    def finish(self) -> None:
+        """Dress at once what is left."""
+        self._pieces.finish()
+
+    def stop(self) -> None:
+        """Leave it: the window goes away."""
+        self._pieces.stop()
+        self._still.release()
+        self._window.removeEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Dress what has come into sight before the window paints it."""
+        if event.type() == QEvent.Type.UpdateRequest and not self._still:
+            for _ in chain(self._dress(hidden=False), *self._tell(hidden=False)):
+                pass
+        return super().eventFilter(watched, event)
+
+    def _let_paint(self) -> Generator[object, None, None]:
+        yield PAUSE  # the last layouts come first
+        self._still.release()
+        yield None
+
+    def _dress(self, *, hidden: bool) -> Generator[None, None, None]:
+        """Have Qt style the widgets anew, one by one."""
+        changed = QEvent(QEvent.Type.StyleChange)
+        for widget in list(self._naked):
+            if widget not in self._naked:
+                continue
+            if not shiboken6.isValid(widget):
+                del self._naked[widget]
+            elif hidden or widget.isVisible():
+                del self._naked[widget]
+                widget.style().polish(widget)
+                QCoreApplication.sendEvent(widget, changed)
+                widget.update()
+                widget.updateGeometry()
+                yield
+
+    def _tell(self, *, hidden: bool) -> Iterator[Iterator[object]]:
+        """What each part has to do itself."""
+        for part in list(self._untold):
+            if not shiboken6.isValid(part):
+                self._untold.pop(part, None)
+            elif part in self._untold and (hidden or part.isVisible()):
+                del self._untold[part]
+                yield _restyling(part)
+
+
+def _restyling(part: Any) -> Generator[object, None, None]:
+    if hasattr(part, "restyling"):
+        yield from part.restyling()
+    else:
+        part.restyle()
+        yield None
