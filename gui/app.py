@@ -54,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.ladder import load_ladder
     from gui.keeping import Keeper, theme_of
     from gui.main_window import MainWindow
+    from gui.pauses import ShortPauses
     from gui.scenes.saved import default_path, load
     from gui.theme import apply_theme, theme_names
 
@@ -75,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     theme = theme_of(saved, options.theme)
     apply_theme(app, theme)
     window = MainWindow(ladder, theme)
+    ShortPauses(window)
     keeper = Keeper(window, path)
     if saved is not None:
         keeper.restore_window(saved, geometry=not options.size)

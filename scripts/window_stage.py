@@ -15,6 +15,7 @@ from window_watch import WatchedApplication
 
 from core.ladder import load_ladder
 from gui.main_window import MainWindow
+from gui.pauses import ShortPauses
 from gui.theme import apply_theme
 
 SIZE = (1920, 1080)
@@ -31,6 +32,7 @@ def open_window() -> tuple[WatchedApplication, MainWindow, list[str]]:
     qInstallMessageHandler(lambda kind, context, text: messages.append(text))
     apply_theme(app, "light")
     window = MainWindow(load_ladder())
+    ShortPauses(window)
     window.resize(*SIZE)
     window.show()
     return app, window, messages

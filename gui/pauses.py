@@ -1,0 +1,46 @@
+"""Keeps the pauses of Python's garbage collector short: they would be frames that come late.
+
+A full collection goes through everything that there is: 50 to 100 ms for the modules, widgets and
+tables of the whole window. These stay for as long as it does, so they are taken out of the
+collector's sight once they are there.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+THRESHOLDS = 700, 4, 25  # with Python's 700, 10, 10 the middle generation alone takes up to 5 ms
+SETTLED_MS = 1000  # after which what was imported and made for something new is there
+
+
+class ShortPauses(QObject):
+    """Looks after the collector of one window's process. The application has one, tests none."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._pages = {window.session.page}
+        self._window = window
+        gc.set_threshold(*THRESHOLDS)
+        gc.freeze()
+        window.recorder.recorded.connect(self._on_first_trace)
+        window.session.page_changed.connect(self._on_page)
+
+    def _on_first_trace(self) -> None:
+        """Compiler, emulator and what the views need of them have been imported."""
+        self._window.recorder.recorded.disconnect(self._on_first_trace)
+        self._keep_out()
+
+    def _on_page(self, key: str) -> None:
+        """A page and its modules stay. Once each: garbage of that moment is kept as well."""
+        if key not in self._pages:
+            self._pages.add(key)
+            self._keep_out()
+
+    def _keep_out(self) -> None:
+        QTimer.singleShot(SETTLED_MS, self, gc.freeze)
