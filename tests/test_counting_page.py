@@ -2,12 +2,13 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.analysis import global_atomics
+from core.analysis import banks, coalescing, global_atomics
 from tests.core.analysis.test_copied_sectors import LAUNCHES as COPIED
 from tests.core.analysis.test_global_atomics import LAUNCHES as ATOMICS
 from tests.core.test_reference import LAUNCHES, ROWS, WITHOUT_ATOMICS
@@ -16,7 +17,9 @@ from tests.scattered_set import FOLDER as SCATTERED
 from tests.scattered_set import recorded
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = " ".join((ROOT / "docs" / "counting.md").read_text("utf-8").split())
+TEXT = (ROOT / "docs" / "counting.md").read_text("utf-8")
+PAGE = " ".join(TEXT.split())
+WHAT = ("requests", "wavefronts")
 SUITES = {
     suite: sum(x.suite == suite for x in LAUNCHES) for suite in ("kernels", "wide", "atomics")
 }
@@ -67,6 +70,15 @@ def test_rows_without_atomics():
     assert figures("In the # kernel rows without atomics") == [len(WITHOUT_ATOMICS)]
 
 
+def test_loads_that_are_joined():
+    written, compiled = (
+        [ROWS["matmul-tiled-8", kind]["counters"][f"shared_ld_{what}"] for what in WHAT]
+        for kind in ("as_written", "as_compiled")
+    )
+    said = "# requests and # wavefronts where a tiled product with tiles of 8 has # as written"
+    assert figures(said) == [*compiled, written[0]]
+
+
 def _has_global_atomics(name: str, kind: str) -> bool:
     counters = ROWS[name, kind]["counters"]
     metric = "l1tex__t_requests_pipe_lsu_mem_global_op_"
@@ -113,3 +125,72 @@ def test_launches_of_asynchronous_copies():
     (launches,) = figures("the ladder's # launches, in both builds")
     assert {row["build"] for row in rows} == {"as_written", "as_compiled"}
     assert 2 * launches == len(rows) == 2 * len({json.dumps(row["launch"]) for row in rows})
+
+
+LANE = np.arange(32)
+ALL = LANE >= 0
+
+
+def row(said: str) -> list[list[int]]:
+    """The cells of the page's row that begins so, each one number or several of them."""
+    found = re.findall(rf"\| {re.escape(said)} \|([\d,; |]+)\|", TEXT)
+    assert len(found) == 1, said
+    return [[int(n) for n in re.findall(r"\d+", cell)] for cell in found[0].split("|")]
+
+
+@pytest.mark.parametrize(
+    ("said", "width", "accesses"),
+    [
+        ("all lanes one word", 4, [(0 * LANE, ALL)]),
+        ("two words in two lines, 16 lanes each", 4, [(LANE // 16 * 128, ALL)]),
+        ("consecutive words", 4, [(4 * LANE, ALL)]),
+        ("consecutive words, one word off", 4, [(4 * LANE + 4, ALL)]),
+        (
+            "every second, eighth, 128th word", 4,
+            [(8 * LANE, ALL), (32 * LANE, ALL), (512 * LANE, ALL)],
+        ),
+        ("two rows of 16 words", 4, [(LANE // 16 * 4096 + LANE % 16 * 4, ALL)]),
+        (
+            "16 active lanes, consecutive; every 128th word", 4,
+            [(4 * LANE, LANE < 16), (512 * LANE, LANE < 16)],
+        ),
+        ("one byte a lane, consecutive; every 32nd byte", 1, [(LANE, ALL), (32 * LANE, ALL)]),
+        ("16 bytes a lane, consecutive; every eighth", 16, [(16 * LANE, ALL), (128 * LANE, ALL)]),
+        (
+            "`uncoalesced`, 16 x 16 blocks, A: 16 rows, two lanes each", 4,
+            [(LANE % 16 * 4096, ALL)],
+        ),
+    ],
+)  # fmt: skip
+def test_sectors_of_one_load(said, width, accesses):
+    actual, ideal = row(said)
+    found = [coalescing.sectors(a[None, :], active[None, :]) for a, active in accesses]
+    assert actual == [int(sectors[0]) for sectors in found]
+    for sectors, (_, active) in zip(found, accesses, strict=True):
+        least = coalescing.ideal_sectors(sectors, np.array([active.sum()]), width)
+        assert ideal == [int(least[0])]
+
+
+@pytest.mark.parametrize(
+    ("said", "pattern"),
+    [
+        ("neighbouring elements", "consecutive"),
+        ("all one element", "one"),
+        ("pairs of lanes the same (lane, lane xor 1)", "pairs"),
+        ("the same in lane and lane xor 2", "lane-xor-2-alike"),
+        ("the same in lane and lane xor 4", "lane-xor-4-alike"),
+        ("one for the first half, neighbouring in the second", "first-half-one"),
+        ("pairs, but lane 31 on its own, in the banks of lane 30", "one-pair-apart"),
+        ("even lanes only, neighbouring", "even-lanes-packed"),
+    ],
+)
+def test_wavefronts_of_wide_accesses(said, pattern):
+    """Of the patterns that the reference set launched; -1 for a lane that is idle."""
+    patterns = tomllib.loads((FOLDER / "launches.toml").read_text("utf-8"))["wide_patterns"]
+    index = np.array([eval(patterns[pattern], {"i": lane}) for lane in range(32)])
+    rows = index[None, :], index[None, :] >= 0
+    for wide, (named, other) in zip((8, 16), (row(said)[:2], row(said)[2:]), strict=True):
+        count = {way: int(banks.wavefronts(wide * rows[0], rows[1], wide, way)[0])
+                 for way in ("merged", "grouped")}  # fmt: skip
+        assert ([count["merged"]], [count["grouped"]]) == (named, other)
+    assert figures("Wavefronts of one warp, over # patterns each") == [len(patterns)]
