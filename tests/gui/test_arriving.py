@@ -1,5 +1,7 @@
 """A new trace is shown in several events and painted as one; what is done then finds it all."""
 
+import threading
+import weakref
 from functools import partial
 
 import pytest
@@ -178,3 +180,13 @@ def test_launches_that_overtake_each_other_are_all_shown_to_the_end(window, qtbo
     assert seen[-1]["n"] == 16
     assert not is_still(window)
     assert shows(window)
+
+
+def test_the_trace_before_is_let_go_by_another_thread(window, qtbot):
+    freed = []
+    for n in (8, 12):
+        with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+            window.recorder.configure("tiled", {"n": n, "tile": 4})
+        weakref.finalize(window.session.trace, lambda: freed.append(threading.current_thread()))
+    qtbot.waitUntil(lambda: bool(freed))
+    assert freed[0] is not threading.main_thread()
