@@ -55,10 +55,6 @@ class LaunchError(TilescopeError):
     """The launch breaks a limit of CUDA (threads in a block, shared memory, grid size)."""
 
 
-class KernelFault(TilescopeError):
-    """The kernel did what a GPU would stop it for: an illegal address, a trap, a deadlock."""
-
-
 class BudgetExceeded(TilescopeError):
     """The kernel ran longer, or recorded more, than the budget that was set."""
 

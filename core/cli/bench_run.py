@@ -125,7 +125,6 @@ class _Follow:
     def __init__(self, sweep: Sweep, told: queue.SimpleQueue[Update]) -> None:
         self._sweep, self._told = sweep, told
         self._samples: dict[str, list[float]] = {}
-        self._rates: dict[str, float | None] = {}
         self._sensed: Readings | None = None
         self._why = ""
         self._terminal = sys.stderr.isatty()

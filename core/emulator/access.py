@@ -30,7 +30,6 @@ class MemoryUnit:
         self.shared = Region(
             "shared memory", "shared", SHARED_WINDOW, size, zeros(blocks * stride), offsets
         )
-        self.shared_stride = stride
         self.local = Region("local memory", "local", LOCAL_WINDOW, 0, zeros(0))
         self._local_stride = 0
         self._local_valid = np.zeros(0, bool)  # bytes of a stack that belong to a frame

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from core.emulator.decode import Decoder
 
 _WORD = TYPES["b32"]
-_LANE = np.arange(32)
 _COUNTS = {"x1": 1, "x2": 2, "x4": 4}
 
 

@@ -66,7 +66,6 @@ class MemoryAccess:
     values: tuple[Reader, ...]  # stored elements, or an atomic's operands
     writers: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...]  # loaded value -> slot's type
     operation: str = ""  # of an atomic
-    base_slot: int = -1  # slot of the address register, -1 where the address is a constant
 
 
 @dataclass(slots=True)

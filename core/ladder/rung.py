@@ -54,16 +54,6 @@ class Rung:
     nbytes: IntExpression | None = None  # read and written at least, if not every array whole
     mapping: Orientation | None = None  # which way x runs, and the rung where it runs the other
 
-    @property
-    def manual(self) -> str:
-        """The comment at the head of the source, without its comment marks."""
-        lines = []
-        for line in self.source.splitlines():
-            if not line.startswith("//"):
-                break
-            lines.append(line.removeprefix("//").removeprefix(" "))
-        return "\n".join(lines)
-
     @cached_property
     def defaults(self) -> Mapping[str, int]:
         """Each parameter's default."""

@@ -236,10 +236,6 @@ def _text(die: Any, attribute: str) -> str:
     return "" if found is None else str(found.value.decode("utf-8", "replace"))
 
 
-def _linkage_name(die: Any) -> str:
-    return _text(die, "DW_AT_MIPS_linkage_name") or _text(die, "DW_AT_linkage_name")
-
-
 def _number(die: Any, attribute: str) -> int:
     found = die.attributes.get(attribute)
     return 0 if found is None else int(found.value)

@@ -72,12 +72,6 @@ class WarpAccess:
         return min(self.n_sectors, -(-self._bytes_asked // coalescing.SECTOR))
 
     @property
-    def lane_sector(self) -> NDArray[np.int64]:
-        """For each lane, its place in `sectors`, -1 where idle; int64 (32,)."""
-        place = np.searchsorted(self.sectors, self.addresses & ~np.int64(coalescing.SECTOR - 1))
-        return np.where(self.active, place, -1)
-
-    @property
     def banks(self) -> NDArray[np.int64]:
         """The bank of each lane's (first) word, -1 where idle; int64 (32,)."""
         return np.where(self.active, self.addresses // banks.WORD % banks.BANKS, -1)

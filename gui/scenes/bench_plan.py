@@ -150,8 +150,3 @@ def _with_number(text: str, number: str | None, template: str) -> str:
     if not number:
         return text
     return re.sub(rf"(?<![\w.{{]){re.escape(number)}(?![\w.}}])", template, text)
-
-
-def file_kernel(path: Path, launch: FileLaunch, flops: str, expected: str) -> FileKernel:
-    """A file's kernel for a sweep; raises TilescopeError where it cannot be read."""
-    return FileKernel(read_source(path), launch, flops.strip(), expected.strip())

@@ -24,15 +24,15 @@ from gui.scenes.source import highlight, highlight_line
 from gui.theme import Theme, current_theme
 from gui.views.gutter import Gutter
 
-STYLES = {  # category -> (theme colour, mixed into the text, bold)
-    "comment": ("text_faint", 1.0, False),
-    "preprocessor": ("barrier", 1.0, False),
-    "keyword": ("barrier", 1.0, True),
-    "type": ("load", 1.0, False),
-    "builtin": ("hover", 1.0, False),
-    "number": ("store", 1.0, False),
-    "string": ("ideal", 1.0, False),
-    "function": ("text", 1.0, True),
+STYLES = {  # category -> (theme colour, bold)
+    "comment": ("text_faint", False),
+    "preprocessor": ("barrier", False),
+    "keyword": ("barrier", True),
+    "type": ("load", False),
+    "builtin": ("hover", False),
+    "number": ("store", False),
+    "string": ("ideal", False),
+    "function": ("text", True),
 }
 LONG = 120  # lines; a longer text is coloured line by line, so that a keystroke costs nothing
 INSIDE_COMMENT = 1
@@ -63,13 +63,11 @@ class Highlighter(QSyntaxHighlighter):
     def restyle(self, theme: Theme) -> None:
         """Take up a theme's colours."""
         self._formats = {}
-        for category, (name, _, bold) in STYLES.items():
+        for category, (name, bold) in STYLES.items():
             style = QTextCharFormat()
             style.setForeground(theme.color(name))
             if bold:
                 style.setFontWeight(theme.font(bold=True).weight())
-            if category == "comment":
-                style.setFontItalic(False)
             self._formats[category] = style
         self.rehighlight()
 

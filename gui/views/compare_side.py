@@ -103,7 +103,7 @@ class CompareSide(QWidget):
             "Counters": self._panel("Counters", self.counters),
         }
         self.setAccessibleName(f"Side {side.upper()}")
-        self._chosen, self._room = "Memory", 1
+        self._chosen = "Memory"
         self._lay_out()
         session.changed.connect(self._on_changed)
         self._show_memory()
@@ -149,7 +149,7 @@ class CompareSide(QWidget):
 
     def show_views(self, chosen: str, room: int) -> None:
         """Show the chosen view of `COMPARED_VIEWS` and, up to `room` of them, others with it."""
-        self._chosen, self._room = chosen, room
+        self._chosen = chosen
         names = views_shown(chosen, room)
         for name, panel in self.panels.items():
             panel.setVisible(name in names)

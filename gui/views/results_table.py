@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 from gui.scenes.bench_measured import HERE
 from gui.scenes.benchmark import ResultRow
 from gui.theme import current_theme
-from gui.views.base import Caption
 from gui.views.row_table import Index, RowModel, RowTable
 
 RATE, BAR = 2, 4
@@ -75,7 +74,6 @@ class ResultsTable(RowTable):
     def __init__(self) -> None:
         model = ResultsModel()
         super().__init__(model, "Measured kernels")
-        self.caption = Caption()
         self.rows = model
         self.setItemDelegateForColumn(BAR, RateBar(self))
         self.selectionModel().currentRowChanged.connect(self._on_row)

@@ -31,13 +31,14 @@ class Segmented(QWidget):
             button.setText(label)
             button.setCheckable(True)
             button.setProperty("role", "segment")
+            ends = {0: "first", len(options) - 1: "last"}
+            button.setProperty("place", ends.get(place, "middle"))  # whose corners are round
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setToolTip((tips or {}).get(key, ""))
             button.setAccessibleName(label)
             self._group.addButton(button, place)
             layout.addWidget(button)
         self._group.button(0).setChecked(True)
-        self._shape()
         self._group.idClicked.connect(lambda place: self.chosen.emit(self._keys[place]))
 
     def name(self, key: str, label: str) -> None:
@@ -54,24 +55,6 @@ class Segmented(QWidget):
         for key, label in (self._short if compact else self._long).items():
             if self.button(key).text() != label:
                 self.button(key).setText(label)
-
-    def show_choice(self, key: str, shown: bool) -> None:
-        """Offer a choice, or not."""
-        self.button(key).setHidden(not shown)
-        self._shape()
-
-    def _shape(self) -> None:
-        """Round the corners of the first and the last button that are shown."""
-        shown = [b for key in self._keys if not (b := self.button(key)).isHidden()]
-        for button in shown:
-            place = "middle"
-            if button is shown[0]:
-                place = "first"
-            elif button is shown[-1]:
-                place = "last"
-            button.setProperty("place", place)
-            button.style().unpolish(button)
-            button.style().polish(button)
 
     @property
     def value(self) -> str:

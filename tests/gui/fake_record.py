@@ -115,8 +115,6 @@ class WarpAccess:
         self.lines = np.unique(all_bytes // 128 * 128)
         self.n_sectors = len(self.sectors)
         self.ideal_sectors = -(-len(all_bytes) // 32)
-        self.lane_sector = np.full(32, -1, np.int32)
-        self.lane_sector[self.active] = np.searchsorted(self.sectors, live // 32 * 32)
         self.banks = np.where(self.active, self.addresses // 4 % 32, -1).astype(np.int32)
         words = np.unique(live // 4)
         self.ways = np.bincount(words % 32, minlength=32).astype(np.int32)
