@@ -34,6 +34,10 @@ class StepAxis:
         """The `EventKind` of every step."""
         return self._steps.kind
 
+    def kind_at(self, step: int) -> int:
+        """The `EventKind` of one step, as Python's number: NumPy's compare slowly with an enum's."""
+        return int(self._steps.kind[step])
+
     @property
     def line(self) -> NDArray[np.int32]:
         """The source line of every step."""

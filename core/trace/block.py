@@ -76,7 +76,7 @@ class BlockTrace(StepAxis):
         if event < 0:
             segment = self._path.segments[self._steps.instruction[step]]
             mask = self._segments.masks[int(segment)]
-        elif self.kind[step] == EventKind.BARRIER:
+        elif self.kind_at(step) == EventKind.BARRIER:
             mask = self._record.barriers[event].mask
         else:
             mask = self._record.accesses[event].mask
@@ -100,7 +100,7 @@ class BlockTrace(StepAxis):
 
     def access(self, step: int) -> Access | None:
         """The memory access that the step makes, or None."""
-        if self.kind[step] not in ACCESSES:
+        if self.kind_at(step) not in ACCESSES:
             return None
         event = self._record.accesses[int(self._steps.event[step])]
         space = event.region.space
@@ -158,7 +158,7 @@ class BlockTrace(StepAxis):
 
         An asynchronous copy loads in one step and stores in the next, both at one tick.
         """
-        loads = self.kind[step] == EventKind.LOAD
+        loads = self.kind_at(step) == EventKind.LOAD
         return self._shared_history.at(int(self._steps.tick[step]) - int(loads))
 
     @cached_property
@@ -192,7 +192,7 @@ class BlockTrace(StepAxis):
 
     def _variables(self, step: int, thread: int) -> list[tuple[Any, Value | None]]:
         tick = int(self._steps.tick[step])
-        if self.kind[step] != EventKind.LINE:
+        if self.kind_at(step) != EventKind.LINE:
             tick += 1
         path = self._thread_path(thread)
         if not len(path.pcs):
