@@ -35,7 +35,7 @@ class StepAxis:
         return self._steps.kind
 
     def kind_at(self, step: int) -> int:
-        """The `EventKind` of one step, as Python's number: NumPy's compare slowly with an enum's."""
+        """The `EventKind` of one step as Python's number: NumPy's compares slowly with an enum."""
         return int(self._steps.kind[step])
 
     @property
