@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
+from core.cancelling import check
 from core.cuda.diagnostics import Diagnostic, parse_log
 from core.cuda.nvrtc import Compiled, Request, compile_request, define_items, nvrtc_version
 from core.errors import TilescopeError
@@ -216,6 +217,9 @@ def plain_name(entry: str) -> str:
 _T = TypeVar("_T")
 
 
+_PATIENCE_S = 0.02  # how often who waits for another's compilation looks whether it is wanted
+
+
 class _Cache:
     """Keeps the most recently used results; one compilation at a time, whatever the thread."""
 
@@ -225,7 +229,9 @@ class _Cache:
         self._lock = threading.Lock()
 
     def get(self, key: Request, make: Callable[[], _T]) -> _T:
-        with self._lock:
+        while not self._lock.acquire(timeout=_PATIENCE_S):
+            check()
+        try:
             if key not in self._items:
                 self._items[key] = make()
                 while len(self._items) > self._capacity:
@@ -233,6 +239,8 @@ class _Cache:
             self._items.move_to_end(key)
             result: _T = self._items[key]
             return result
+        finally:
+            self._lock.release()
 
 
 _builds = _Cache(32)

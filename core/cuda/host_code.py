@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from core.cancelling import check
 from core.cuda.kernel_text import without_disabled
 from core.cuda.source_constants import blanked
 
@@ -24,6 +25,8 @@ _DEVICE = re.compile(rf"\b__(?:global|device)__\b|{_MARK}")
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\()?((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE | re.DOTALL
 )
+_MARKS = re.compile("[;{}]")
+_PAIRS = {pair: re.compile(f"[{re.escape(pair)}]") for pair in ("{}", "()")}
 _ATTRIBUTE = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)")
 _CONSTEXPR = re.compile(r"\bconstexpr\b")
 _CLASS = re.compile(r"\b(?:struct|class|union)\b(?![^(]*\()")
@@ -113,9 +116,12 @@ def _spaces(match: re.Match[str]) -> str:
 
 
 def _walk(text: str) -> Iterator[HostItem]:
-    start = at = 0
+    start = end = 0
     inside: list[bool] = []  # for each brace that is open: whether it is a class's
-    while at < len(text):
+    for place in _MARKS.finditer(text):
+        if (at := place.start()) < end:
+            continue
+        check()
         mark, header = text[at], text[start:at]
         if mark == ";":
             if not any(inside) and _is_variable(header):
@@ -135,8 +141,6 @@ def _walk(text: str) -> Iterator[HostItem]:
                     yield _item(text, start, end, _FUNCTION)
                 if "(" in header.partition("=")[0]:  # else an initialiser, that a ; ends
                     start = end
-                at = end - 1
-        at += 1
 
 
 def _item(text: str, start: int, end: int, naming: re.Pattern[str]) -> HostItem:
@@ -171,26 +175,27 @@ def _is_variable(statement: str) -> bool:
 
 
 def _plain_statements(text: str) -> Iterator[HostItem]:
-    start = at = 0
-    while at < len(text):
-        header = text[start:at]
-        if text[at] == "{" and not _SPACE.match(header):
-            at = _closing(text, at) - 1
+    start = end = 0
+    for place in _MARKS.finditer(text):
+        if (at := place.start()) < end:
+            continue
+        check()
+        mark, header = text[at], text[start:at]
+        if mark == "{" and not _SPACE.match(header):
+            end = _closing(text, at)
             if "(" in header.partition("=")[0]:  # a function ends here, all else with a ;
-                start = at + 1
-        elif text[at] in "{};":
-            statement = text[start:at]
-            if statement.strip() and text[at] == ";" and not _DEVICE.search(statement):
+                start = end
+        else:
+            if header.strip() and mark == ";" and not _DEVICE.search(header):
                 yield _item(text, start, at + 1, _NAMED)
             start = at + 1
-        at += 1
 
 
 def _closing(text: str, at: int, pair: str = "{}") -> int:
     """Behind the brace that closes the one at `at`, or the end of the text."""
     depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] == pair[0]) - (text[place] == pair[1])
+    for place in _PAIRS[pair].finditer(text, at):
+        depth += 1 if place[0] == pair[0] else -1
         if depth == 0:
-            return place + 1
+            return place.end()
     return len(text)

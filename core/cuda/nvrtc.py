@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Literal
 
+from core.apart import apart
 from core.cuda.diagnostics import Diagnostic, parse_log
 from core.cuda.headers import include_folders, stand_ins
 from core.cuda.host_code import has_plain_constexpr
@@ -17,6 +18,8 @@ from core.cuda.kernel_text import kernels
 from core.cuda.nvcc_files import without_the_host
 from core.errors import CompileError, TilescopeError
 
+LARGE = 1 << 14
+"""Characters of a source, with its own headers, that may take NVRTC seconds."""
 _INT128 = "--device-int128"
 _UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
 _MISSING_NVRTC = (
@@ -92,7 +95,16 @@ def load_nvrtc() -> ModuleType:
 
 
 def compile_request(request: Request) -> Compiled:
-    """Compile; a file for nvcc, with functions of the host in it, without those."""
+    """Compile; a file for nvcc, with functions of the host in it, without those.
+
+    A large source is compiled in a process of its own, so that it can be stopped at once.
+    """
+    if len(request.source) + sum(len(text) for _, text in request.headers) > LARGE:
+        return apart(_compile_here, request)
+    return _compile_here(request)
+
+
+def _compile_here(request: Request) -> Compiled:
     options = request.options
     if has_plain_constexpr(request.source):
         options = (*options, _UNMARKED_IS_DEVICE)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.cancelling import check
+
 SHARED_WINDOW = 1 << 40
 LOCAL_WINDOW = 1 << 41
 PARAMETER_WINDOW = 1 << 42
@@ -85,6 +87,7 @@ def copied(raw: NDArray[np.uint8], nbytes: int) -> NDArray[np.uint8]:
     """
     data = zeros(nbytes)
     for start in range(0, raw.size, _STRETCH):
+        check()
         part = raw[start : start + _STRETCH]
         if part.any() if part.size % 8 else part.view(np.uint64).any():
             data[start : start + part.size] = part

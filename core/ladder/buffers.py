@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from core.cancelling import check
+
 POISON_BYTE = 0xCD
+_STRETCH = 1 << 22  # elements that are made at a time: some ten milliseconds
 
 
 def random_array(
@@ -17,14 +22,28 @@ def random_array(
     kind = np.dtype(dtype)
     if kind.kind == "f":
         wide = np.float32 if kind.itemsize <= 4 else np.float64
-        values: NDArray[Any] = generator.random(shape, dtype=wide)
-        values *= 2
-        values -= 1
-        return values.astype(kind, copy=False)
+        return filled(kind, shape, lambda start, end: 2 * generator.random(end - start, wide) - 1)
     if kind.kind == "b":
-        return generator.integers(0, 2, shape).astype(kind)
+        return filled(kind, shape, lambda start, end: generator.integers(0, 2, end - start))
     low = -100 if kind.kind == "i" else 0
-    return generator.integers(low, 101, shape, dtype=kind)
+    return filled(
+        kind, shape, lambda start, end: generator.integers(low, 101, end - start, dtype=kind)
+    )
+
+
+def filled(
+    dtype: DTypeLike, shape: tuple[int, ...], make: Callable[[int, int], Any]
+) -> NDArray[Any]:
+    """An array of elements that `make(start, end)` gives, a stretch at a time in C's order.
+
+    Raises Cancelled between two of them where the work is (`core.cancelling`).
+    """
+    values = np.empty(math.prod(shape), dtype)
+    for start in range(0, values.size, _STRETCH):
+        check()
+        end = min(start + _STRETCH, values.size)
+        values[start:end] = make(start, end)
+    return values.reshape(shape)
 
 
 def poisoned(dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -34,6 +53,6 @@ def poisoned(dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
     """
     kind = np.dtype(dtype)
     if kind.kind == "f":
-        return np.full(shape, np.nan, dtype=kind)
-    count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-    return np.full(count, POISON_BYTE, dtype=np.uint8).view(kind).reshape(shape)
+        return filled(kind, shape, lambda start, end: np.nan)
+    raw = filled(np.uint8, (math.prod(shape) * kind.itemsize,), lambda start, end: POISON_BYTE)
+    return raw.view(kind).reshape(shape)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.cuda.signature import SignatureParameter
 from core.errors import ArgumentError
-from core.ladder.buffers import poisoned, random_array
+from core.ladder.buffers import filled, poisoned, random_array
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
 from core.launching.plain_files import load_array
@@ -31,9 +31,11 @@ _Maker = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], NDArray
 FILLS: Mapping[str, _Maker] = {
     "random": random_array,
     "zeros": lambda _, dtype, shape: np.zeros(shape, dtype),
-    "ones": lambda _, dtype, shape: np.ones(shape, dtype),
-    "range": lambda _, dtype, shape: _range(dtype, shape),
-    "index": lambda generator, dtype, shape: generator.integers(0, shape[0], shape).astype(dtype),
+    "ones": lambda _, dtype, shape: filled(dtype, shape, lambda start, end: 1),
+    "range": lambda _, dtype, shape: filled(dtype, shape, np.arange),
+    "index": lambda generator, dtype, shape: filled(
+        dtype, shape, lambda start, end: generator.integers(0, shape[0], end - start)
+    ),
     "poison": lambda _, dtype, shape: poisoned(dtype, shape),
 }
 """What an array may hold before the launch, by name."""
@@ -98,13 +100,13 @@ def _check_room(value: str, count: int, room: int) -> None:
 
 def _as_bfloat16(values: NDArray[Any]) -> NDArray[Any]:
     """The bits of bfloat16 numbers, rounded to nearest even: NumPy has no such type."""
-    bits = values.astype(np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
+    def rounded(start: int, end: int) -> NDArray[Any]:
+        bits = flat[start:end]
+        return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
 
-def _range(dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    count = int(np.prod(shape, dtype=np.int64))
-    return np.arange(count).astype(dtype).reshape(shape)
+    flat = values.astype(np.float32, copy=False).reshape(-1).view(np.uint32)
+    return filled(np.uint16, values.shape, rounded)
 
 
 def _load(path: Path, room: int) -> NDArray[Any]:

@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core.cuda.signature import kernel_names, read_signature
-from core.errors import ArgumentError, TilescopeError
+from core.errors import ArgumentError, Cancelled, TilescopeError
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.launching.arguments import array_bytes, divided, make_argument
 from core.launching.launch_texts import check_launch, parse_defines, parse_dim3
 from core.launching.local_headers import local_headers
+from core.launching.reading import NoKernel, signature_of
 
 _T = TypeVar("_T")
 
@@ -76,13 +76,13 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     Raises FieldErrors with every mistake that there is, and TilescopeError where there is no
     kernel.
     """
-    if not kernel_names(source):
-        raise TilescopeError(f"{launch.name} has no kernel: mark a function __global__.")
     wrong: dict[str, str] = {}
 
     def field(name: str, make: Callable[[], _T]) -> _T | None:
         try:
             return make()
+        except (Cancelled, NoKernel):
+            raise
         except TilescopeError as error:
             wrong[name] = str(error)
             return None
@@ -94,8 +94,10 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     headers = local_headers(source, launch.path)
     before = "\n".join(headers.values())
     signature = (
-        field("kernel", lambda: read_signature(source, launch.kernel, defines, before)) or ()
-    )
+        field("kernel", lambda: signature_of(
+            source, launch.kernel, tuple(sorted(defines.items())), before, launch.name
+        )) or ()
+    )  # fmt: skip
     texts = dict(launch.arguments)
     generator = np.random.default_rng(seed)
     arguments: list[Argument] = []

@@ -5,15 +5,18 @@ A launch may come from a link that somebody else wrote, and `/dev/zero` never en
 
 from __future__ import annotations
 
+import math
 import stat
 import tokenize
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from core.errors import ArgumentError, TilescopeError
+from core.ladder.buffers import filled
 from core.ladder.limits import MAX_ARRAY_BYTES
 
 MOST_SOURCE = 1 << 20  # bytes of a source
@@ -83,24 +86,25 @@ def load_array(path: Path) -> NDArray[Any]:
         raise ArgumentError(str(error)) from None
     try:
         with path.open("rb") as file:
-            if _promised(file) > size - file.tell():
+            shape, is_fortran, dtype = _promised(file)
+            count = math.prod(shape)
+            if count * dtype.itemsize > size - file.tell():
                 raise ValueError("the file ends too early")
-            file.seek(0)
-            data: NDArray[Any] = npy.read_array(file, allow_pickle=False)
+            data = filled(dtype, (count,), lambda start, end: np.fromfile(file, dtype, end - start))
+            return data.reshape(shape[::-1]).T if is_fortran else data.reshape(shape)
     except (OSError, *_BAD_HEADER) as error:
         raise ArgumentError(f"{path} is not an array saved by numpy.save: {error}.") from None
-    return data
 
 
-def _promised(file: IO[bytes]) -> int:
-    """The bytes of the array whose header is read; ValueError for what is no array of numbers."""
+def _promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order (Fortran's or C's) and type of the array whose header is read.
+
+    ValueError for what is no array of numbers.
+    """
     version = npy.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"it is of version {'.'.join(map(str, version))}")
-    shape, _, dtype = _HEADERS[version](file)
+    shape, is_fortran, dtype = _HEADERS[version](file)
     if dtype.hasobject or any(extent < 0 for extent in shape):
         raise ValueError("it holds no plain numbers")
-    count = int(dtype.itemsize)
-    for extent in shape:
-        count *= int(extent)
-    return count
+    return tuple(int(extent) for extent in shape), bool(is_fortran), dtype

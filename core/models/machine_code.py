@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.cuda.sass import SIZE, MachineInstruction, machine_code
-from core.errors import TilescopeError
+from core.errors import Cancelled, TilescopeError
 from core.models.registers import read_clocks
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def machine_needs(counts: Counts, capability: tuple[int, int]) -> MachineNeeds |
         return None
     try:
         blocks, compiler = _blocks(counts.workload, capability)
+    except Cancelled:
+        raise
     except TilescopeError:
         return None
     threads = counts.workload.launch.grid.count * counts.workload.launch.block.count

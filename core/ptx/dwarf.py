@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from core.errors import Cancelled
 from core.ptx.ast import Module
 from core.ptx.dwarf_flow import with_true_locations
 from core.ptx.dwarf_model import (
@@ -47,5 +48,7 @@ def debug_info(module: Module) -> DebugInfo:
     """The debug information of a PTX module: empty without `-G`, or where it is malformed."""
     try:
         return with_true_locations(read_dwarf(module.text, module.labels, module.files), module)
+    except Cancelled:
+        raise
     except Exception:  # noqa: BLE001 - whatever a broken section breaks, the kernel still runs
         return DebugInfo(MappingProxyType(dict(module.files)))

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from core.cancelling import check
 from core.ptx.ast import Group, Instruction, Module, Operand, Pair, Register, Symbol, Vector
 from core.ptx.dwarf_model import DebugInfo, FunctionInfo, Location, VariableInfo
 
@@ -39,6 +40,7 @@ def with_true_locations(info: DebugInfo, module: Module) -> DebugInfo:
 
 
 def _mended(function: FunctionInfo, module: Module) -> FunctionInfo:
+    check()
     code = _Code(module, function.first_pc, function.end_pc)
     return replace(
         function, variables=tuple(_follow(variable, code) for variable in function.variables)

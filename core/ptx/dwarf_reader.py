@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from core.cancelling import check
 from core.ptx.dwarf_model import (
     DebugInfo,
     FunctionInfo,
@@ -98,6 +99,7 @@ class _Unit:
                     yield variable
 
     def _function(self, die: Any, first: int, end: int) -> FunctionInfo:
+        check()
         name = _text(die, "DW_AT_name")
         inlined: list[InlinedCall] = []
         found = list(self._variables_in(die, Scope(0, first, end, name), inlined))

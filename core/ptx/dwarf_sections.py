@@ -19,6 +19,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.cancelling import check
+
 SYMBOL_BASE = 1 << 62
 _SYMBOL_STRIDE = 1 << 32  # leaves room for the offset in `symbol + offset`
 
@@ -93,6 +95,7 @@ def _assemble(body: str, symbols: _Symbols) -> tuple[bytearray, list[tuple[int, 
     data = bytearray()
     fixups: list[tuple[int, int, str]] = []
     for line in body.splitlines():
+        check()
         directive, _, operands = line.strip().partition(" ")
         width = _DATA.get(directive)
         if width is None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.cancelling import check
 from core.errors import PtxSyntaxError
 
 _TOKEN = re.compile(
@@ -50,6 +51,7 @@ def tokens(text: str) -> Iterator[Token]:
         position = match.end()
         kind = match.lastgroup
         if kind == "space":
+            check()
             line += text.count("\n", start, position)
         else:
             yield Token(kind or "", match.group(), line, start)

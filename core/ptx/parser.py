@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from types import MappingProxyType
 
+from core.cancelling import check
 from core.errors import PtxSyntaxError, UnsupportedPtx
 from core.ptx.ast import Function, Instruction, Module, SourcePosition, Variable
 from core.ptx.cursor import Cursor
@@ -176,6 +177,7 @@ class _Parser:
         depth = 1
         self.labels.push()
         while depth:
+            check()
             token = cursor.peek()
             if token.kind == "end":
                 raise PtxSyntaxError(token.line, "the function's closing } is missing.")

@@ -1,0 +1,147 @@
+"""Work in a process of its own: results, errors, and an end as soon as nobody wants it."""
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from core.apart import apart
+from core.cancelling import cancelled_by, check
+from core.cuda.compiler import compile_ptx
+from core.cuda.nvrtc import LARGE
+from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError
+from core.ladder.buffers import POISON_BYTE, filled, poisoned, random_array
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.reading import NoKernel
+
+KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
+SOON_S = 1.0  # a machine with other work on it; the work itself takes many times that
+
+
+def process_id(*_):
+    return os.getpid()
+
+
+def sleeps(path):
+    path.write_text(str(os.getpid()))
+    time.sleep(60)
+
+
+def dies():
+    os._exit(7)
+
+
+def refuses(sentence):
+    raise CompileError(sentence, ("a", "b"))
+
+
+def breaks():
+    raise ValueError("a defect")
+
+
+class Later:
+    """Turns true when somebody sets it; knows when that was."""
+
+    def __init__(self, when):
+        self.when, self.at = when, None
+
+    def __call__(self):
+        if self.at is None and self.when():
+            self.at = time.monotonic()
+        return self.at is not None
+
+
+def test_the_work_is_done_elsewhere():
+    assert apart(process_id, np.zeros(100_000)) != os.getpid()
+    assert np.array_equal(apart(np.arange, 300_000), np.arange(300_000))
+
+
+def test_errors_come_back_as_they_are():
+    with pytest.raises(CompileError, match="no such type") as raised:
+        apart(refuses, "no such type")
+    assert raised.value.diagnostics == ("a", "b")
+    with pytest.raises(ValueError, match="a defect"):
+        apart(breaks)
+    with pytest.raises(TilescopeError, match="status 7"):
+        apart(dies)
+
+
+def test_a_cancelled_process_is_gone_at_once(tmp_path):
+    mark = tmp_path / "id"
+    later = Later(lambda: mark.exists() and mark.read_text())
+    with cancelled_by(later), pytest.raises(Cancelled):
+        apart(sleeps, mark)
+    assert time.monotonic() - later.at < SOON_S
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+
+
+def test_cancelling_is_of_one_thread_and_ends_with_its_block():
+    seen = []
+    with cancelled_by(lambda: True):
+        with pytest.raises(Cancelled):
+            check()
+        other = threading.Thread(target=lambda: seen.append(check()))
+        other.start()
+        other.join()
+    check()
+    assert seen == [None]
+
+
+def odd(size):
+    """A source that the compiler takes long for: functions that call one another."""
+    lines = [f"__device__ float f{i}(float x) {{ return x * {i}.0f; }}" for i in range(size)]
+    return KERNEL + "\n".join(lines)
+
+
+def test_a_large_source_gives_the_build_that_a_small_one_does_and_can_be_stopped():
+    source = KERNEL + "// " + LARGE * "x" + "\n"
+    assert compile_ptx(source).entries == compile_ptx(KERNEL).entries
+    with pytest.raises(CompileError, match=r"kernel\.cu:1"):
+        compile_ptx(source.replace("float* v", "flaot* v"))
+    begun = time.monotonic()
+    later = Later(lambda: time.monotonic() - begun > 0.5)
+    with cancelled_by(later), pytest.raises(Cancelled):
+        compile_ptx(odd(14_000))
+    assert time.monotonic() - later.at < SOON_S
+
+
+def test_reading_a_large_source_can_be_stopped():
+    many = ", ".join(f"float* p{i:06d}" for i in range(50_000))
+    launch = FileLaunch("x.cu", "many")
+    begun = time.monotonic()
+    later = Later(lambda: time.monotonic() - begun > 0.5)
+    with cancelled_by(later), pytest.raises(Cancelled):
+        file_workload(f"{KERNEL}__global__ void many({many}) {{ p000000[0] = 1; }}\n", launch)
+    assert time.monotonic() - later.at < SOON_S
+    with pytest.raises(NoKernel):
+        file_workload("int x;", launch)
+
+
+def test_an_array_of_four_gigabytes_can_be_stopped():
+    launch = FileLaunch("x.cu", "twice", arguments=(("v", "float32[1000000000]"), ("n", "32")))
+    begun = time.monotonic()
+    later = Later(lambda: time.monotonic() - begun > 0.3)
+    with cancelled_by(later), pytest.raises(Cancelled):
+        file_workload(KERNEL, launch)
+    assert time.monotonic() - later.at < SOON_S
+
+
+def test_arrays_that_are_made_in_stretches_are_those_of_one_piece(monkeypatch):
+    whole = random_array(np.random.default_rng(3), "float32", (7, 30))
+    monkeypatch.setattr("core.ladder.buffers._STRETCH", 32)
+    assert np.array_equal(random_array(np.random.default_rng(3), "float32", (7, 30)), whole)
+    assert random_array(np.random.default_rng(3), "int8", (7, 30)).shape == (7, 30)
+    assert np.array_equal(filled("int16", (5, 20), np.arange), np.arange(100).reshape(5, 20))
+    assert np.isnan(poisoned("float16", (65,))).all()
+    assert (poisoned("int32", (65,)).view(np.uint8) == POISON_BYTE).all()
+
+
+def test_a_field_does_not_swallow_that_the_work_was_stopped():
+    launch = FileLaunch("x.cu", "twice", arguments=(("v", "float32[32]"), ("n", "x")))
+    with pytest.raises(ArgumentError):
+        file_workload(KERNEL, launch)
+    with cancelled_by(lambda: True), pytest.raises(Cancelled):
+        file_workload(KERNEL, launch)
