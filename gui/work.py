@@ -1,8 +1,8 @@
 """Background work: one job at a time, the newest request wins, results arrive by signal.
 
 A job is a function of (progress, cancelled): it calls `progress(fraction)` now and then, and gives
-up with `core.errors.Cancelled` soon after `cancelled()` turns true. It runs in a thread of its own
-and must not touch a widget.
+up with `core.errors.Cancelled` soon after `cancelled()` turns true; what it calls may ask
+`core.cancelling` instead. It runs in a thread of its own and must not touch a widget.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal, Slot
+
+from core.cancelling import cancelled_by
 
 Progress = Callable[[float], None]
 Cancelled = Callable[[], bool]
@@ -37,10 +39,11 @@ class _Runner(QObject):
         if ticket != self._newest():
             return
         try:
-            result = job(
-                lambda fraction: self.progressed.emit(ticket, float(fraction)),
-                lambda: ticket != self._newest(),
-            )
+            with cancelled_by(lambda: ticket != self._newest()):
+                result = job(
+                    lambda fraction: self.progressed.emit(ticket, float(fraction)),
+                    lambda: ticket != self._newest(),
+                )
         except Exception as error:  # noqa: BLE001  handed to the window, which shows or logs it
             self.failed.emit(ticket, error)
         else:
