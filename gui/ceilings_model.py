@@ -98,7 +98,6 @@ class CeilingsModel(QObject):
     def _on_failure(self, error: object) -> None:
         self._asked = None
         if not isinstance(error, TilescopeError):
-            log.error("counting failed", exc_info=error if isinstance(error, Exception) else None)
             error = f"Counting failed unexpectedly: {error!r}."
         elif isinstance(error, CompileError):
             error = f"The source does not compile: {error}"

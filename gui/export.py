@@ -91,7 +91,7 @@ class Exporter(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self.main = window
-        self.writer = Worker(self, "exporter")
+        self.writer = Worker(self, "exporter", keeps_all=True)
         self.writer.finished.connect(self._written)
         self.writer.failed.connect(self._failed)
 

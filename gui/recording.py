@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -34,8 +33,6 @@ _STOPPED = (
     "The recording was stopped: what is shown is the launch before. Change a value, or run the "
     "source again, to record."
 )
-
-log = logging.getLogger(__name__)
 
 
 def runs_whole(workload: Workload) -> bool:
@@ -160,7 +157,8 @@ class Recorder(QObject):
     session keeps the trace it has.
 
     Of a large launch only the block looked at is recorded; the whole of it is then counted by a
-    second worker, and `counting_changed` says whether it is at work.
+    second worker, and `counting_changed` says whether it is at work. Should that fail, the counts
+    of the block stay, and are said to be.
     """
 
     started = Signal()
@@ -176,6 +174,7 @@ class Recorder(QObject):
         self.session = session
         self.ladder = ladder
         self._first_block: int | None = None
+        self._under_way: Configuration | None = None
         self.worker = Worker(self, "recorder")
         self.worker.started.connect(self.started)
         self.worker.progressed.connect(self.progressed)
@@ -186,7 +185,6 @@ class Recorder(QObject):
         self.counter.started.connect(lambda: self.counting_changed.emit(True))
         self.counter.idle.connect(lambda: self.counting_changed.emit(False))
         self.counter.finished.connect(self._take_counts)
-        self.counter.failed.connect(self._report_counting)
         session.configuration_changed.connect(self._record)
         session.block_wanted.connect(self._record_block)
 
@@ -235,12 +233,19 @@ class Recorder(QObject):
         self._submit(configuration, block)
 
     def _record_block(self, block: int) -> None:
-        """Another block of the launch that is shown, which may not be the one asked for last."""
-        if self.session.origin is not None:
-            shown = self.session.origin.configuration
-            self._submit(shown, block)
+        """Another block of the launch that is on its way, or else of the one that is shown.
+
+        That may not be the one asked for last, which may have failed.
+        """
+        origin = self.session.origin
+        wanted = origin.configuration if origin is not None else None
+        if self.worker.busy:
+            wanted = self._under_way
+        if wanted is not None:
+            self._submit(wanted, block)
 
     def _submit(self, configuration: Configuration, block: int) -> None:
+        self._under_way = configuration
         looks = Looks(self.session.heat, self.session.warp_trail)
         self.worker.submit(record_job(self.ladder, configuration, block, self._moment(), looks))
 
@@ -269,15 +274,9 @@ class Recorder(QObject):
     def _take_counts(self, counted: Any) -> None:
         self.session.counted = counted
 
-    def _report_counting(self, error: object) -> None:
-        """Without the counts of the whole launch those of the block stay, and are said to be."""
-        if not isinstance(error, TilescopeError):
-            log.error("Counting failed", exc_info=error)  # type: ignore[arg-type]
-
     def _report(self, error: object) -> None:
         if isinstance(error, Cancelled):
             return
         if not isinstance(error, TilescopeError):
-            log.error("Recording failed", exc_info=error)  # type: ignore[arg-type]
             error = TilescopeError(f"Recording failed unexpectedly: {error!r}.")
         self.failed.emit(error)

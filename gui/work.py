@@ -8,13 +8,13 @@ up with `core.errors.Cancelled` soon after `cancelled()` turns true; what it cal
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, QThread, Signal, Slot
+from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, Signal, Slot
 
 from core.cancelling import cancelled_by
+from core.errors import TilescopeError
 
 Progress = Callable[[float], None]
 Cancelled = Callable[[], bool]
@@ -30,31 +30,39 @@ class _Runner(QObject):
     failed = Signal(int, object)
     progressed = Signal(int, float)
 
-    def __init__(self, newest: Callable[[], int]) -> None:
+    def __init__(self, wanted: Callable[[int], bool]) -> None:
         super().__init__()
-        self._newest = newest
+        self._wanted = wanted
 
     @Slot(int, object)
     def run(self, ticket: int, job: Job) -> None:
-        if ticket != self._newest():
+        if not self._wanted(ticket):
             return
         try:
-            with cancelled_by(lambda: ticket != self._newest()):
+            with cancelled_by(lambda: not self._wanted(ticket)):
                 result = job(
                     lambda fraction: self.progressed.emit(ticket, float(fraction)),
-                    lambda: ticket != self._newest(),
+                    lambda: not self._wanted(ticket),
                 )
-        except Exception as error:  # noqa: BLE001  handed to the window, which shows or logs it
+        except TilescopeError as error:
+            self.failed.emit(ticket, error)
+        except Exception as error:  # handed to the window, which may not ask for it any more
+            log.exception("The job of %s failed", self.thread().objectName())
             self.failed.emit(ticket, error)
         else:
             self.done.emit(ticket, result)
 
+    @Slot()
+    def rest(self) -> None:
+        """Comes after all that was sent before it."""
+
 
 class Worker(QObject):
-    """Runs jobs off the UI thread; a new job cancels the one before it.
+    """Runs jobs off the UI thread; a new job cancels the one before it, unless `keeps_all`.
 
     Signals: `started()`, `progressed(fraction 0..1)`, `finished(result)`, `failed(exception)`, and
-    `idle()` after the last of them. Nothing is emitted for a job that was cancelled.
+    `idle()` after the last of them. Nothing is emitted for a job that was cancelled. An exception
+    that is no TilescopeError is logged here, whoever listens.
     """
 
     started = Signal()
@@ -64,14 +72,17 @@ class Worker(QObject):
     idle = Signal()
     _send = Signal(int, object)
 
-    def __init__(self, parent: QObject | None = None, name: str = "worker") -> None:
+    def __init__(
+        self, parent: QObject | None = None, name: str = "worker", *, keeps_all: bool = False
+    ) -> None:
+        """keeps_all: every job is done, in order, as where each writes a file of its own."""
         super().__init__(parent)
-        self._lock = threading.Lock()
-        self._ticket = 0
+        self._keeps_all = keeps_all
+        self._ticket = 0  # of the newest job
         self._busy = False
         self._thread = QThread()
         self._thread.setObjectName(name)
-        self._runner = _Runner(lambda: self._ticket)
+        self._runner = _Runner(self._wanted)
         self._runner.moveToThread(self._thread)
         self._send.connect(self._runner.run)
         self._runner.done.connect(self._on_done)
@@ -84,48 +95,52 @@ class Worker(QObject):
         return self._busy
 
     def submit(self, job: Job) -> None:
-        """Run a job as soon as the one before it has given up."""
+        """Run a job as soon as the one before it has given up, or is done."""
         if not self._thread.isRunning():
             self._thread.start()
-        ticket = self._next_ticket()
+        self._ticket += 1
         self._busy = True
         self.started.emit()
-        self._send.emit(ticket, job)
+        self._send.emit(self._ticket, job)
 
     def cancel(self) -> None:
         """Ask the running job to give up; its result is dropped."""
-        self._next_ticket()
-        self._settle()
+        self._ticket += 1
+        self._settle(self._ticket)
 
     def close(self) -> None:
-        """Cancel, and wait until the thread has ended."""
+        """Cancel, or do all that is left to do, and wait until the thread has ended."""
+        if self._keeps_all and self._thread.isRunning():
+            QMetaObject.invokeMethod(
+                self._runner, "rest", Qt.ConnectionType.BlockingQueuedConnection
+            )
         self.cancel()
         self._thread.quit()
         self._thread.wait()
 
-    def _next_ticket(self) -> int:
-        with self._lock:
-            self._ticket += 1
-            return self._ticket
+    def _wanted(self, ticket: int) -> bool:
+        """Whether a job is still to be done, and told of. Called from both threads."""
+        return self._keeps_all or ticket == self._ticket
 
-    def _settle(self) -> None:
-        if self._busy:
+    def _settle(self, ticket: int) -> None:
+        """Nothing is left to do after the newest job; whoever was told of it may have sent one."""
+        if self._busy and ticket == self._ticket:
             self._busy = False
             self.idle.emit()
 
     @Slot(int, object)
     def _on_done(self, ticket: int, result: object) -> None:
-        if ticket == self._ticket:
+        if self._wanted(ticket):
             self.finished.emit(result)
-            self._settle()
+            self._settle(ticket)
 
     @Slot(int, object)
     def _on_failed(self, ticket: int, error: object) -> None:
-        if ticket == self._ticket:
+        if self._wanted(ticket):
             self.failed.emit(error)
-            self._settle()
+            self._settle(ticket)
 
     @Slot(int, float)
     def _on_progress(self, ticket: int, fraction: float) -> None:
-        if ticket == self._ticket:
+        if self._wanted(ticket):
             self.progressed.emit(fraction)

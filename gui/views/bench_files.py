@@ -50,7 +50,7 @@ class BenchFiles(QObject):
     def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
         super().__init__(page)
         self._page, self._plots = page, plots
-        self._worker = Worker(self, "benchmark files")
+        self._worker = Worker(self, "benchmark files", keeps_all=True)
         self._worker.finished.connect(lambda path: self.said.emit(f"Saved {path}", True))
         self._worker.failed.connect(lambda error: self.said.emit(_sentence(error), False))
 

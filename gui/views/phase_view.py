@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.analysis.phase_table import Entry, PhaseTable
+from core.errors import TilescopeError
 from gui.scenes.phases import COPIES, lit_column, phases_caption, table_job, why_no_table
 from gui.scenes.session import Session
 from gui.theme import current_theme
@@ -174,6 +175,7 @@ class PhaseView(SessionView):
         self.model = PhaseModel()
         self.worker = Worker(self, "phase table")
         self.worker.finished.connect(self._show)
+        self.worker.failed.connect(self._say)
         self.copy = QToolButton()
         self.copy.setText("Copy")
         self.copy.setProperty("role", "action")
@@ -258,6 +260,11 @@ class PhaseView(SessionView):
         self._fit()
         self._light(follow=True)
         self.caption.setText(phases_caption(self.session, table))
+
+    def _say(self, error: object) -> None:
+        if not isinstance(error, TilescopeError):
+            error = f"The phase table could not be made: {error!r}."
+        self.reason.setText(str(error))
 
     def _fit(self) -> None:
         self.grid.resizeColumnsToContents()

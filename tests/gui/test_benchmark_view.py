@@ -199,6 +199,16 @@ def test_results_and_plots_are_saved(qtbot, page, tmp_path, ending):
         assert "![Sweep](out-sweep.svg)" in (tmp_path / "out.md").read_text()
 
 
+def test_files_saved_one_after_the_other_are_all_written(qtbot, page, tmp_path):
+    page.run_button.click()
+    finish(qtbot, page)
+    paths = [tmp_path / f"{n}.md" for n in range(3)]
+    for path in paths:
+        page.files.save(path, page.results.measured)
+    page.files.close()
+    assert all(path.exists() for path in paths)
+
+
 def test_results_from_another_machine(qtbot, page, tmp_path):
     page.run_button.click()
     finish(qtbot, page)

@@ -120,6 +120,22 @@ def test_a_hidden_table_is_not_made(qtbot, session) -> None:
     assert view.table is None
 
 
+def test_a_table_that_cannot_be_made_says_why(qtbot, session, monkeypatch) -> None:
+    def broken(trace, block):
+        def job(progress, cancelled):
+            raise RuntimeError("out of luck")
+
+        return job
+
+    monkeypatch.setattr("gui.views.phase_view.table_job", broken)
+    view = PhaseView(session)
+    qtbot.addWidget(view)
+    with qtbot.waitSignal(view.worker.failed):
+        view.show()
+    assert "out of luck" in view.reason.text()
+    view.shut_down()
+
+
 def test_sums_are_folded_at_their_terms() -> None:
     assert folded("C[0,0] += a*b + c*d - e") == (
         "C[0,0] += a*b", "        + c*d", "        - e"

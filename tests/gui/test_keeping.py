@@ -247,3 +247,11 @@ def test_pictures_that_cannot_be_written(window, qtbot, tmp_path):
         assert "could not be written" in window.message.sentence
     window.exporter.save("Nothing", tmp_path / "x.png")
     assert "not shown" in window.message.sentence
+
+
+def test_closing_right_after_saving_keeps_every_picture(window, tmp_path):
+    paths = [tmp_path / f"{n}.png" for n in range(3)]
+    for path in paths:
+        window.exporter.save("Whole window", path)
+    window.close()
+    assert all(QImage(str(path)).width() == 2 * window.width() for path in paths)

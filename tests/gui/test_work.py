@@ -83,3 +83,58 @@ def test_closing_while_working_waits_for_the_job(qtbot):
     assert started.wait(5)
     worker.close()
     assert ended.is_set()
+
+
+def test_where_all_is_kept_every_job_is_done_in_its_turn(qtbot):
+    worker, results = Worker(keeps_all=True), []
+    worker.finished.connect(results.append)
+    for n in range(5):
+        worker.submit(lambda progress, cancelled, n=n: n)
+    qtbot.waitUntil(lambda: not worker.busy)
+    worker.close()
+    assert results == [0, 1, 2, 3, 4]
+
+
+def test_where_all_is_kept_closing_does_what_is_left(qtbot):
+    worker, first, written = Worker(keeps_all=True), threading.Event(), []
+
+    def slow(progress, cancelled):
+        first.wait(5)
+        written.append("first")
+
+    worker.submit(slow)
+    worker.submit(lambda progress, cancelled: written.append("second"))
+    threading.Timer(0.05, first.set).start()
+    worker.close()
+    assert written == ["first", "second"]
+
+
+def test_what_went_wrong_unforeseen_is_logged_though_nobody_listens(worker, qtbot, caplog):
+    with qtbot.waitSignal(worker.idle):
+        worker.submit(lambda progress, cancelled: 1 // 0)
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_sentence_for_the_reader_is_not_logged(worker, qtbot, caplog):
+    def job(progress, cancelled):
+        raise ParameterError("tile = 0 is too small.")
+
+    with qtbot.waitSignal(worker.idle):
+        worker.submit(job)
+    assert not caplog.text
+
+
+def test_who_is_told_of_a_result_may_ask_for_the_next(worker, qtbot):
+    results, idle = [], []
+    worker.idle.connect(lambda: idle.append(tuple(results)))
+
+    def more(result):
+        results.append(result)
+        if result < 3:
+            worker.submit(lambda progress, cancelled: result + 1)
+            assert worker.busy
+
+    worker.finished.connect(more)
+    worker.submit(lambda progress, cancelled: 1)
+    qtbot.waitUntil(lambda: len(results) == 3 and not worker.busy)
+    assert idle == [(1, 2, 3)]
