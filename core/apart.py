@@ -52,7 +52,8 @@ def apart(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R
             finally:
                 process.kill()
         answer.seek(0)
-        return _result(answer, process.returncode)
+        result: _R = _result(answer, process.returncode)
+        return result
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:

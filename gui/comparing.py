@@ -54,6 +54,7 @@ class Comparing(QObject):
         self.opener.finished.connect(self._opened)
         self.opener.failed.connect(self._report)
         self.recorder.failed.connect(self._report)
+        self.main.workbench.waiting.stopped.connect(self._stop)
         self.recorder.recorded.connect(self._on_recorded)
         form = self.column.form
         form.watch(self.recorder)
@@ -149,6 +150,10 @@ class Comparing(QObject):
                 self.a.versus = turned(now, self.b.trace.workload.source, kind, name, value)
             except (KeyError, TilescopeError):
                 self.main.message.show_message(f"B: {name} is no longer a number in the source.")
+
+    def _stop(self) -> None:
+        self.opener.cancel()
+        self.recorder.stop()
 
     # ---- what happens
 

@@ -18,6 +18,7 @@ from gui.opening import Opened, open_job
 from gui.scenes.knobs import Kind, knob_rows, turned
 from gui.scenes.packed import checksum
 from gui.scenes.selection import UNTITLED, Configuration
+from gui.waiting import Waiting
 from gui.work import Worker
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Workbench(QObject):
         self.opener = Worker(self, "opener")
         self.opener.finished.connect(self._take)
         self.opener.failed.connect(self._refuse)
+        self.waiting = Waiting(window, self.opener, self.recorder)
         self.source.run_wanted.connect(lambda _: self.run_source())
         self.source.original_wanted.connect(self.run_original)
         self.form.changed.connect(self._launch)

@@ -1,10 +1,14 @@
 """What one request says (a link, a file, a text that runs by itself) is not said of the next."""
 
+import time
+
 import pytest
 
+from gui.main_window import MainWindow
 from gui.scenes.selection import Breakpoint
 
 RECORDING_MS = 20_000
+SOON_S = 1.0  # reading, compiling or filling what is stopped here takes far longer
 SOURCE = """
 __global__ void twice(float* v, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -144,3 +148,43 @@ def test_a_file_that_does_not_compile_is_shown_and_can_be_put_right(window, qtbo
     assert source.draft.original == broken
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     assert "__global__ void tiled" in source.edit.toPlainText()
+
+
+def odd(size):
+    """A file that the reader takes long for, and the compiler far longer."""
+    return SOURCE + "".join(f"struct S{i:06d} {{ int a; float b[4]; }};\n" for i in range(size))
+
+
+def test_a_file_that_takes_long_to_read_is_stopped_at_once(window, qtbot, file):
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    shown, opener = window.session.trace, window.workbench.opener
+    window.workbench.waiting._timer.setInterval(200)
+    file.write_text(odd(20_000))
+    window.workbench.open_file(str(file))
+    qtbot.waitUntil(lambda: window.message.sentence.startswith("Reading takes"), timeout=5000)
+    begun = time.monotonic()
+    window.message.go.click()
+    assert not opener.busy
+    assert window.message.sentence.startswith("Opening the file was stopped")
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 2}))
+    assert time.monotonic() - begun < SOON_S
+    assert window.session.trace is not shown
+    assert window.message.sentence == ""
+
+
+@pytest.mark.parametrize("stage", ["reading", "compiling", "array"])
+def test_closing_the_window_does_not_wait_for_a_file(qtbot, qapp, ladder, file, stage):
+    window = MainWindow(ladder)
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    functions = (f"__device__ float f{i}(float x) {{ return x * {i}.0f; }}\n" for i in range(4000))
+    file.write_text(odd(20_000) if stage == "reading" else SOURCE + "".join(functions))
+    link = f"{file}?kernel=twice&gridDim=1&blockDim=32&arg.n=32&arg.v=float32[32]"
+    window.moments.open_link(link.replace("[32]", "[1000000000]") if stage == "array" else link)
+    busy = window.workbench.opener if stage == "reading" else window.recorder.worker
+    qtbot.waitUntil(lambda: busy.busy, timeout=RECORDING_MS)
+    qtbot.wait(600)
+    assert busy.busy
+    begun = time.monotonic()
+    window.close()
+    assert time.monotonic() - begun < SOON_S
+    qapp.processEvents()
