@@ -42,13 +42,15 @@ KINDS = ("load", "copy", "store", "sum")
 class Entry:
     """One thing that a thread does in a phase. `kind` is one of `KINDS`, `step` when it happens.
 
-    `short` is the text with the middle of a long sum left out.
+    `short` is the text with the middle of a long sum left out, `element` what was loaded: an
+    array's name and an index into it.
     """
 
     kind: str
     text: str
     step: int
     short: str = ""
+    element: tuple[str, tuple[int, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -152,16 +154,20 @@ class _Cells:
         return {key: [e for _, _, e in sorted(found, key=lambda row: row[:2])]
                 for key, found in self.entries.items()}  # fmt: skip
 
-    def _add(self, kind: str, text: str, step: int, short: str = "") -> None:
+    def _add(
+        self, kind: str, text: str, step: int, short: str = "", loaded: Load | None = None
+    ) -> None:
         found = self.entries.setdefault(self.spans.key(step), [])
-        found.append((step, KINDS.index(kind), Entry(kind, text, step, short or text)))
+        element = (loaded.array, loaded.index) if loaded is not None and loaded.index else None
+        entry = Entry(kind, text, step, short or text, element)
+        found.append((step, KINDS.index(kind), entry))
 
     def _load(self, load: Load) -> None:
         """A load from global memory, or one whose use nothing else shows."""
         if load.space != "global" and id(load) in self.shown:
             return
         if (id(load), self.spans.key(load.step)) not in self.copies:
-            self._add("load", f"load {_name(load)}", load.step)
+            self._add("load", f"load {_name(load)}", load.step, loaded=load)
 
     def _store(self, store: Store) -> None:
         target, node = _name(store.target), store.node
@@ -171,7 +177,7 @@ class _Cells:
         elif isinstance(node, Load):
             self.shown.add(id(node))
             self.copies.add((id(node), self.spans.key(store.step)))
-            self._add("copy", f"{_name(node)} -> {target}", store.step)
+            self._add("copy", f"{_name(node)} -> {target}", store.step, loaded=node)
         elif isinstance(node, Sum):
             self._sum(node, target, store.step)
         elif isinstance(node, Constant):

@@ -133,12 +133,12 @@ def _marks(
     who: range,
 ) -> GridMarks:
     history, name = history_of(block_trace), grid.array.name
-    lit, touched, verb = EMPTY, EMPTY, ""
+    lit, verb = EMPTY, ""
     if is_global(access) and access.array.name == name:  # type: ignore[union-attr]
-        lit, touched, verb = _touched(access, thread)  # type: ignore[arg-type]
+        lit, verb = _touched(access)  # type: ignore[arg-type]
     through = history.read_through(name, step)
     if len(through):
-        touched, verb = through[:, thread], "load"
+        verb = "load"
     loaded = history.loaded_in_phase(_phase_of(block_trace, step)).get(name, [])
     side = _side(grid, grids, history)
     written, values = history.value_stored(name, step) if grid.result else (EMPTY, EMPTY)
@@ -146,7 +146,7 @@ def _marks(
         lit=_on_side(grid, side, lit),
         through=_on_side(grid, side, np.unique(through[through >= 0])),
         verb=verb,
-        thread=_on_side(grid, side, touched[touched >= 0]),
+        thread=_on_side(grid, side, touched_by(block_trace, name, step, thread)),
         trail=_on_side(grid, side, history.read_by(name, who, step)),
         tiles=tuple(
             bounding_box(grid, part)
@@ -199,13 +199,27 @@ def _own(grids: tuple[Grid, ...], history: History, thread: int) -> Ints:
     return EMPTY
 
 
-def _touched(access: Access, thread: int) -> tuple[Ints, Ints, str]:
-    assert access.array is not None
-    itemsize = access.array.dtype.itemsize
+def touched_by(block_trace: BlockTrace, name: str, step: int, thread: int) -> Ints:
+    """What a thread loads or stores of global array `name` at a step: flat elements, int64.
+
+    A load of copies in shared memory counts as one of the elements that they are copies of.
+    """
+    through = history_of(block_trace).read_through(name, step)
+    if len(through):
+        return np.asarray(through[through[:, thread] >= 0, thread])
+    access = block_trace.access(step)
+    if access is None or not is_global(access) or access.array is None or access.array.name != name:
+        return EMPTY
     own = int(access.elements[thread])
-    mine = np.arange(own, own + elements_a_lane(access, itemsize)) if own >= 0 else EMPTY
+    size = elements_a_lane(access, access.array.dtype.itemsize)
+    return np.arange(own, own + size) if own >= 0 else EMPTY
+
+
+def _touched(access: Access) -> tuple[Ints, str]:
+    """All the elements that an access touches, each once, and what is done there."""
+    assert access.array is not None
     verb = "load" if access.kind == "load" else "store"
-    return np.unique(all_elements(access, itemsize)), mine, verb
+    return np.unique(all_elements(access, access.array.dtype.itemsize)), verb
 
 
 def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:

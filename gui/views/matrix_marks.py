@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from gui.scenes.grids import Grid, Owned
 from gui.scenes.history import Ints, history_of
-from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels
+from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.naming import element_name, elements_name, thread_name, value_text
 from gui.views.matrix_drawing import (
     GRID_FROM,
@@ -174,8 +174,8 @@ class MatrixMarks(MatrixDrawing):
                 self._outline(grid, one_of(grid, chosen[1]), "accent", 2.0)
             if hover is not None and hover.element and hover.element[0] == grid.array.name:
                 self._outline(grid, one_of(grid, hover.element[1]), "hover", 2.0)
-            elif hover is not None and hover.thread is not None and grid.result and own:
-                self._outline(grid, own.flats[own.threads == hover.thread], "hover", 2.0)
+            elif hover is not None and hover.thread is not None:
+                self._outline(grid, self._of_thread(grid, hover.thread, own), "hover", 2.0)
         words = self._about(own)
         small = self.theme.font("small")
         line = QFontMetricsF(small).height()
@@ -183,6 +183,15 @@ class MatrixMarks(MatrixDrawing):
         if any(self.layout.box(g, self.view).intersects(area) for g in self.layout.grids):
             self.p.fillRect(area.adjusted(-12, -3, 12, 6), self.theme.color("panel", 0.88))
         text(self.p, area, words, self.theme.color("text"), small, LEFT)
+
+    def _of_thread(self, grid: Grid, thread: int, own: Owned | None) -> Ints:
+        """What a thread touches of a grid at this step, and what it stores of the result."""
+        block = self.session.block_trace
+        assert block is not None
+        now = touched_by(block, grid.array.name, self.session.step, thread)
+        if not grid.result or own is None:
+            return now
+        return np.concatenate([now, own.flats[own.threads == thread]])
 
     def _about(self, own: Owned | None) -> str:
         hover, block = self.session.hover, self.session.block_trace
