@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import shiboken6
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
@@ -9,14 +12,20 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSlider,
     QAbstractSpinBox,
+    QApplication,
     QComboBox,
     QLineEdit,
     QPlainTextEdit,
+    QWidget,
 )
 
 NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
 SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
 PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
+KEEPERS = (
+    QAbstractSlider, QAbstractItemView, QAbstractSpinBox, QComboBox, QAbstractButton,
+    QPlainTextEdit, QLineEdit,
+)  # fmt: skip
 
 
 class FocusKeys(QObject):
@@ -24,7 +33,30 @@ class FocusKeys(QObject):
 
     A list keeps Up and Down, a button Space, a slider and a field the arrows; everything else goes
     to the window's shortcuts.
+
+    It filters the events of those that keep keys, while they are in focus: a filter of the whole
+    application would be asked about each of a frame's events.
     """
+
+    def __init__(self, app: QApplication, parent: QObject) -> None:
+        super().__init__(parent)
+        self._watched: list[QWidget] = []
+        self._app = app
+        app.focusChanged.connect(self._follow)
+        self._follow(None, app.focusWidget())
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._app.focusChanged.disconnect(self._follow)
+        self._follow(None, None)
+
+    def _follow(self, _: QWidget | None, focused: QWidget | None) -> None:
+        for widget in self._watched:
+            if shiboken6.isValid(widget):
+                widget.removeEventFilter(self)
+        self._watched = [w for w in _line(focused) if isinstance(w, KEEPERS)]
+        for widget in self._watched:
+            widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Accept a ShortcutOverride for keys that the focused widget handles itself."""
@@ -37,6 +69,13 @@ class FocusKeys(QObject):
                 event.accept()
                 return True
         return False
+
+
+def _line(widget: QWidget | None) -> Iterator[QWidget]:
+    """A widget and all that it lies in: what it leaves, Qt offers to them in turn."""
+    while widget is not None:
+        yield widget
+        widget = widget.parentWidget()
 
 
 def _types_text(widget: QObject) -> bool:

@@ -62,10 +62,9 @@ class MainWindow(QMainWindow):
         self.touring = Touring(self)
         self.arriving = Arriving(self)
         self.menus = build_menus(self, self.header.menu_bar)
-        self._focus_keys = FocusKeys(self)
         app = QApplication.instance()
-        assert app is not None
-        app.installEventFilter(self._focus_keys)
+        assert isinstance(app, QApplication)
+        self._focus_keys = FocusKeys(app, self)
         self.dressing = Dressing(self, self._parts)
         self._connect()
         self.resize(1440, 900)
@@ -258,8 +257,6 @@ class MainWindow(QMainWindow):
         self.workbench.close()
         self.exporter.close()
         self.pages.shut_down()
-        app = QApplication.instance()
-        if app is not None:
-            app.removeEventFilter(self._focus_keys)
+        self._focus_keys.close()
         super().closeEvent(event)
         QTimer.singleShot(0, self.deleteLater)

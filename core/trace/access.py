@@ -81,7 +81,7 @@ class WarpAccess:
         """How many different words of each bank are asked for; int64 (32,)."""
         return banks.words_per_bank(self._live, self.width)
 
-    @property
+    @cached_property
     def wavefronts(self) -> int:
         """Wavefronts that shared memory needs for the request."""
         return int(self._rows(banks.wavefronts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class BankScene:
     width: int
     """Bytes a lane."""
 
-    @property
+    @cached_property
     def ways(self) -> int:
         """The most distinct words that one bank is asked for."""
         return max((len(words) for words in self.words), default=0)

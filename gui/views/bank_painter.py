@@ -24,6 +24,7 @@ from gui.views.painting import (
 )
 from gui.views.shared_geometry import SharedGeometry
 
+FEW = 4  # words, which are drawn as quickly as a picture of them, and differ from step to step
 LEAST = 0.6  # of the theme's small type: words that would be smaller are left out
 
 
@@ -61,8 +62,11 @@ class BankPainter:
         area = g.banks.united(g.labels).adjusted(-6, 0, 6, 0)
         self.kept.draw(self.p, "columns", area, theme.name, self._draw_columns)
         asked = tuple(tuple(word.lanes for word in words) for words in banks.words)
-        state = theme.name, banks.verb, banks.conflicts > 0, asked
-        self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
+        if sum(map(len, asked)) <= FEW:
+            self._draw_asked(self.p, banks)
+        else:
+            state = theme.name, banks.verb, banks.conflicts > 0, asked
+            self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
         self._draw_marks(banks)
 
     def _column(self, bank: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF
@@ -56,6 +57,11 @@ class _Place:
         return min(self.cell.width(), self.cell.height())
 
 
+def depends_on(scene: SharedScene) -> Hashable:
+    """All of a scene that says where things lie."""
+    return tuple((grid.rows, grid.columns) for grid in scene.grids), _many_words(scene)
+
+
 def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeometry:
     """Arrays above, banks below: the arrays get what the banks do not need.
 
@@ -72,7 +78,7 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
         closer = _arrays(scene.grids, box, whole - CLOSE * line, head, theme)
         if min(p.legible for p in closer) >= VALUE * line:
             places, for_banks = closer, CLOSE * line
-    most = 4.0 if scene.banks is None or scene.banks.ways <= 2 else 16.0
+    most = 16.0 if _many_words(scene) else 4.0
     deepest = max(place.grid.bottom() for place in places)
     bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
     banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
@@ -86,6 +92,11 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
         labels,
         readout,
     )
+
+
+def _many_words(scene: SharedScene) -> bool:
+    """Whether words are stacked up high in a bank."""
+    return scene.banks is not None and scene.banks.ways > 2
 
 
 def _arrays(

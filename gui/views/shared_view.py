@@ -27,7 +27,7 @@ from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.element_menu import element_menu
 from gui.views.painting import LEFT, nothing, text
-from gui.views.shared_geometry import SharedGeometry, shared_geometry
+from gui.views.shared_geometry import SharedGeometry, depends_on, shared_geometry
 from gui.views.shared_ground import SharedGround
 from gui.views.shared_painter import SharedPainter
 from gui.views.why_button import why_button
@@ -75,12 +75,13 @@ class SharedView(SessionView):
         if names - {"hover"}:
             trace, block, step = self.session.trace, self.session.block_trace, self.session.step
             known = trace is not None and block is not None and block.n_steps > 0
-            self._scene = (
+            before, self._scene = self._scene, (
                 shared_scene(trace, block, step, self.session.warp)  # type: ignore[arg-type]
                 if known
                 else None
             )
-            self._geometry = None
+            if not (before and self._scene and depends_on(before) == depends_on(self._scene)):
+                self._geometry = None
             self.say(self.caption, self._scene.caption if self._scene else "")
         self.update()
 
