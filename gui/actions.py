@@ -184,7 +184,7 @@ def _select_commands(window: MainWindow) -> list[Command]:
         Command("Select an element…", ("E",), window.stopping.ask_for_element),
         Command("Next kernel", ("PgDown",), lambda: window.ladder_panel.choose_next(1)),
         Command("Previous kernel", ("PgUp",), lambda: window.ladder_panel.choose_next(-1)),
-        Command("Stop recording", ("Ctrl+.",), window.recorder.stop),
+        Command("Stop recording", ("Ctrl+.",), window.workbench.waiting.stop),
         Command("Back to the picture", ("Escape",), window.leave_field),
     ]
 
