@@ -69,7 +69,7 @@ class Workbench(QObject):
         """Give the keyboard to the editor."""
         self.main.show_page("step")
         self.main.step_page.front("Source")
-        self.source.edit.setFocus()
+        self.source.take_keyboard()
 
     def run_source(self) -> None:
         """Compile and record what stands in the editor, with the present launch."""

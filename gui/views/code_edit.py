@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QResizeEvent,
-    QSyntaxHighlighter,
     QTextBlock,
     QTextCharFormat,
     QTextCursor,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 from gui.scenes.source import highlight, highlight_line
 from gui.theme import Theme, current_theme
 from gui.views.gutter import Gutter
+from gui.views.patient_colours import PatientHighlighter
 
 STYLES = {  # category -> (theme colour, bold)
     "comment": ("text_faint", False),
@@ -38,6 +38,7 @@ LONG = 120  # lines; a longer text is coloured line by line, so that a keystroke
 INSIDE_COMMENT = 1
 INDENT = "    "
 CONTEXT = 2  # lines around one that is shown
+MARGIN = 14  # pixels between code and the edge, or an error's message
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class LineError:
         return int(self.cursor.blockNumber()) + 1
 
 
-class Highlighter(QSyntaxHighlighter):
+class Highlighter(PatientHighlighter):
     """Colours CUDA C by Pygments' tokens."""
 
     def __init__(self, document: QTextDocument) -> None:
@@ -71,8 +72,8 @@ class Highlighter(QSyntaxHighlighter):
             self._formats[category] = style
         self.rehighlight()
 
-    def highlightBlock(self, text: str) -> None:
-        """Colour one line."""
+    def colour(self, text: str) -> None:
+        """Colour the current line."""
         if self.document().blockCount() > LONG:
             inside = self.previousBlockState() == INSIDE_COMMENT
             spans, inside = highlight_line(text, inside_comment=inside)
@@ -111,8 +112,8 @@ class CodeEdit(QPlainTextEdit):
         """Where a line stands in the viewport."""
         return self.blockBoundingGeometry(block).translated(self.contentOffset())
 
-    def reveal(self, line: int) -> None:
-        """Scroll so that a line is seen with some around it, if it is not already.
+    def reveal(self, line: int, *, sideways: bool = True) -> None:
+        """Scroll so that a line is seen with some around it, from where it begins.
 
         Places of blocks far from what is seen are not exact, so that lines are counted.
         """
@@ -127,6 +128,19 @@ class CodeEdit(QPlainTextEdit):
             bar.setValue(at + around - seen + 1)
         elif at - around < bar.value():
             bar.setValue(at - around)
+        if sideways:
+            self.to_the_left(line)
+
+    def to_the_left(self, line: int | None = None) -> None:
+        """Show where lines begin, as far as a line's error, or the caret in use, stays in sight."""
+        bar, places = self.horizontalScrollBar(), []
+        places += [e.cursor.selectionEnd() for e in self.errors if e.line == line]
+        places += [self.textCursor().position()] if self.hasFocus() else []
+        bar.setValue(0)
+        if places:
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(places[0])
+            bar.setValue(self.cursorRect(cursor).right() + MARGIN - self.viewport().width())
 
     def set_text(self, text: str) -> None:
         """Put in another text as an edit, so that it can be undone."""
@@ -202,25 +216,36 @@ class CodeEdit(QPlainTextEdit):
         return not source.hasUrls() and super().canInsertFromMimeData(source)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw each error's message after its line."""
+        """Draw each error's message after its line, or after the next one where that is full."""
         super().paintEvent(event)
         theme, painter = current_theme(), QPainter(self.viewport())
         painter.setFont(theme.font("small"))
         metrics = painter.fontMetrics()
-        for error in {e.line: e for e in reversed(self.errors)}.values():
+        first = {e.line: e for e in reversed(self.errors)}
+        for error in first.values():
             block = self.document().findBlockByNumber(error.line - 1)
-            rect = self.block_rect(block)
-            wide = self.fontMetrics().horizontalAdvance(block.text().expandtabs(8))
-            left = int(rect.left() + self.document().documentMargin() + wide) + 14
-            room = self.viewport().width() - left - 10
-            if room < metrics.horizontalAdvance("0" * 8):
+            lines = [block] if error.line + 1 in first else [block, block.next()]
+            places = [self._beyond(line) for line in lines if line.isValid()]
+            least = min(metrics.horizontalAdvance(error.message), metrics.averageCharWidth() * 24)
+            left, rect = next((p for p in places if self._room(p[0]) >= least), places[0])
+            if self._room(left) < metrics.horizontalAdvance("0" * 8):
                 continue
-            text = metrics.elidedText(error.message, Qt.TextElideMode.ElideRight, room)
+            elide = Qt.TextElideMode.ElideRight
+            text = metrics.elidedText(error.message, elide, self._room(left))
             box = QRect(left - 5, int(rect.top()), metrics.horizontalAdvance(text) + 12, 0)
             box.setHeight(int(rect.height()))
             painter.fillRect(box, theme.tint("error", 0.12))
             painter.setPen(theme.color("error"))
             painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
+
+    def _beyond(self, block: QTextBlock) -> tuple[int, QRectF]:
+        """Where a message may stand after a line's text, and where the line is."""
+        rect = self.block_rect(block)
+        wide = self.fontMetrics().horizontalAdvance(block.text().expandtabs(8))
+        return int(rect.left() + self.document().documentMargin() + wide) + MARGIN, rect
+
+    def _room(self, left: int) -> int:
+        return self.viewport().width() - left - 10
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the gutter at the left edge."""

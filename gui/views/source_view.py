@@ -84,9 +84,13 @@ class SourceView(SessionView):
         running = self.draft.place(self.session.current_line)
         stands = names <= {"step"} and running == self.edit.gutter.current
         line = running if stands else self._mark()  # the same line again: nothing to paint
-        if line is not None and names & {"trace", "block", "step"} and not self.edit.hasFocus():
+        if line is not None and names & {"trace", "block", "step"} and self._follows(names):
             self.edit.reveal(line)
         self._show_caption()
+
+    def _follows(self, names: frozenset[str]) -> bool:
+        """Whether the text may be scrolled: one that is typed in stays, unless the clock is set."""
+        return not self.edit.hasFocus() or (names <= {"step"} and not self.session.playing)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Shorten the gutter where there is little room."""
@@ -126,6 +130,15 @@ class SourceView(SessionView):
         """Put in the text before any edit; it can be undone."""
         self.edit.show_errors(())
         self.edit.set_text(self.draft.original)
+        self.edit.to_the_left()
+
+    def take_keyboard(self) -> None:
+        """Set the caret at the selected line, else at the running one; an edit is gone on with."""
+        line = self.draft.place(self.session.line or self.session.current_line)
+        if line is not None and not self.draft.stale and not self.edit.hasFocus():
+            self.edit.put_caret(line)
+        self.edit.ensureCursorVisible()
+        self.edit.setFocus()
 
     def restyle(self) -> None:
         """Take up the theme's font and colours."""
@@ -140,7 +153,7 @@ class SourceView(SessionView):
         """Scroll back to the running line where other type or another size has moved it away."""
         line = self.draft.place(self.session.current_line)
         if line is not None and not self.edit.hasFocus():
-            self.edit.reveal(line)
+            self.edit.reveal(line, sideways=False)
 
     def _load(self) -> None:
         trace, origin = self.session.trace, self.session.origin
@@ -154,6 +167,7 @@ class SourceView(SessionView):
             with QSignalBlocker(self.edit):
                 self._put(text, anew=another)
         self.edit.show_errors(())
+        self.edit.to_the_left()
         self._show_totals()
         self._show_state()
 

@@ -180,3 +180,46 @@ def test_an_endless_kernel_is_stopped_by_a_key(window, qtbot):
     assert "was stopped" in str(failed.args[0])
     assert not window.recorder.worker.busy
     assert window.session.trace is shown
+
+
+def far_right(edit):
+    edit.horizontalScrollBar().setValue(edit.horizontalScrollBar().maximum())
+    assert edit.horizontalScrollBar().value() > 0
+
+
+def test_lines_are_shown_from_where_they_begin(window, qtbot):
+    window.resize(1024, 700)
+    window.workbench.edit_source()
+    window.leave_field()
+    source, session = window.source, window.session
+    source.edit.set_text(source.draft.original.replace("float value = 0", "float " + "v" * 300))
+    bar = source.edit.horizontalScrollBar()
+    far_right(source.edit)
+    session.step += 1
+    assert bar.value() == 0
+    far_right(source.edit)
+    source.put_original()
+    assert bar.value() == 0
+    replace_line(window, "float value = 0", " " * 200 + "float value = nothing;")
+    line = line_of(window, "nothing")
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.workbench.run_source()
+    error = source.edit.cursorRect(source.edit.errors[0].cursor)
+    assert source.edit.errors[0].line == line
+    assert bar.value() > 0
+    assert 0 < error.right() < source.edit.viewport().width()
+
+
+def test_editing_begins_at_the_running_line(window, qtbot):
+    session, edit = window.session, window.source.edit
+    focus_editor(window, qtbot)
+    assert edit.textCursor().blockNumber() + 1 == session.current_line
+    text = edit.textCursor().block().text()
+    assert edit.textCursor().positionInBlock() == len(text) - len(text.lstrip()) > 0
+    window.leave_field()
+    session.line = line_of(window, "float value = 0")
+    focus_editor(window, qtbot)
+    assert edit.textCursor().blockNumber() + 1 == session.line
+    edit.moveCursor(QTextCursor.MoveOperation.Start)
+    focus_editor(window, qtbot)
+    assert edit.textCursor().blockNumber() == 0  # the caret of one who types stays
