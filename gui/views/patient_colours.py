@@ -1,0 +1,59 @@
+"""Colouring of long texts a few milliseconds at a time, so that the window goes on meanwhile."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QSyntaxHighlighter, QTextDocument
+
+BUDGET_S = 0.004  # of colouring in one go
+WAITS = -1  # Qt's own, of a line that was never coloured
+PAUSE_MS = 4  # between two goes, for all else
+
+
+class PatientHighlighter(QSyntaxHighlighter):
+    """Calls `colour` for each line, in order; a long text's later lines are coloured later.
+
+    Qt goes on from a line to the next while states change, so that a line that waits has a state of
+    its own.
+    """
+
+    def __init__(self, document: QTextDocument) -> None:
+        super().__init__(document)
+        self._end: float | None = None  # of this go
+        self._rest: int | None = None  # the first line that waits
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._go_on)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are lines that have no colours yet."""
+        return self._rest is not None
+
+    def colour(self, text: str) -> None:
+        """Colour the current line."""
+        raise NotImplementedError
+
+    def highlightBlock(self, text: str) -> None:
+        """Colour a line, or leave it for later."""
+        now = time.perf_counter()
+        if self._end is None:
+            self._end = now + BUDGET_S
+            self._timer.start(PAUSE_MS)
+        number = self.currentBlock().blockNumber()
+        if now > self._end:
+            self._rest = number if self._rest is None else min(number, self._rest)
+            self.setCurrentBlockState(WAITS)
+            return
+        self.colour(text)
+
+    def _go_on(self) -> None:
+        self._end = None
+        if self._rest is None:
+            return
+        block = self.document().findBlockByNumber(self._rest)
+        self._rest = None
+        if block.isValid():
+            self.rehighlightBlock(block)
