@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
@@ -16,6 +17,9 @@ MOST_PATIENCE_MS = 2000
 class Coalescer(QObject):
     """Emits `released(value)`: the first value at once, then the newest whenever work has ended.
 
+    Several things may be offered, each under a name of its own: the newest value of each is let
+    through, in the order in which they began to wait.
+
     Work that takes long is not waited for: the newest value is let through, and whoever works drops
     the older job. Long is PATIENCE_MS at first, then twice what the last job took; and twice as
     long again each time that a job was dropped, so that some get done on a slow machine too. So
@@ -27,7 +31,7 @@ class Coalescer(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._busy = False
-        self._waiting: list[Any] = []  # the newest value, or nothing
+        self._waiting: dict[Hashable, Any] = {}  # the newest values, by what they are of
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.setInterval(PATIENCE_MS)
@@ -39,9 +43,9 @@ class Coalescer(QObject):
         recorder.started.connect(self._begin)
         recorder.stopped.connect(self._end)
 
-    def offer(self, value: Any) -> None:
+    def offer(self, value: Any, of: Hashable = None) -> None:
         """Let a value through, now or when there is time for it."""
-        self._waiting = [value]
+        self._waiting[of] = value
         if not self._busy:
             self._release()
         elif not self._patience.isActive():
@@ -49,7 +53,7 @@ class Coalescer(QObject):
 
     def drop(self) -> None:
         """Forget what is waiting."""
-        self._waiting = []
+        self._waiting = {}
         self._patience.stop()
 
     def _begin(self) -> None:
@@ -71,5 +75,6 @@ class Coalescer(QObject):
 
     def _release(self) -> None:
         self._patience.stop()
-        if self._waiting:
-            self.released.emit(self._waiting.pop())
+        waiting, self._waiting = self._waiting, {}
+        for value in waiting.values():
+            self.released.emit(value)

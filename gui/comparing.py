@@ -62,7 +62,7 @@ class Comparing(QObject):
         form.mapped.connect(self._choose_mapping)
         form.file.changed.connect(self._choose_launch)
         form.file.kernel_chosen.connect(self._choose_kernel)
-        form.knobs.turned.connect(lambda *what: self.turning.offer(what))
+        form.knobs.turned.connect(lambda *what: self.turning.offer(what, of=what[:2]))
         self.turning.watch(self.recorder)
         self.turning.released.connect(lambda what: self._turn(*what))
         self.column.ladder_panel.chosen.connect(self._choose_rung)
@@ -144,10 +144,11 @@ class Comparing(QObject):
             self.opener.submit(open_job(now.own.path, None, name, now.source))
 
     def _turn(self, kind: Kind, name: str, value: int) -> None:
-        now = self.b.configuration
-        if now is not None and now.own is not None and self.b.trace is not None:
+        now, origin, newest = self.b.configuration, self.b.origin, self.recorder.newest
+        if now is not None and now.own is not None and origin is not None and newest is not None:
+            text = origin.original if newest.source is None else newest.source
             try:
-                self.a.versus = turned(now, self.b.trace.workload.source, kind, name, value)
+                self.a.versus = turned(now, text, kind, name, value)
             except (KeyError, TilescopeError):
                 self.main.message.show_message(f"B: {name} is no longer a number in the source.")
 

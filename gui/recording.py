@@ -188,6 +188,17 @@ class Recorder(QObject):
         session.configuration_changed.connect(self._record)
         session.block_wanted.connect(self._record_block)
 
+    @property
+    def newest(self) -> Configuration | None:
+        """What is being recorded, or else what is shown.
+
+        That may not be what was asked for last, which may have failed.
+        """
+        if self.worker.busy:
+            return self._under_way
+        origin = self.session.origin
+        return origin.configuration if origin is not None else None
+
     def configure(self, rung: str, parameters: Mapping[str, int] | None = None) -> None:
         """Ask for a rung with parameters; the rest take the rung's defaults.
 
@@ -233,16 +244,8 @@ class Recorder(QObject):
         self._submit(configuration, block)
 
     def _record_block(self, block: int) -> None:
-        """Another block of the launch that is on its way, or else of the one that is shown.
-
-        That may not be the one asked for last, which may have failed.
-        """
-        origin = self.session.origin
-        wanted = origin.configuration if origin is not None else None
-        if self.worker.busy:
-            wanted = self._under_way
-        if wanted is not None:
-            self._submit(wanted, block)
+        if self.newest is not None:
+            self._submit(self.newest, block)
 
     def _submit(self, configuration: Configuration, block: int) -> None:
         self._under_way = configuration

@@ -53,7 +53,7 @@ class Workbench(QObject):
         self.turning = Coalescer(self)
         self.turning.watch(self.recorder)
         self.turning.released.connect(lambda what: self._turn(*what))
-        window.form.knobs.turned.connect(lambda *what: self.turning.offer(what))
+        window.form.knobs.turned.connect(lambda *what: self.turning.offer(what, of=what[:2]))
         self.session.trace_changed.connect(lambda _: self._show_knobs())
         self.recorder.recorded.connect(self._settle)
         window.setAcceptDrops(True)
@@ -162,9 +162,16 @@ class Workbench(QObject):
         if now is None or now.own is None:
             return
         try:
-            self.recorder.ask(turned(now, self.source.draft.text, kind, name, value))
+            self.recorder.ask(turned(now, self._newest_text(), kind, name, value))
         except (KeyError, TilescopeError):  # the text was edited meanwhile
             self._say(f"{name} is no longer a number in the source: run the edited text first.")
+
+    def _newest_text(self) -> str:
+        """What the editor holds, or will hold once what is under way is recorded."""
+        draft, newest = self.source.draft, self.recorder.newest
+        if draft.stale or newest is None or newest.key != draft.key:
+            return draft.text
+        return draft.original if newest.source is None else newest.source
 
     def _choose_kernel(self, name: str) -> None:
         now = self.session.configuration

@@ -24,7 +24,7 @@ class KnobRows(QWidget):
         self.fields: dict[str, StopSpin] = {}
         self.sliders: dict[str, StopSlider] = {}
         self.switches: dict[str, Segmented] = {}
-        self._typed: KnobRow | None = None
+        self._typed: dict[str, KnobRow] = {}  # and not announced yet
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(DEBOUNCE_MS)
@@ -63,6 +63,7 @@ class KnobRows(QWidget):
                 widget.hide()
                 widget.deleteLater()
         self._timer.stop()
+        self._typed = {}
         self.fields, self.sliders, self.switches = {}, {}, {}
         for place, row in enumerate(rows):
             label = QLabel(row.name)
@@ -98,21 +99,20 @@ class KnobRows(QWidget):
         self.fields[row.name], self.sliders[row.name] = field, slider
 
     def _on_switched(self, row: KnobRow, value: int) -> None:
-        self._timer.stop()
         self.turned.emit(row.kind, row.name, value)
 
     def _on_dragged(self, row: KnobRow, value: int) -> None:
-        self._timer.stop()
+        self._typed.pop(row.name, None)
         with QSignalBlocker(self.fields[row.name]):
             self.fields[row.name].setValue(value)
         self.turned.emit(row.kind, row.name, value)
 
     def _on_typed(self, row: KnobRow) -> None:
         self.sliders[row.name].show_value(self.fields[row.name].value())
-        self._typed = row
+        self._typed[row.name] = row
         self._timer.start()
 
     def _announce(self) -> None:
-        row = self._typed
-        if row is not None and row.name in self.fields:
+        typed, self._typed = self._typed, {}
+        for row in typed.values():
             self.turned.emit(row.kind, row.name, self.fields[row.name].value())

@@ -139,6 +139,31 @@ def test_typing_a_number_is_recorded_after_a_rest(window, qtbot):
     assert field.value() == 4
 
 
+def test_two_numbers_dragged_at_once_both_arrive(window, qtbot):
+    sliders = window.form.knobs.sliders
+    for name, value in (("TILE", 4), ("PAD", 2), ("PAD", 0), ("n", 20)):
+        sliders[name].setValue(sliders[name].stops.index(value))
+    qtbot.waitUntil(lambda: window.form.file.current().arguments[-1] == ("n", "20"), timeout=MS)
+    qtbot.waitUntil(lambda: not window.recorder.worker.busy, timeout=MS)
+    assert window.session.trace.shared_arrays[0].shape == (4, 4)
+    assert "PAD = 0;" in window.source.edit.toPlainText()
+
+
+def test_two_numbers_typed_one_after_the_other_both_arrive(window, qtbot):
+    fields = window.form.knobs.fields
+    for name, value in (("PAD", "3"), ("n", "20")):
+        fields[name].setFocus()
+        fields[name].selectAll()
+        qtbot.keyClicks(fields[name], value)
+
+    def both():
+        session = window.session
+        n = session.origin.configuration.own.arguments[-1]
+        return n == ("n", "20") and session.trace.shared_arrays[0].shape == (8, 11)
+
+    qtbot.waitUntil(both, timeout=MS)
+
+
 MAPPED = """#define X_ALONG_ROWS 0
 extern "C" __global__ void twice(const float *A, float *C, int n)
 {

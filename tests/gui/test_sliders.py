@@ -55,6 +55,17 @@ def test_the_first_value_goes_at_once_and_then_the_newest(qapp):
     assert work.released == [0, 4]
 
 
+def test_the_newest_value_of_each_of_several_things_comes_through(qapp):
+    work = Work()
+    work.gate.offer("nothing else")
+    for value in range(3):
+        work.gate.offer(("tile", value), of="tile")
+    work.gate.offer(("pad", 7), of="pad")
+    work.gate.offer(("tile", 9), of="tile")
+    work.finish()
+    assert work.released == ["nothing else", ("tile", 9), ("pad", 7)]
+
+
 def test_long_work_is_not_waited_for(qapp, qtbot):
     work = Work()
     work.gate.offer(1)
