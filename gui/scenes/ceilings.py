@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.models.numbers import number
 from gui.scenes.text import grouped
+from gui.scenes.text import spaced as with_spaces
 
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult
@@ -76,9 +77,8 @@ def rate_text(gflops: float) -> str:
 
 
 def spaced(text: str) -> str:
-    """A text of the models with the window's spaces, not commas, between groups of digits."""
-    text = re.sub(r"(?<=\d),(?=\d{3})", "\u202f", text)
-    return re.sub(r"(?<=\d) ?%", "\u202f%", text)
+    """A text of the models with the window's spaces between groups of digits and before %."""
+    return re.sub(r"(?<=\d) ?%", "\u202f%", with_spaces(text))
 
 
 # ---- measured runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gui.scenes.text import plural
+from gui.scenes.text import plural, spaced
 
 if TYPE_CHECKING:
     from core.analysis.findings import Finding
@@ -25,7 +25,9 @@ class FindingRow:
 def finding_rows(trace: Trace | None) -> tuple[FindingRow, ...]:
     """The launch's findings in the order in which they were found."""
     findings = trace.findings if trace is not None else ()
-    return tuple(FindingRow(f.kind.replace("_", " ").capitalize(), f.message, f) for f in findings)
+    return tuple(
+        FindingRow(f.kind.replace("_", " ").capitalize(), spaced(f.message), f) for f in findings
+    )
 
 
 def findings_caption(trace: Trace | None) -> str:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from core.trace import Value
 
+_GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w,\]`])")
+
 
 def grouped(value: int) -> str:
     """An integer with its digits in groups of three: 2 112."""
     return f"{value:,}".replace(",", "\u202f")
+
+
+def spaced(sentence: str) -> str:
+    """A sentence of `core` with the window's spaces, not commas, between groups of digits.
+
+    Indices, sizes and what stands in a text of the user's (`64,128`, A[0,128], x=1,128) stay.
+    """
+    return _GROUPS.sub(lambda found: found[0].replace(",", "\u202f"), sentence)
 
 
 def compact(value: int) -> str:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from gui.coalescing import Coalescer
 from gui.scenes.stops import stops
-from gui.scenes.text import clipped
+from gui.scenes.text import clipped, spaced
 from gui.style import set_icon
 from gui.theme import current_theme
 from gui.views.fields import Fields
@@ -152,7 +152,7 @@ class ConfigurationForm(QWidget):
 
     def show_error(self, sentence: str) -> None:
         """Show what is wrong with the values; an empty sentence clears it."""
-        self.error.setText(clipped(sentence))
+        self.error.setText(clipped(spaced(sentence)))
         self.error.setVisible(bool(sentence))
         for name, editor in self.editors.items():
             wrong = bool(sentence) and (name in sentence.split() or len(self.editors) == 1)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from core.launching.file_launch import FileLaunch
 from gui.scenes.arguments import FILE, FILLS, NULL, array_text, split_array
-from gui.scenes.text import clipped
+from gui.scenes.text import clipped, spaced
 
 if TYPE_CHECKING:
     from core.cuda.signature import SignatureParameter
@@ -190,7 +190,7 @@ class FileForm(QScrollArea):
     def show_errors(self, sentences: dict[str, str]) -> None:
         """Show each mistake below its field; a field left out has none."""
         for name, label in self.errors.items():
-            sentence = clipped(sentences.get(name, ""))
+            sentence = clipped(spaced(sentences.get(name, "")))
             label.setText(sentence)
             label.setVisible(bool(sentence))
             field = self.fields[name]

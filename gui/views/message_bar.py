@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton
 
-from gui.scenes.text import clipped
+from gui.scenes.text import clipped, spaced
 from gui.style import set_icon
 
 
@@ -55,7 +55,7 @@ class MessageBar(QFrame):
         action: Callable[[], object] | None = None,
     ) -> None:
         """Show a sentence; `action` adds a button with that `label`."""
-        sentence = clipped(sentence)
+        sentence = clipped(spaced(sentence))
         self._action = action or _nothing
         self.text.setText(sentence)
         self.text.setAccessibleName(sentence)

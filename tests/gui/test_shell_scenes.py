@@ -20,7 +20,7 @@ from gui.scenes.matrices import matrix_scene
 from gui.scenes.phase_words import longest_name, part_name
 from gui.scenes.session import Session
 from gui.scenes.source import highlight, line_totals, source_caption
-from gui.scenes.text import compact, join, plural, ratio, value_text
+from gui.scenes.text import compact, join, plural, ratio, spaced, value_text
 from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label
 from gui.scenes.variables import builtin_rows, variable_rows, variables_caption
 from tests.gui.fake_trace import SOURCE, fake_trace
@@ -199,6 +199,20 @@ def test_builtins_are_cudas(session):
 def test_compact(value, text):
     assert compact(value) == text
     assert len(compact(value)) <= 5
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("(7,680 accesses like it.)", "(7\u202f680 accesses like it.)"),
+        ("5 x 3,072 = 15,360 of 1,234,567", "5 x 3\u202f072 = 15\u202f360 of 1\u202f234\u202f567"),
+        ("8,303.7 GFLOPS, then 1,024.", "8\u202f303.7 GFLOPS, then 1\u202f024."),
+        *((same, same) for same in ("A[0,128] and A[0, 128]", "`64,128` is no size", "x=1,128")),
+        *((same, same) for same in ("0.1,234", "blocks 12,3456", "/tmp/1,234.cu", "(0, 128)")),
+    ],
+)
+def test_sentences_of_the_core_get_the_windows_spaces(said, shown):
+    assert spaced(said) == shown
 
 
 def test_small_words():
