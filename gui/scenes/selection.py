@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from core.launching.file_launch import FileLaunch
+    from gui.scenes.session import Session
 
 WARP_SIZE = 32
 
@@ -35,6 +36,16 @@ class Hover:
     """First byte address of a 32-byte sector of global memory."""
     bank: int | None = None
     """Shared memory bank, 0..31."""
+
+
+def pointed_line(session: Session) -> int | None:
+    """The line of the compiled source that the pointer rests on, in whichever view."""
+    return session.hover.line if session.hover is not None else None
+
+
+def pointed_thread(session: Session) -> int | None:
+    """The linear thread of the block that the pointer rests on, in whichever view."""
+    return session.hover.thread if session.hover is not None else None
 
 
 @dataclass(frozen=True)

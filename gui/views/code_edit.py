@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QMimeData, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
@@ -91,6 +91,8 @@ class CodeEdit(QPlainTextEdit):
 
     line_clicked = Signal(int)
     line_double_clicked = Signal(int)
+    line_pointed = Signal(int)
+    """0 when the pointer has left."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,6 +101,7 @@ class CodeEdit(QPlainTextEdit):
         self.setUndoRedoEnabled(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName("Kernel source")
+        self.viewport().setMouseTracking(True)
         self.errors: list[LineError] = []
         self.marks: list[QTextEdit.ExtraSelection] = []
         self.gutter = Gutter(self)
@@ -252,6 +255,16 @@ class CodeEdit(QPlainTextEdit):
         super().resizeEvent(event)
         box = self.contentsRect()
         self.gutter.setGeometry(box.left(), box.top(), self.gutter.wanted_width(), box.height())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell which line the pointer rests on."""
+        super().mouseMoveEvent(event)
+        self.line_pointed.emit(self.line_at(event.position().y()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is pointed at any more."""
+        super().leaveEvent(event)
+        self.line_pointed.emit(0)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """A click without a selection chooses the line."""

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import grouped
 from gui.theme import current_theme
@@ -104,6 +105,7 @@ class CountersView(SessionView):
         self.grouping.bind(session, "counts_by", {"array": "array", "line": "line"})
         self.controls = (self.grouping,)
         self.table.clicked.connect(self._clicked)
+        self.table.pointed.connect(self._point)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
@@ -129,6 +131,11 @@ class CountersView(SessionView):
     def restyle(self) -> None:
         """Take up the theme's sizes."""
         self.table.fit()
+
+    def _point(self, place: int) -> None:
+        row = self.model.rows[place] if place >= 0 else None
+        line = row.line if isinstance(row, CounterRow) else None
+        self.session.hover = Hover(line=line) if line is not None else None
 
     def _clicked(self, index: QModelIndex) -> None:
         row = self.model.rows[index.row()]

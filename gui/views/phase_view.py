@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import weakref
-from functools import cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
+    QEvent,
     Qt,
 )
-from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent, QPainter
+from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QLabel,
     QMenu,
     QStackedLayout,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
     QToolButton,
     QWidget,
@@ -32,141 +24,20 @@ from PySide6.QtWidgets import (
 from core.analysis.phase_table import Entry, PhaseTable
 from core.errors import TilescopeError
 from gui.scenes.phases import COPIES, lit_column, phases_caption, table_job, why_no_table
+from gui.scenes.selection import Hover, pointed_thread
 from gui.scenes.session import Session
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
+from gui.views.phase_grid import EntryPainter, PhaseGrid, PhaseModel
 from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace
 
-Index = QModelIndex | QPersistentModelIndex
-COLORS = {"load": "load", "copy": "text", "sum": "text", "store": "store"}
-SCALE = 0.92  # of the theme's fixed-width type
-EDGE = 8  # between a cell's border and its text
-
-
-class PhaseModel(QAbstractTableModel):
-    """The cells of a `PhaseTable`; the entries come by `entries`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table: PhaseTable | None = None
-        self.column, self.chosen, self.step = -1, -1, -1
-
-    def load(self, table: PhaseTable | None) -> None:
-        """Show another table."""
-        self.beginResetModel()
-        self.table = table
-        self.endResetModel()
-
-    def entries(self, index: Index) -> tuple[Entry, ...]:
-        """What a cell holds."""
-        assert self.table is not None
-        return self.table.rows[index.row()].cells[index.column()]
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        """Threads."""
-        nested = parent is not None and parent.isValid()
-        return 0 if nested or self.table is None else len(self.table.rows)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        """Phases, and what lies around them."""
-        nested = parent is not None and parent.isValid()
-        return 0 if nested or self.table is None else len(self.table.columns)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        """Phases across, threads down; the lit ones in bold."""
-        if self.table is None:
-            return None
-        across = orientation == Qt.Orientation.Horizontal
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self.table.columns[section].title if across else self.table.rows[section].name
-        if role == Qt.ItemDataRole.FontRole:
-            lit = (
-                section == self.column if across else self.table.rows[section].thread == self.chosen
-            )
-            return current_theme().font(bold=lit)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignLeft if across else Qt.AlignmentFlag.AlignHCenter
-            return side | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    def data(self, index: Index, role: int = 0) -> object:
-        """The whole text, for screen readers and tips; the delegate draws the entries."""
-        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            return "\n".join(entry.text for entry in self.entries(index))
-        return None
-
-
-class EntryPainter(QStyledItemDelegate):
-    """Draws a cell's entries below each other; the lit phase is tinted, the step's entry marked."""
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Room for the widest entry and all of them."""
-        model = index.model()
-        assert isinstance(model, PhaseModel)
-        metrics = QFontMetrics(current_theme().mono(SCALE))
-        lines = [line for entry in model.entries(index) for line in folded(entry.short)]
-        wide = max((metrics.horizontalAdvance(line) for line in lines), default=0)
-        return QSize(wide + 2 * EDGE, max(len(lines), 1) * line_height() + EDGE)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one cell."""
-        model, theme = index.model(), current_theme()
-        assert isinstance(model, PhaseModel)
-        assert model.table is not None
-        box: QRect = option.rect
-        mine = model.table.rows[index.row()].thread == model.chosen
-        if index.column() == model.column:
-            painter.fillRect(box, theme.tint("barrier", 0.16))
-        elif mine:
-            painter.fillRect(box, theme.tint("selected", 0.08))
-        painter.setFont(theme.mono(SCALE))
-        height, top = line_height(), box.top() + EDGE // 2
-        for entry in model.entries(index):
-            lines = folded(entry.short)
-            area = QRect(box.left(), top, box.width(), height * len(lines))
-            if entry.step == model.step:
-                painter.fillRect(area, theme.color("current_line"))
-            painter.setPen(theme.color(COLORS[entry.kind]))
-            for place, line in enumerate(lines):
-                inner = QRect(box.left() + EDGE, top + place * height, box.width() - EDGE, height)
-                painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter), line)
-            top = area.bottom() + 1
-
-
-@cache
-def folded(text: str) -> tuple[str, ...]:
-    """An entry on lines: the terms of a sum below each other."""
-    target, sign, terms = text.partition("= ")
-    first, *others = re.split(r" (?=[+-] )", terms)
-    indent = " " * len(target)
-    return (target + sign + first, *(indent + other for other in others))
-
-
-def line_height() -> int:
-    """Pixels of one entry."""
-    return QFontMetrics(current_theme().mono(SCALE)).lineSpacing() + 2
-
-
-class PhaseGrid(QTableView):
-    """The table; a click goes to the entry under the pointer."""
-
-    def entry_at(self, index: QModelIndex, y: int) -> Entry | None:
-        """The entry of a cell at a height of the viewport; the nearest below or above the text."""
-        model = self.model()
-        assert isinstance(model, PhaseModel)
-        entries = model.entries(index)
-        rows = [entry for entry in entries for _ in folded(entry.short)]
-        place = (y - self.visualRect(index).top() - EDGE // 2) // line_height()
-        return rows[min(max(place, 0), len(rows) - 1)] if rows else None
-
 
 class PhaseView(SessionView):
     """The phase table of the selected block. It is worked out in a thread of its own."""
 
-    WATCHES = frozenset({"trace", "block", "step", "thread"})
+    WATCHES = frozenset({"trace", "block", "step", "thread", "hover"})
     READ = True
 
     def __init__(self, session: Session) -> None:
@@ -213,6 +84,7 @@ class PhaseView(SessionView):
         self._wanted: weakref.ref[BlockTrace] | None = None
         """The block whose table is shown or being made; a hidden view must not keep its record."""
         self.grid.viewport().installEventFilter(self)
+        self.grid.viewport().setMouseTracking(True)
 
     @property
     def table(self) -> PhaseTable | None:
@@ -220,7 +92,10 @@ class PhaseView(SessionView):
         return self.model.table
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the block, and light the current phase."""
+        """Follow the block, and light the current phase and the thread that is pointed at."""
+        if names == {"hover"}:
+            self._light_pointed()
+            return
         wanted = self._wanted() if self._wanted is not None else None
         if self.session.block_trace is not wanted or wanted is None:
             self._ask()
@@ -283,19 +158,43 @@ class PhaseView(SessionView):
             row = min(session.thread, model.rowCount() - 1)
             self.grid.scrollTo(model.index(row, model.column))
 
+    def _light_pointed(self) -> None:
+        if pointed_thread(self.session) != self.model.pointed:
+            self.model.pointed = pointed_thread(self.session)
+            self.grid.viewport().update()
+
     def eventFilter(self, watched: object, event: object) -> bool:
-        """A press on an entry goes to its step and thread."""
+        """A press on an entry goes to its step and thread; pointing at it lights them elsewhere."""
         if isinstance(event, QMouseEvent) and event.type() == QMouseEvent.Type.MouseButtonPress:
             self._press(event)
+        elif isinstance(event, QMouseEvent) and event.type() == QMouseEvent.Type.MouseMove:
+            self._point(event)
+        elif isinstance(event, QEvent) and event.type() == QEvent.Type.Leave:
+            self.session.hover = None
         return False
 
-    def _press(self, event: QMouseEvent) -> None:
+    def _at(self, event: QMouseEvent) -> tuple[int, int, Entry | None] | None:
+        """The thread, the column and the entry under the pointer."""
         point = event.position().toPoint()
         index = self.grid.indexAt(point)
-        if not index.isValid() or event.button() != Qt.MouseButton.LeftButton:
+        if not index.isValid() or self.table is None:
+            return None
+        thread = self.table.rows[index.row()].thread
+        return thread, index.column(), self.grid.entry_at(index, point.y())
+
+    def _point(self, event: QMouseEvent) -> None:
+        found = self._at(event)
+        if found is None:
+            self.session.hover = None
+            return
+        thread, _, entry = found
+        self.session.hover = Hover(thread, entry.element if entry is not None else None)
+
+    def _press(self, event: QMouseEvent) -> None:
+        found = self._at(event)
+        if found is None or event.button() != Qt.MouseButton.LeftButton:
             return
         assert self.table is not None
-        thread = self.table.rows[index.row()].thread
-        entry = self.grid.entry_at(index, point.y())
-        step = entry.step if entry is not None else self.table.columns[index.column()].first
+        thread, column, entry = found
+        step = entry.step if entry is not None else self.table.columns[column].first
         self.session.update(playing=0, step=step, thread=thread)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QMouseEvent,
@@ -15,6 +15,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout
 
 from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
+from gui.scenes.selection import Hover, pointed_line
 from gui.scenes.session import Session
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
@@ -63,10 +64,11 @@ class PtxColours(QSyntaxHighlighter):
 
 
 class PtxText(QPlainTextEdit):
-    """The text; a click gives its row."""
+    """The text; a click gives its row, and so does pointing: -1 when the pointer leaves."""
 
     row_clicked = Signal(int)
     row_double_clicked = Signal(int)
+    row_pointed = Signal(int)
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,11 +77,22 @@ class PtxText(QPlainTextEdit):
         self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName("PTX instructions")
+        self.viewport().setMouseTracking(True)
         self._double = False
 
     def row_at(self, y: float) -> int:
         """The row at a height of the viewport."""
         return int(self.cursorForPosition(QPoint(0, int(y))).blockNumber())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell which row the pointer rests on."""
+        super().mouseMoveEvent(event)
+        self.row_pointed.emit(self.row_at(event.position().y()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is pointed at any more."""
+        super().leaveEvent(event)
+        self.row_pointed.emit(-1)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """A click without a selection chooses the row; the second of a double click does not."""
@@ -96,12 +109,12 @@ class PtxText(QPlainTextEdit):
 
 
 class PtxView(SessionView):
-    """Instructions of the running line are tinted, those of the selected line stronger.
+    """Instructions of the running line are tinted, those of a selected or pointed line stronger.
 
     A click on an instruction selects its source line; a double click emits `line_wanted`.
     """
 
-    WATCHES = frozenset({"trace", "block", "step", "line"})
+    WATCHES = frozenset({"trace", "block", "step", "line", "hover"})
     READ = True
     line_wanted = Signal(int)
 
@@ -114,12 +127,17 @@ class PtxView(SessionView):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.text)
+        self._pointed: int | None = None  # the line whose instructions are lit
         self.text.row_clicked.connect(self._select)
+        self.text.row_pointed.connect(self._point)
         self.text.row_double_clicked.connect(self._go)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the session's trace, step and line."""
+        """Follow the session's trace, step and line, and what is pointed at."""
+        if names == {"hover"}:
+            self._mark_pointed()
+            return
         if "trace" in names:
             self._load()
         if self.listing is not None:
@@ -145,12 +163,10 @@ class PtxView(SessionView):
     def _mark(self) -> None:
         listing, theme = self.listing, current_theme()
         assert listing is not None
-        running = self.session.current_line
+        running, self._pointed = self.session.current_line, pointed_line(self.session)
         marks = [self._band(p, theme.tint("accent", 0.10)) for p in listing.places(running)]
-        if self.session.line is not None and self.session.line != running:
-            marks += [
-                self._band(p, theme.tint("hover", 0.18)) for p in listing.places(self.session.line)
-            ]
+        for line in {self.session.line, self._pointed} - {None, running}:
+            marks += [self._band(p, theme.tint("hover", 0.18)) for p in listing.places(line)]
         place = listing.place(current_pc(self.session))
         if place >= 0:
             marks.append(self._band(place, theme.color("current_line")))
@@ -178,12 +194,23 @@ class PtxView(SessionView):
         if not top + 1 <= place < top + rows - 2:
             self.text.verticalScrollBar().setValue(max(place - rows // 3, 0))
 
+    def _mark_pointed(self) -> None:
+        if self.listing is not None and pointed_line(self.session) != self._pointed:
+            self._mark()
+
+    def _line_at(self, place: int) -> int | None:
+        return self.listing.line_at(place) if self.listing is not None and place >= 0 else None
+
+    def _point(self, place: int) -> None:
+        line = self._line_at(place)
+        self.session.hover = Hover(line=line) if line is not None else None
+
     def _select(self, place: int) -> None:
-        line = self.listing.line_at(place) if self.listing is not None else None
+        line = self._line_at(place)
         if line is not None:
             self.session.line = None if line == self.session.line else line
 
     def _go(self, place: int) -> None:
-        line = self.listing.line_at(place) if self.listing is not None else None
+        line = self._line_at(place)
         if line is not None:
             self.line_wanted.emit(line)

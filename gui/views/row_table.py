@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gui.theme import current_theme
@@ -121,7 +128,10 @@ class RowTable(QTableView):
     """Shows a `RowModel` without a grid, its columns as wide as their texts; the last has the rest.
 
     Qt can size columns by itself, but then asks every cell for everything at each change of style.
+    `pointed(row)` says which row the pointer rests on, -1 for none.
     """
+
+    pointed = Signal(int)
 
     def __init__(self, model: RowModel[Row], name: str) -> None:
         super().__init__()
@@ -130,6 +140,7 @@ class RowTable(QTableView):
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.verticalHeader().hide()
+        self.viewport().setMouseTracking(True)
         self.setAccessibleName(name)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
@@ -138,6 +149,16 @@ class RowTable(QTableView):
         chosen = QAbstractItemView.SelectionMode.SingleSelection
         self.setSelectionMode(chosen if model.SELECTABLE else chosen.NoSelection)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell which row the pointer rests on."""
+        super().mouseMoveEvent(event)
+        self.pointed.emit(self.indexAt(event.position().toPoint()).row())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is pointed at any more."""
+        super().leaveEvent(event)
+        self.pointed.emit(-1)
 
     def fit(self) -> None:
         """Give rows, headings and columns the room that they need; after other rows or a theme."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtGui import QResizeEvent, QTextCursor, QTextFormat
+from PySide6.QtGui import QBrush, QResizeEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QLabel, QTextEdit, QToolButton, QVBoxLayout
 
 from gui.scenes.editing import NEVER, Draft
-from gui.scenes.selection import Breakpoint
+from gui.scenes.selection import Breakpoint, Hover, pointed_line
 from gui.scenes.session import Session
 from gui.scenes.source import line_totals, source_caption
 from gui.theme import current_theme
@@ -35,7 +35,7 @@ class SourceView(SessionView):
     text before any edit.
     """
 
-    WATCHES = frozenset({"trace", "block", "step", "line", "counts", "breakpoints"})
+    WATCHES = frozenset({"trace", "block", "step", "line", "counts", "breakpoints", "hover"})
     READ = True
     run_wanted = Signal(str)
     original_wanted = Signal()
@@ -59,7 +59,9 @@ class SourceView(SessionView):
         layout.setSpacing(0)
         layout.addWidget(self.head)
         layout.addWidget(self.edit)
+        self._pointed: int | None = None  # the line of the compiled text that is lit
         self.edit.line_clicked.connect(self._select)
+        self.edit.line_pointed.connect(self._point)
         self.edit.line_double_clicked.connect(self._double_clicked)
         self.edit.gutter.break_wanted.connect(self._toggle_break)
         self.edit.textChanged.connect(self._on_edit)
@@ -76,7 +78,11 @@ class SourceView(SessionView):
         return button
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Follow the session's trace, step and line."""
+        """Follow the session's trace, step and line, and the line that is pointed at."""
+        if names == {"hover"}:
+            if pointed_line(self.session) != self._pointed:
+                self._mark()
+            return
         if "trace" in names:
             self._load()
         elif "counts" in names:
@@ -226,16 +232,28 @@ class SourceView(SessionView):
         if breaks != gutter.breaks:
             gutter.breaks = breaks
             gutter.update()
-        block = self.edit.document().findBlockByNumber((line or 0) - 1)
-        self.edit.marks = []
-        if line is not None and block.isValid():
-            mark = QTextEdit.ExtraSelection()
-            mark.format.setBackground(current_line_brush(stale=self.draft.stale))
-            mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
-            mark.cursor = QTextCursor(block)
-            self.edit.marks.append(mark)
+        self._pointed = pointed_line(self.session)
+        pointed = None if self.edit.underMouse() else self.draft.place(self._pointed)
+        running = current_line_brush(stale=self.draft.stale)
+        lit = QBrush(current_theme().tint("hover", 0.18))
+        self.edit.marks = [*self._band(pointed, lit), *self._band(line, running)]
         self.edit.draw_marks()
         return line
+
+    def _band(self, line: int | None, brush: QBrush) -> list[QTextEdit.ExtraSelection]:
+        """A mark across the whole of a line of the editor; none where there is no such line."""
+        block = self.edit.document().findBlockByNumber((line or 0) - 1)
+        if line is None or not block.isValid():
+            return []
+        mark = QTextEdit.ExtraSelection()
+        mark.format.setBackground(brush)
+        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+        mark.cursor = QTextCursor(block)
+        return [mark]
+
+    def _point(self, place: int) -> None:
+        line = self.draft.origin(place) if place else None
+        self.session.hover = Hover(line=line) if line is not None else None
 
     def _select(self, place: int) -> None:
         line = self.draft.origin(place)

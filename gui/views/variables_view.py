@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+)
+from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QTableView, QVBoxLayout
 
+from gui.scenes.selection import Hover, pointed_thread
 from gui.scenes.session import WARP_SIZE, Session
 from gui.scenes.variables import VariableRow, builtin_rows, variable_rows, variables_caption
 from gui.theme import current_theme
@@ -26,6 +34,7 @@ class VariableModel(QAbstractTableModel):
         self.rows: tuple[VariableRow, ...] = ()
         self.across = False
         self.lane = 0
+        self.pointed = -1  # the lane of this warp that the pointer rests on, in any view
 
     def load(self, rows: tuple[VariableRow, ...], across: bool, lane: int) -> None:
         """Show other values; the table keeps its place where its shape stays the same."""
@@ -43,6 +52,14 @@ class VariableModel(QAbstractTableModel):
                 self.dataChanged.emit(self.index(place, 0), last)
         if across and lane != lane_before:
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 2, 1 + WARP_SIZE)
+
+    def point(self, lane: int) -> None:
+        """Light a lane, -1 for none."""
+        before, self.pointed = self.pointed, lane
+        for changed in {before, lane} - {-1}:
+            if self.across and self.rows:
+                top = self.index(0, 2 + changed)
+                self.dataChanged.emit(top, self.index(len(self.rows) - 1, 2 + changed))
 
     def rowCount(self, parent: Index | None = None) -> int:
         """Number of variables."""
@@ -89,6 +106,8 @@ class VariableModel(QAbstractTableModel):
             selected = not self.across or column - 2 == self.lane
             if row.changed and selected:
                 return current_theme().color("current_line")
+            if self.across and column - 2 == self.pointed:
+                return current_theme().tint("hover", 0.18)
         return None
 
     def _font(self, row: VariableRow, column: int) -> QFont:
@@ -99,7 +118,7 @@ class VariableModel(QAbstractTableModel):
 class VariablesView(SessionView):
     """The table of variables. In the warp table, a click on a lane selects its thread."""
 
-    WATCHES = frozenset({"trace", "block", "step", "thread", "warp_table"})
+    WATCHES = frozenset({"trace", "block", "step", "thread", "warp_table", "hover"})
     READ = True
 
     def __init__(self, session: Session) -> None:
@@ -118,6 +137,8 @@ class VariablesView(SessionView):
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.table.setAccessibleName("Variables")
+        self.table.setMouseTracking(True)
+        self.table.viewport().installEventFilter(self)
         self.table.setWordWrap(False)
         self.builtins = QLabel()
         self.builtins.setProperty("role", "dim")
@@ -134,7 +155,10 @@ class VariablesView(SessionView):
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
-        """Show the variables after the current step."""
+        """Show the variables after the current step; light the lane that is pointed at."""
+        self._light_pointed()
+        if names == {"hover"}:
+            return
         across = self.session.warp_table
         reshaped = across != self.model.across or bool(names & {"trace"})
         rows = variable_rows(self.session, across)
@@ -198,6 +222,24 @@ class VariablesView(SessionView):
             self.table.horizontalHeader().setDefaultSectionSize(width)
             for column in range(2, self.model.columnCount()):
                 self.table.setColumnWidth(column, width)
+
+    def _light_pointed(self) -> None:
+        thread = pointed_thread(self.session)
+        mine = thread is not None and thread // WARP_SIZE == self.session.warp
+        lane = thread % WARP_SIZE if thread is not None and mine else -1
+        if lane != self.model.pointed:
+            self.model.point(lane)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Pointing at a lane's column lights its thread elsewhere."""
+        if event.type() == QEvent.Type.Leave:
+            self.session.hover = None
+        elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
+            column = self.table.indexAt(event.position().toPoint()).column()
+            thread = self.session.warp * WARP_SIZE + column - 2
+            lane = self.model.across and column >= 2 and self.session.clamp_thread(thread) == thread
+            self.session.hover = Hover(thread) if lane else None
+        return False
 
     def _clicked(self, index: QModelIndex) -> None:
         if self.model.across and index.column() >= 2:

@@ -15,7 +15,8 @@ from gui.scenes.counters import counter_rows
 from gui.scenes.ptx import PtxListing, ptx_caption
 from gui.scenes.session import Session
 from gui.scenes.why import Step, as_html, explain, topic_of_line, topic_of_row, topic_of_step
-from gui.views.phase_view import PhaseView, folded
+from gui.views.phase_grid import folded
+from gui.views.phase_view import PhaseView
 from gui.views.ptx_view import PtxView
 from gui.views.why_panel import WhyPanel
 
