@@ -15,7 +15,7 @@ from core.analysis.findings import Finding
 from core.analysis.hazard_state import GlobalState
 from core.analysis.hazards import Hazards
 from core.analysis.l1 import L1Probe
-from core.analysis.reporting import FaultCollector, Reporter
+from core.analysis.reporting import FaultCollector, Reporter, counted
 from core.block_runs import Run, as_many_as_fit, chosen_blocks
 from core.cuda.compiler import Build, compile_ptx, find_entry
 from core.cuda.modules import module_of
@@ -183,7 +183,7 @@ class _Recording:
             self.image,
             tuple(self.records),
         )
-        findings = tuple(with_step(f, trace) for f in trace.findings)
+        findings = tuple(with_step(counted(f), trace) for f in trace.findings)
         return replace(
             trace, findings=findings, checked=self.options.checks, prints=tuple(self.prints)
         )

@@ -15,7 +15,6 @@ from core.analysis.value_nodes import (
     Product,
     Sum,
 )
-from core.trace.arrays import label
 
 DEEPEST = 6  # levels of brackets before an expression is cut off
 NEAR = 8  # steps within which a sum inside a sum counts as part of the same expression
@@ -71,7 +70,7 @@ def text_of(node: Node, names: Mapping[int, str], depth: int = 0) -> str:
     if depth > DEEPEST:
         return OTHER
     if isinstance(node, Load):
-        return label(node.array, node.index) if node.index else node.array
+        return node.name
     if isinstance(node, Constant):
         return f"{node.value:.9g}"
     if isinstance(node, Named):

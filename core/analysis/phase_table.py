@@ -27,7 +27,6 @@ from core.analysis.value_nodes import (
     loads_in,
 )
 from core.errors import Cancelled, TilescopeError
-from core.trace.arrays import label
 
 if TYPE_CHECKING:
     from core.trace.block import BlockTrace
@@ -167,17 +166,17 @@ class _Cells:
         if load.space != "global" and id(load) in self.shown:
             return
         if (id(load), self.spans.key(load.step)) not in self.copies:
-            self._add("load", f"load {_name(load)}", load.step, loaded=load)
+            self._add("load", f"load {load.name}", load.step, loaded=load)
 
     def _store(self, store: Store) -> None:
-        target, node = _name(store.target), store.node
+        target, node = store.target.name, store.node
         if store.update:
             words = self._text(node, store.step, "…")
             self._add("store", f"atomic {store.update} {target}, {words}", store.step)
         elif isinstance(node, Load):
             self.shown.add(id(node))
             self.copies.add((id(node), self.spans.key(store.step)))
-            self._add("copy", f"{_name(node)} -> {target}", store.step, loaded=node)
+            self._add("copy", f"{node.name} -> {target}", store.step, loaded=node)
         elif isinstance(node, Sum):
             self._sum(node, target, store.step)
         elif isinstance(node, Constant):
@@ -234,7 +233,7 @@ class _Cells:
 
 def _on_top_of(node: Sum, target: str) -> Sum:
     """A sum added to what the target held (`C[0] += sum`) begins with the target."""
-    held = isinstance(node.term, Load) and _name(node.term) == target
+    held = isinstance(node.term, Load) and node.term.name == target
     if held and not node.minus and isinstance(node.base, Sum):
         return Sum(node.term, node.base, False, node.step)
     return node
@@ -269,7 +268,3 @@ def _after(begins: str, words: str) -> str:
     if begins:
         return f"{begins} {words}"
     return words.removeprefix("+ ") if words.startswith("+ ") else "-" + words.removeprefix("- ")
-
-
-def _name(load: Load) -> str:
-    return label(load.array, load.index) if load.index else load.array

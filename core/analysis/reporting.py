@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class FaultCollector:
 
 
 class Reporter:
-    """Writes the findings of one machine."""
+    """Writes the findings of one machine; `counted` says at the end how many there were."""
 
     def __init__(self, program: ProgramInfo, geometry: Geometry) -> None:
         self._program, self._geometry = program, geometry
@@ -98,7 +98,7 @@ class Reporter:
         sentence = _SENTENCES[event.kind](self, event, place)
         block, thread = self._where(int(event.lanes[0]))
         return Finding(
-            event.kind, _counted(f"{self._at(site)}: {sentence}", count, event.kind), block,
+            event.kind, f"{self._at(site)}: {sentence}", block,
             thread, self._line(site), event.tick, place.array, place.index, count,
         )  # fmt: skip
 
@@ -191,9 +191,8 @@ class Reporter:
             sentence = f"{who} {verb} {place.text}{self._clash(hazard)}"
         block, thread = self._where(hazard.lane)
         return Finding(
-            hazard.kind, _counted(f"{self._at(hazard.pc)}: {sentence}", hazard.count, hazard.kind),
-            block, thread, self._line(hazard.pc), hazard.tick, place.array, place.index,
-            hazard.count,
+            hazard.kind, f"{self._at(hazard.pc)}: {sentence}", block, thread,
+            self._line(hazard.pc), hazard.tick, place.array, place.index, hazard.count,
         )  # fmt: skip
 
     def _clash(self, hazard: Hazard) -> str:
@@ -241,7 +240,9 @@ _OF_THREADS = (
 )  # fmt: skip
 
 
-def _counted(message: str, count: int, kind: str) -> str:
-    if count == 1:
-        return message
-    return f"{message} ({count:,} {'threads' if kind in _OF_THREADS else 'accesses'} like it.)"
+def counted(finding: Finding) -> Finding:
+    """The finding with a message that says how many there are like it, the first among them."""
+    if finding.count == 1:
+        return finding
+    what = "threads" if finding.kind in _OF_THREADS else "accesses"
+    return replace(finding, message=f"{finding.message} ({finding.count:,} {what} like it.)")

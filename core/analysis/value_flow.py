@@ -187,7 +187,7 @@ class _ThreadFlow:
             if access is None:
                 continue
             known = True
-            if not access.active[self.thread]:
+            if not (access.active[self.thread] or access.faulty[self.thread]):
                 continue
             if access.kind == "load":
                 held = self._load(access)
@@ -199,7 +199,7 @@ class _ThreadFlow:
 
     def _load(self, access: Access) -> list[Node]:
         elements = self._elements(access)
-        if access.space == "local":
+        if access.space == "local" and not access.faulty[self.thread]:
             start = int(access.addresses[self.thread])
             size = access.width // len(elements)
             return [self.local.get(start + i * size, UNKNOWN) for i in range(len(elements))]
@@ -211,7 +211,7 @@ class _ThreadFlow:
         nodes = held or self._stored_operands(instruction)
         elements = self._elements(access)
         nodes += [UNKNOWN] * (len(elements) - len(nodes))
-        if access.space == "local":
+        if access.space == "local" and not access.faulty[self.thread]:
             start = int(access.addresses[self.thread])
             size = access.width // len(elements)
             self.local.update({start + i * size: node for i, node in enumerate(nodes)})
@@ -240,12 +240,18 @@ class _ThreadFlow:
         values = access.values[self.thread]
         many = list(values) if access.values.ndim > 1 else [values]
         flat, array = int(access.elements[self.thread]), access.array
+        name = array.name if array is not None else f"{access.space} memory"
+        fault, meant = "", access.wanted(self.thread)
+        if access.faulty[self.thread]:
+            fault = "fault: 0" if access.kind == "load" else "fault: not stored"
         made = []
         for i, value in enumerate(many):
-            inside = array is not None and flat >= 0
-            index = array.index(flat + i) if array is not None and inside else ()
-            name = array.name if array is not None else f"{access.space} memory"
-            made.append(Load(name, index, access.space, access.step, value))
+            index: tuple[int, ...] = ()
+            if fault:
+                index = () if meant is None else (meant + i,)
+            elif array is not None and flat >= 0:
+                index = array.index(flat + i)
+            made.append(Load(name, index, access.space, access.step, value, fault))
         return made
 
     # -- operands ---------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from core.trace.arrays import label
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Load:
@@ -15,6 +17,14 @@ class Load:
     space: str
     step: int
     value: Any
+    fault: str = ""
+    """What an illegal access comes to, in words; its index is a flat one."""
+
+    @property
+    def name(self) -> str:
+        """The element as the source writes it: `A[0,4]`, `A[9] (fault: 0)`."""
+        name = label(self.array, self.index) if self.index else self.array
+        return f"{name} ({self.fault})" if self.fault else name
 
 
 @dataclass(frozen=True, eq=False, slots=True)

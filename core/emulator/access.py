@@ -254,12 +254,27 @@ class MemoryUnit:
             values = self._access(op, registers, here, tick, part, region, first)
             for result, value in zip(results, values, strict=False):
                 np.copyto(result, value, where=here)
-        self._fault(op, tick, "out_of_bounds", active & (owner < 0), address, width)
-        self._fault(op, tick, "misaligned", active & (owner >= 0) & misaligned, address, width)
+        if not np.array_equal(good, active):
+            values = tuple(results)
+            if access.kind == "store":
+                values = tuple(read(registers) for read in access.values)
+            bad = {
+                "out_of_bounds": active & (owner < 0),
+                "misaligned": active & (owner >= 0) & misaligned,
+            }
+            for kind, lanes in bad.items():
+                self._fault(op, tick, kind, lanes, address, width, values)
         return tuple(results)
 
     def _fault(
-        self, op: Op, tick: int, kind: str, lanes: Mask, address: NDArray[np.int64], width: int
+        self,
+        op: Op,
+        tick: int,
+        kind: str,
+        lanes: Mask,
+        address: NDArray[np.int64],
+        width: int,
+        values: Values,
     ) -> None:
         where = np.flatnonzero(lanes)
         if not len(where):
@@ -267,7 +282,7 @@ class MemoryUnit:
         region = self._meant(op.instruction.pc, int(address[where[0]]))
         event = FaultEvent(
             tick, op.instruction.pc, kind, where, address[where].copy(), width, region,
-            site=self._site,
+            site=self._site, access=op.payload.kind, values=values,
         )  # fmt: skip
         for observer in self.observers:
             observer.on_fault(event)

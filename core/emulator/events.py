@@ -110,6 +110,8 @@ class FaultEvent:
     site: int = -1  # as in `AccessEvent`
     others: NDArray[np.intp] | None = None  # lanes that it is about as well
     other_pc: int = -1  # where those are, if anywhere
+    access: str = ""  # of an illegal access: "load", "store" or "atomic"
+    values: tuple[NDArray[Any], ...] = ()  # and what is loaded instead, or was to be stored
 
 
 class Observer(Protocol):

@@ -10,13 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Mask
 from core.emulator.groups import Geometry
+from core.emulator.memory import Region, zeros
 from core.emulator.program import FunctionCode
 
 Log = list[tuple[int, NDArray[Any]]]
+_NOWHERE = Region("", "global", 0, 0, zeros(0))  # of an address that is near no array
 
 
 @dataclass
@@ -25,6 +28,8 @@ class ChunkRecord:
 
     Segments are straight stretches of code that a group ran through: `ticks[i]` is when, `firsts`
     and `ends` which instructions, `masks` who (None: every lane), `depths` how many calls deep.
+    `faults` are the illegal accesses of lanes, by the place in `accesses` of what the other lanes
+    of the instruction did; where there are none, an access in which nobody takes part stands there.
     `values` holds, for each function, depth and register, every value it was given; `stack_bases`
     where on a thread's stack the function's local variables start, in bytes.
     """
@@ -36,6 +41,7 @@ class ChunkRecord:
     masks: list[Mask | None] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
+    faults: dict[int, list[FaultEvent]] = field(default_factory=dict)
     barriers: list[BarrierEvent] = field(default_factory=list)
     values: dict[tuple[str, int], dict[int, Log]] = field(default_factory=dict)
     stack_bases: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -73,7 +79,20 @@ class ChunkRecord:
         """Barriers come by `barrier`, together with their place in the code."""
 
     def on_fault(self, event: FaultEvent) -> None:
-        """Faults are findings; `core.emulator.findings` collects them."""
+        """Notes an illegal access, which comes after the legal ones of its instruction."""
+        if not event.access:
+            return
+        last = self.accesses[-1] if self.accesses else None
+        if last is None or (last.tick, last.kind) != (event.tick, event.access):
+            nobody = np.zeros(self.geometry.lanes, bool)
+            region = event.region or _NOWHERE
+            self.accesses.append(
+                AccessEvent(
+                    event.tick, event.pc, event.access, region, event.width,
+                    np.array([region.base], np.int64), nobody, event.values, event.site,
+                )
+            )  # fmt: skip
+        self.faults.setdefault(len(self.accesses) - 1, []).append(event)
 
     def entries(self) -> int:
         """How many accesses, values and stretches of code are noted."""

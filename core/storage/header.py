@@ -116,6 +116,12 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
              pool.add(e.base), e.shift, pool.maybe(e.mask), [pool.add(v) for v in e.values]]
             for e in record.accesses
         ],
+        "faults": [
+            [place, f.tick, f.pc, f.kind, pool.add(f.lanes), pool.add(f.address), f.width,
+             f.site, f.access, [pool.add(v) for v in f.values]]
+            for place, faults in record.faults.items()
+            for f in faults
+        ],
         "barriers": [
             [e.tick, e.pc, pool.maybe(e.mask), pool.add(e.released), pool.maybe(e.met)]
             for e in record.barriers

@@ -13,7 +13,7 @@ from core.analysis.counters import Count, Counters
 from core.analysis.findings import Finding
 from core.cuda.compiler import Build, Diagnostic, find_entry
 from core.cuda.modules import module_of
-from core.emulator.events import AccessEvent, BarrierEvent
+from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
 from core.emulator.groups import Geometry
 from core.emulator.host_calls import Printed
 from core.emulator.image import Image
@@ -155,6 +155,14 @@ def _record(
                 arrays.maybe(mask), tuple(arrays[v] for v in values), site, shift,
             )
         )  # fmt: skip
+    for place, tick, pc, kind, lanes, address, width, site, access, values in plain.get(
+        "faults", ()
+    ):
+        fault = FaultEvent(
+            tick, pc, kind, arrays[lanes], arrays[address], width, None, site=site, access=access,
+            values=tuple(arrays[v] for v in values),
+        )  # fmt: skip
+        record.faults.setdefault(place, []).append(fault)
     for tick, pc, mask, released, met in plain["barriers"]:
         record.barriers.append(
             BarrierEvent(tick, pc, arrays.maybe(mask), arrays[released], arrays.maybe(met))

@@ -34,6 +34,12 @@ class WarpAccess:
     sharing: banks.Sharing = "grouped"
     kind: str = "load"
     exchanges: bool = False
+    wrong: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def faulty(self) -> NDArray[np.bool_]:
+        """Lanes whose access is illegal and has no effect: bool (32,). They are not `active`."""
+        return np.zeros(self.active.shape, bool) if self.wrong is None else self.wrong
 
     @cached_property
     def _live(self) -> NDArray[np.int64]:
@@ -125,6 +131,29 @@ class Access:
     sharing: banks.Sharing = "grouped"
     variable: str = ""  # of the source, where it is no array of the launch: a __constant__ one
     exchanges: bool = False  # an atomic that is a compare-and-swap
+    wrong: NDArray[np.bool_] | None = None  # see `faulty`; None where no thread is
+    fault: str = ""  # "out_of_bounds" or "misaligned", where a thread is faulty
+
+    @cached_property
+    def faulty(self) -> NDArray[np.bool_]:
+        """Threads whose access is illegal: bool, a place a thread. It has no effect and loads zero.
+
+        They are not `active`, and `addresses` says where they wanted to go.
+        """
+        return np.zeros(self.active.shape, bool) if self.wrong is None else self.wrong
+
+    def wanted(self, thread: int) -> int | None:
+        """Flat index in `array` that a faulty thread wanted, which may be negative or too large.
+
+        None where no array is known, and for other threads.
+        """
+        if self.array is None or not self.faulty[thread]:
+            return None
+        return int(self.addresses[thread] - self._start) // self.array.dtype.itemsize
+
+    @property
+    def _start(self) -> int:
+        return self.array.offset if isinstance(self.array, SharedArray) else self.array.base  # type: ignore[union-attr]
 
     @property
     def target(self) -> str:
@@ -138,8 +167,7 @@ class Access:
         """Flat index of each thread's (first) element in `array`, -1 where idle."""
         if self.array is None:
             return np.full(self.addresses.shape, -1, np.int64)
-        start = self.array.offset if isinstance(self.array, SharedArray) else self.array.base
-        place = (self.addresses - start) // self.array.dtype.itemsize
+        place = (self.addresses - self._start) // self.array.dtype.itemsize
         inside = (place >= 0) & (place < self.array.nbytes // self.array.dtype.itemsize)
         return np.where(self.active & inside, place, -1)
 
@@ -167,6 +195,7 @@ class Access:
             self.sharing,
             self.kind,
             self.exchanges,
+            None if self.wrong is None else self.wrong[lanes],
         )
 
 

@@ -102,15 +102,22 @@ class BlockTrace(StepAxis):
         """The memory access that the step makes, or None."""
         if self.kind_at(step) not in ACCESSES:
             return None
-        event = self._record.accesses[int(self._steps.event[step])]
+        place = int(self._steps.event[step])
+        event = self._record.accesses[place]
         space = event.region.space
         address = self._of_block(event.address)
         active = self.active(step)
+        values = [self._of_block(v) for v in event.values]
+        wrong, fault = None, ""
+        if place in self._record.faults:
+            wrong, fault, address, values = self._illegal(place, address, values)
         array: Array | SharedArray | None = self._program.array(event.region.name)
         if space == "shared":
             address = address - event.region.base
-            array = owner_of(self._program.shared_arrays, int(address[int(active.argmax())]))
-        values = [self._of_block(v) for v in event.values]
+            one = int((active if wrong is None or active.any() else wrong).argmax())
+            array = owner_of(self._program.shared_arrays, int(address[one]))
+            if array is None and wrong is not None and len(self._program.shared_arrays):
+                array = self._program.shared_arrays[-1]
         issue = self._program.issues[event.pc]
         return Access(
             step,
@@ -125,7 +132,40 @@ class BlockTrace(StepAxis):
             issue.sharing,
             source_name(event.region.name) if space in ("const", "global") else "",
             issue.is_exchange_if_equal,
+            wrong,
+            fault,
         )
+
+    def illegal_step(self, tick: int, thread: int) -> int:
+        """The step at `tick` in which a thread's access is illegal, -1 if there is none."""
+        ticks = self._steps.tick
+        first, end = np.searchsorted(ticks, [tick, tick + 1]).tolist()
+        for step in range(first, end):
+            access = self.access(step)
+            if access is not None and access.faulty[thread]:
+                return step
+        return -1
+
+    def _illegal(
+        self, place: int, address: NDArray[np.int64], values: list[NDArray[Any]]
+    ) -> tuple[NDArray[np.bool_] | None, str, NDArray[np.int64], list[NDArray[Any]]]:
+        """Which of the block's threads an access is illegal for, and why.
+
+        And the access's addresses and values with those threads' put in.
+        """
+        wrong, kind = np.zeros(self.n_threads, bool), ""
+        for fault in self._record.faults[place]:
+            mine = (fault.lanes >= self._lanes.start) & (fault.lanes < self._lanes.stop)
+            threads = fault.lanes[mine] - self._lanes.start
+            if not len(threads):
+                continue
+            wrong[threads], kind = True, kind or fault.kind
+            address = address.copy()
+            address[threads] = fault.address[mine]
+            values = [v.copy() for v in values]
+            for column, value in zip(values, fault.values, strict=False):
+                column[threads] = self._of_block(value)[threads]
+        return (self._padded(wrong) if kind else None), kind, address, values
 
     def touches(self, name: str, flat: int) -> NDArray[np.intp]:
         """The steps, ascending, at which any thread touches element `flat` of a named array.

@@ -20,6 +20,9 @@ def with_step(finding: Finding, trace: Trace) -> Finding:
         return finding
     block = trace.block(finding.block)
     step = block.step_at(finding.tick)
+    illegal = block.illegal_step(finding.tick, finding.thread)
+    if illegal >= 0:
+        return replace(finding, step=illegal)
     near = np.flatnonzero(block.line[: step + 1] == finding.line)[-_LOOK_BACK:]
     taking_part = [s for s in near[::-1] if block.active(int(s))[finding.thread]]
     found = taking_part[0] if taking_part else near[-1] if len(near) else step

@@ -101,7 +101,7 @@ def build_steps(
     lines, depths = lines[known], path.depths[known]
     starts = np.flatnonzero(_line_starts(path.pcs, known, lines, depths))
     ends = np.flatnonzero(exits[path.pcs] & (path.depths == 0))
-    accesses = _taking_part([e.mask for e in record.accesses], lanes)
+    accesses = _taking_part([_tried(record, i) for i in range(len(record.accesses))], lanes)
     barriers = _taking_part([e.mask for e in record.barriers], lanes)
     access_ticks = np.array([record.accesses[i].tick for i in accesses], np.int64)
     barrier_ticks = np.array([record.barriers[i].tick for i in barriers], np.int64)
@@ -153,6 +153,17 @@ def _line_starts(
     own, before = pcs[1:], pcs[known[:-1]]  # not the jumps within functions of a header
     back[1:] = (known[1:] != known[:-1]) & (own <= before) & (own >= pcs[latest[1:]])
     return (starts | back) & (lines > 0)
+
+
+def _tried(record: ChunkRecord, place: int) -> Mask | None:
+    """The lanes that an access is one of, those whose part in it is illegal as well."""
+    mask = record.accesses[place].mask
+    if mask is None or place not in record.faults:
+        return mask
+    mask = mask.copy()
+    for fault in record.faults[place]:
+        mask[fault.lanes] = True
+    return mask
 
 
 def _taking_part(masks: list[Mask | None], lanes: slice) -> NDArray[np.int64]:
