@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,11 +38,21 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="start without the last session")
     parser.add_argument("--session", metavar="FILE", help="where the session is kept")
     parser.add_argument("--no-tour", action="store_true", help="no tour at the first start")
-    parser.add_argument("--size", metavar="WxH", help="size of the window, such as 1280x800")
+    parser.add_argument(
+        "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
+    )
     parser.add_argument(
         "--report", metavar="FILE", help="keep a JSON file of what is shown (for tests)"
     )
     return parser.parse_args(argv)
+
+
+def window_size(text: str) -> tuple[int, int]:
+    """`1280x800` as width and height. Raises what argparse shows with the option's name."""
+    match = re.fullmatch(r"([1-9]\d{0,4})x([1-9]\d{0,4})", text, re.ASCII)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, such as 1280x800")
+    return int(match[1]), int(match[2])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
+    from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
     from gui.keeping import Keeper, theme_of
@@ -63,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         ladder = load_ladder()
-        start = parse_start(options.rung, parse_parameters(options.set), ladder)
+        start = parse_start(options.rung, parse_settings(options.set), ladder)
     except TilescopeError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -82,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         keeper.restore_window(saved, geometry=not options.size)
     window.touring.toured = kept is not None and kept.toured  # even with --fresh
     if options.size:
-        window.resize(*(int(part) for part in options.size.split("x")))
+        window.resize(*options.size)
     if options.report:
         from gui.report import keep_report
 
@@ -139,16 +151,3 @@ def parse_start(
             raise ParameterError(NO_SET)
         return Path(text)
     return Moment(ladder[text].name, parameters)
-
-
-def parse_parameters(texts: Sequence[str]) -> dict[str, int]:
-    """`["n=64", "tile=8"]` as a mapping. Raises ParameterError for anything else."""
-    from core.errors import ParameterError
-
-    found = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        if not value.lstrip("-").isdigit():
-            raise ParameterError(f"--set wants NAME=NUMBER, such as n=64, not {text!r}.")
-        found[name] = int(value)
-    return found

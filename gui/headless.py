@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gui.app import window_size
+
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
@@ -29,7 +31,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rung", default="tiled", help="the kernel")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[])
     parser.add_argument("--theme", default="light", help="light, dark or projector")
-    parser.add_argument("--size", metavar="WxH", default="1600x1000")
+    parser.add_argument("--size", metavar="WxH", type=window_size, default=(1600, 1000))
     return parser.parse_args(argv)
 
 
@@ -41,21 +43,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     from PySide6.QtWidgets import QApplication
 
     from core.cli.report import show
+    from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
-    from gui.app import parse_parameters
     from gui.main_window import MainWindow
-    from gui.theme import apply_theme
+    from gui.theme import apply_theme, theme_names
 
+    if options.theme not in theme_names():
+        sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")
+        return 2
     app = QApplication.instance() or QApplication(["tilescope"])
     assert isinstance(app, QApplication)
     qInstallMessageHandler(_quiet)
     apply_theme(app, options.theme)
     window = MainWindow(load_ladder(), options.theme)
-    window.resize(*(int(part) for part in options.size.split("x")))
+    window.resize(*options.size)
     window.show()
     try:
-        record(window, app, options.rung, parse_parameters(options.set))
+        record(window, app, options.rung, parse_settings(options.set))
         assert window.session.trace is not None
         show(window.session.trace)
         step_through(window, app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -133,7 +134,7 @@ class ConfigurationForm(QWidget):
                 found[name] = editor.value()
             else:
                 text = editor.currentText().strip()
-                found[name] = int(text) if text.lstrip("-").isdigit() else 0
+                found[name] = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else 0
         return found
 
     def set_values(self, values: Mapping[str, int]) -> None:

@@ -238,6 +238,14 @@ def test_form_waits_for_the_last_edit(ladder, qtbot):
     assert heard[1] == {p.name: p.default for p in ladder["tiled"].parameters}
 
 
+@pytest.mark.parametrize("typed", ["", "--5", "n²", "5²", "9" * 5000])
+def test_what_is_no_number_is_out_of_range(ladder, qtbot, typed):
+    form = shown(qtbot, ConfigurationForm(), 260, 200)
+    form.show_rung(ladder["tiled"], {"n": 16, "tile": 8})
+    form.editors["tile"].setEditText(typed)
+    assert form.values() == {"n": 16, "tile": 0}
+
+
 def test_form_shows_what_is_wrong_and_keeps_the_values(ladder, qtbot):
     form = shown(qtbot, ConfigurationForm(), 260, 200)
     form.show_rung(ladder["tiled"], {"n": 16, "tile": 8})

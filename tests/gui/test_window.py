@@ -1,6 +1,5 @@
 """The whole window, on recorded traces, without a display."""
 
-import threading
 import time
 
 import pytest
@@ -254,9 +253,11 @@ def test_closing_while_recording_leaves_no_thread(qtbot, qapp, ladder):
     window.show()
     window.recorder.configure("tiled", {"n": 128, "tile": 16})
     time.sleep(0.05)
+    thread = window.recorder.worker._thread
+    assert thread.isRunning()
     window.close()
+    assert not thread.isRunning()
     qapp.processEvents()
-    assert not [t for t in threading.enumerate() if t.name == "recorder"]
 
 
 def test_the_headless_run_prints_the_table_and_writes_pictures(tmp_path, capsys, qapp):
@@ -270,6 +271,21 @@ def test_the_headless_run_prints_the_table_and_writes_pictures(tmp_path, capsys,
     assert len(pictures) >= 5
     assert all(p.stat().st_size > 20_000 for p in pictures)
     assert main([str(tmp_path), "--set", "n=0"]) == 2
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--set", "n=--5"], ["--set", "n=²"], ["--theme", "pink"], ["--size", "large"]]
+)
+def test_wrong_options_are_a_sentence(capsys, qapp, wrong):
+    from gui import app, headless
+
+    for main in (app.main, headless.main):
+        try:
+            status = main(wrong)
+        except SystemExit as left:  # argparse
+            status = left.code
+        assert status == 2
+        assert wrong[1] in capsys.readouterr().err
 
 
 def test_a_view_floats_and_comes_home(tiled, qtbot, qapp):
