@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gui.views.warp_view import WarpView
 
 FIRST_NUMBER = 2  # column of the counters view
+SPACES = {"Warp": "global", "Shared": "shared"}
+"""The memory that a view shows, by the view's name."""
 
 Ask = Callable[[Topic], None]
 
@@ -84,7 +86,18 @@ class Explaining(QObject):
         if self.session.question is not None:
             self.close()
         else:
-            self.ask(topic_of_moment(self.session))
+            self.ask(topic_of_moment(self.session, self._memory_in_front()))
+
+    def _memory_in_front(self) -> str:
+        """The memory whose view is to be seen, or was chosen of both; empty for neither."""
+        if self.session.page == "compare":
+            chosen = self.session.compared_view.lower()
+            return chosen if chosen in SPACES.values() else ""
+        page = self.window_.step_page
+        seen = [name for name in SPACES if page.in_front(name)]
+        if len(seen) == 1:
+            return SPACES[seen[0]]
+        return SPACES.get(self.session.view, "") if seen else ""
 
     def close(self) -> None:
         """Put the explanations away."""

@@ -31,19 +31,30 @@ class Step:
 Topic = Step | Place | Fetched
 
 
-def topic_of_moment(session: Session) -> Topic:
-    """What is looked at: how often the selected element was loaded, or the step's access."""
+def topic_of_moment(session: Session, front: str = "") -> Topic:
+    """What is looked at: how often the selected element was loaded, or the step's access.
+
+    `front` is the memory whose view is in front, "global" or "shared"; empty where none is.
+    """
     element, trace = session.element, session.trace
     arrays = [array.name for array in trace.arrays] if trace is not None else []
     if session.heat and element is not None and element[0] in arrays:
         return Fetched(*element)
-    return topic_of_step(session)
+    return topic_of_step(session, front)
 
 
-def topic_of_step(session: Session) -> Step:
-    """The space that the current step's access goes to."""
+def topic_of_step(session: Session, front: str = "") -> Step:
+    """The space that the step's access goes to; else the one in front, else the last one's."""
     block = session.block_trace
-    access = block.access(session.step) if block is not None and block.n_steps else None
+    if block is None or not block.n_steps:
+        return Step(front or "global")
+    access = block.access(session.step)
+    if access is None and front:
+        return Step(front)
+    if access is None:
+        history = history_of(block)
+        last = [history.last_access(session.step, space) for space in ("global", "shared")]
+        access = max((a for a in last if a is not None), key=lambda a: a.step, default=None)
     return Step("shared" if access is not None and access.space == "shared" else "global")
 
 

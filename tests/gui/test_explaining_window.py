@@ -11,7 +11,7 @@ from core.analysis.explain_total import Place
 from core.ladder import load_ladder
 from core.recording import record
 from gui.scenes.selection import Breakpoint
-from gui.scenes.why import Step
+from gui.scenes.why import Step, topic_of_step
 from gui.scenes.why_element import Fetched
 
 LADDER = load_ladder()
@@ -156,3 +156,24 @@ def test_a_new_layout_keeps_the_steps_memory_in_front(window, qtbot) -> None:
     assert page.in_front("Shared")
     page.reset_layout()
     qtbot.waitUntil(lambda: page.in_front("Shared"))
+
+
+def test_w_explains_the_memory_that_is_looked_at(window, qtbot) -> None:
+    session, page = window.session, window.step_page
+    window.resize(1280, 800)
+    block = session.block_trace
+    spaces = [None if (a := block.access(s)) is None else a.space for s in range(block.n_steps)]
+    quiet = next(s for s, was in enumerate(spaces) if was is None and "shared" in spaces[:s])
+    session.follow_memory = False
+    for name, space in (("Shared", "shared"), ("Warp", "global")):
+        page.front(name)
+        session.step = quiet
+        qtbot.waitUntil(lambda shown=name: page.in_front(shown))
+        window.explaining.why()
+        assert session.question == Step(space)
+        window.explaining.close()
+        assert topic_of_step(session) == Step(next(s for s in spaces[quiet::-1] if s))
+        session.step = spaces.index("shared")  # an access decides, whatever is in front
+        window.explaining.why()
+        assert session.question == Step("shared")
+        window.explaining.close()
