@@ -38,8 +38,14 @@ def compare_commands(window: MainWindow) -> list[Command]:
         Command("Copy A to B", ("Ctrl+Shift+D",), on_page(lambda p: p.comparing.copy_to_b())),
         Command("Swap A and B", ("Ctrl+Shift+X",), on_page(lambda p: p.comparing.swap())),
         Command("Configure the other side", ("Ctrl+J",), on_page(lambda p: p.configure_other())),
+        Command("Next difference", ("D",), on_page(lambda p: p.comparing.differing.go())),
+        Command(
+            "Previous difference",
+            ("Shift+D",),
+            on_page(lambda p: p.comparing.differing.go(forward=False)),
+        ),
         Command("Next view of both sides", ("V",), partial(next_view, window)),
-        Command("Differences by array, or totals", ("D",), on_page(lambda p: p.toggle_grouping())),
+        Command("Differences by array, or totals", ("G",), on_page(lambda p: p.toggle_grouping())),
         *(Command(preset.title, (), example(preset), preset.lesson) for preset in PRESETS),
     ]
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors, FileLaunch
 from gui.coalescing import Coalescer
+from gui.differing import Differing
 from gui.opening import Opened, open_job
 from gui.recording import Recorder
 from gui.scenes.compare import Comparison, launch_text
@@ -43,6 +44,7 @@ class Comparing(QObject):
         self.column = SideColumn(self.ladder)
         self.opener = Worker(self, "opener of B")
         self.turning = Coalescer(self)
+        self.differing = Differing(self)
         self._connect()
         self._compare_with(self.a.versus)
 
@@ -81,6 +83,7 @@ class Comparing(QObject):
 
     def close(self) -> None:
         """Stop what runs, wait for it, and let go of both sessions."""
+        self.differing.close()
         self.comparison.close()
         self.a.versus_changed.disconnect(self._compare_with)
         self.a.configuration_changed.disconnect(self._on_first)
@@ -112,8 +115,9 @@ class Comparing(QObject):
             self.a.versus = counterpart(shown, self.ladder)
 
     def show_preset(self, preset: Preset) -> None:
-        """Show one of the examples from its beginning."""
+        """Show one of the examples at the moment that it is about."""
         self.a.compared_view = preset.view
+        self.differing.expect(preset)
         self.main.moments.open_moment(parse_link(preset.link, self.ladder, ()))
 
     def _shown(self) -> Configuration | None:

@@ -42,6 +42,7 @@ VIEW_TIPS = {
     "Counters": "Counts of each launch, by array or line",
 }
 SIDES = {"a": "Configure A", "b": "Configure B"}
+NEXT = "The next access of the selected warp that moves more or less on one side (D, Shift+D)"
 
 
 class ComparePage(QWidget):
@@ -68,9 +69,10 @@ class ComparePage(QWidget):
         self.examples.setMenu(self._make_examples())
         self.swap = self._button("Swap", "What is A becomes B, and the other way round")
         self.copy = self._button("Copy A to B", "Have both be the same, and change one of them")
+        self.next = self._button("Next difference", NEXT)
         row = QHBoxLayout()
         row.setSpacing(6)
-        for button in (self.examples, self.swap, self.copy):
+        for button in (self.examples, self.swap, self.copy, self.next):
             row.addWidget(button)
         row.addStretch(1)
         row.addWidget(self.views)
@@ -138,6 +140,7 @@ class ComparePage(QWidget):
         session = self.comparing.a
         self.swap.clicked.connect(self.comparing.swap)
         self.copy.clicked.connect(self.comparing.copy_to_b)
+        self.next.clicked.connect(lambda: self.comparing.differing.go())
         self.views.chosen.connect(lambda name: session.update(compared_view=name))
         self.switch.chosen.connect(lambda _: self._show_forms())
         session.compared_view_changed.connect(lambda _: self._show_views())
@@ -179,6 +182,12 @@ class ComparePage(QWidget):
 
     def _show_preset(self, title: str, *_: object) -> None:
         self.comparing.show_preset(next(p for p in PRESETS if p.title == title))
+
+    def main_view(self) -> QWidget:
+        """What has the keyboard when the page is opened: a picture of A."""
+        first = self.sides[0]
+        views = (first.matrices, first.warp, first.shared)
+        return next((view for view in views if view.isVisibleTo(first)), self)
 
     def shut_down(self) -> None:
         """Stop what runs for B."""
