@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gui.scenes.breakpoints import exists
 from gui.scenes.correspondence import Lockstep, course_of, same_place
 from gui.scenes.phase_words import part_name
-from gui.scenes.selection import Hover
+from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.text import plural
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 MOMENT = frozenset({"trace", "block", "step"})
 SHARED = frozenset({"heat", "close_up", "warp_trail", "counts_by"})
 """Ways to look that both sides share."""
-EVERYTHING = MOMENT | SHARED | {"thread", "line", "element"}
 
 
 class Comparison:
@@ -47,7 +47,7 @@ class Comparison:
         self._active = active
         if active:
             self._locks.clear()
-            self._lead("a", EVERYTHING)
+            self._lead("a", {"trace", "block", "step", "thread", "line", "element"} | SHARED)
 
     def close(self) -> None:
         """Let go of both sessions."""
@@ -64,7 +64,8 @@ class Comparison:
         if "trace" in names or "block" in names:
             self._locks.clear()
         if "trace" in names:  # another launch on this side: it joins where the clock stands
-            self._lead("a", EVERYTHING)
+            names = frozenset({"trace", "block", "step", "thread", "line", "element"})
+            self._lead("a", names)
         else:
             self._lead("b", names)
 
@@ -92,7 +93,7 @@ class Comparison:
             wanted["step"] = self._lock(side, leader, follower).counterpart(leader.step)
         if names & {"thread", "trace", "block"}:
             wanted["thread"] = leader.thread
-        if "element" in names and exists(follower.trace, leader.element):
+        if "element" in names and _has(follower.trace, leader.element):
             wanted["element"] = leader.element
         if "line" in names and same_source(leader.trace, follower.trace):
             wanted["line"] = leader.line
@@ -128,19 +129,9 @@ def same_source(one: Trace | None, other: Trace | None) -> bool:
     return one is not None and other is not None and one.workload.source == other.workload.source
 
 
-def exists(trace: Trace | None, element: tuple[str, tuple[int, ...]] | None) -> bool:
+def _has(trace: Trace | None, element: Element | None) -> bool:
     """Whether an element can be selected in a trace; None, which selects nothing, always can."""
-    if element is None:
-        return True
-    if trace is None:
-        return False
-    name, index = element
-    shapes = {array.name: array.shape for array in trace.arrays}
-    shapes |= {array.name: array.shape for array in trace.shared_arrays}
-    shape = shapes.get(name, ())
-    return len(shape) == len(index) and all(
-        0 <= i < extent for i, extent in zip(index, shape, strict=True)
-    )
+    return element is None or (trace is not None and exists(trace, element))
 
 
 def counterpart_hover(leader: Session, follower: Session) -> Hover | None:
@@ -151,7 +142,7 @@ def counterpart_hover(leader: Session, follower: Session) -> Hover | None:
     thread = hover.thread
     return Hover(
         thread=thread if thread is not None and thread < trace.n_threads else None,
-        element=hover.element if exists(follower.trace, hover.element) else None,
+        element=hover.element if _has(follower.trace, hover.element) else None,
         line=hover.line if same_source(leader.trace, follower.trace) else None,
         bank=hover.bank,
     )

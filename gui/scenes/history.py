@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.trace import EventKind
 from gui.scenes.loads import Ints, Loads, Tally
+from gui.scenes.once import once_for_each
 from gui.scenes.origins import Origins
 from gui.scenes.parts import Part, parts_of
 
@@ -248,13 +249,7 @@ def is_global(access: Any) -> bool:
     return access is not None and access.space == "global" and access.array is not None
 
 
-_histories: dict[int, tuple[weakref.ref[Any], History]] = {}
-
-
+@once_for_each
 def history_of(block_trace: BlockTrace) -> History:
     """The one History of a record, made when first asked for and dropped with the record."""
-    key = id(block_trace)
-    if key not in _histories:
-        forget = weakref.ref(block_trace, lambda _: _histories.pop(key, None))
-        _histories[key] = forget, History(block_trace)
-    return _histories[key][1]
+    return History(block_trace)

@@ -55,13 +55,13 @@ def index_text(name: str, index: Sequence[int]) -> str:
     return f"{name}[{', '.join(str(int(i)) for i in index)}]"
 
 
-def value_text(value: Value | None, type_name: str = "") -> str:
+def variable_text(value: Value | None, type_name: str = "") -> str:
     """A variable's value: integers in full, floats with seven digits at most, pointers in hex."""
     if value is None:
         return "–"
     if isinstance(value, tuple):  # an array or a struct
         inner = type_name.split("[", 1)[0].strip()
-        return "{" + ", ".join(value_text(part, inner) for part in value) + "}"
+        return "{" + ", ".join(variable_text(part, inner) for part in value) + "}"
     if type_name.endswith(("*", "&")):
         return f"0x{int(value):x}"
     if isinstance(value, bool | np.bool_):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gui.scenes.naming import thread_name
 from gui.scenes.session import WARP_SIZE
-from gui.scenes.text import join, value_text
+from gui.scenes.text import join, variable_text
 
 if TYPE_CHECKING:
     from gui.scenes.session import Session
@@ -42,14 +43,14 @@ def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableR
         present = min(WARP_SIZE, trace.n_threads - session.warp * WARP_SIZE)
         for row in trace.variable_table(session.step, session.warp):
             lanes[row.name] = tuple(
-                value_text(value, row.type) if lane < present else ""
+                variable_text(value, row.type) if lane < present else ""
                 for lane, value in enumerate(row.values)
             )
     rows = []
     for variable in trace.variables(session.step, session.thread):
         across = lanes.get(variable.name, ())
         live = {text for text in across if text not in ("", "–")}
-        text = value_text(variable.value, variable.type)
+        text = variable_text(variable.value, variable.type)
         rows.append(
             VariableRow(
                 variable.name, variable.type, text, variable.changed, across, len(live) == 1
@@ -78,15 +79,6 @@ def builtin_rows(session: Session) -> tuple[tuple[str, str], ...]:
     )
 
 
-def thread_name(session: Session) -> str:
-    """The selected thread as CUDA names it: "thread (3, 1)"."""
-    trace = session.block_trace
-    if trace is None:
-        return "thread –"
-    x, y, z = (int(i) for i in trace.threads[session.thread])
-    return f"thread ({x}, {y})" if z == 0 else f"thread ({x}, {y}, {z})"
-
-
 def variables_caption(
     session: Session, rows: Sequence[VariableRow], warp_table: bool = False
 ) -> str:
@@ -97,5 +89,6 @@ def variables_caption(
     if warp_table:
         who = f"Warp {session.warp}, lane by lane"
     else:
-        who = f"{thread_name(session).capitalize()}: warp {session.warp}, lane {session.lane}"
+        name = thread_name(session.block_trace.threads[session.thread])
+        who = f"Thread {name}: warp {session.warp}, lane {session.lane}"
     return f"{who}. {join(names) + ' just changed' if names else 'Nothing changed'}."

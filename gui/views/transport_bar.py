@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
@@ -209,8 +210,6 @@ class TransportBar(SessionView):
 
 
 def _to_slider(speed: float) -> int:
-    import math
-
     share = math.log(speed / MIN_SPEED) / math.log(MAX_SPEED / MIN_SPEED)
     return round(share * SPEED_STEPS)
 

@@ -20,7 +20,7 @@ from gui.scenes.matrices import matrix_scene
 from gui.scenes.phase_words import longest_name, part_name
 from gui.scenes.session import Session
 from gui.scenes.source import highlight, line_totals, source_caption
-from gui.scenes.text import compact, join, plural, ratio, spaced, value_text
+from gui.scenes.text import compact, join, plural, ratio, spaced, variable_text
 from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label
 from gui.scenes.variables import builtin_rows, variable_rows, variables_caption
 from tests.gui.fake_trace import SOURCE, fake_trace
@@ -221,10 +221,10 @@ def test_small_words():
     assert ratio(33, 4) == "×8.25"
     assert ratio(5, 0) == ""
     assert join(["A", "B", "C"]) == "A, B and C"
-    assert value_text(np.float32(1.5)) == "1.5"
-    assert value_text(3.0) == "3.0"
-    assert value_text(None) == "–"
-    assert value_text(float("nan")) == "nan"
+    assert variable_text(np.float32(1.5)) == "1.5"
+    assert variable_text(3.0) == "3.0"
+    assert variable_text(None) == "–"
+    assert variable_text(float("nan")) == "nan"
 
 
 @pytest.fixture(scope="module")
