@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
-from gui.scenes.naming import thread_name
+from core.trace.variables import Value, Variable
 from gui.scenes.session import WARP_SIZE
+from gui.scenes.naming import thread_name
 from gui.scenes.text import join, variable_text
 
 if TYPE_CHECKING:
+    from core.trace import BlockTrace
     from gui.scenes.session import Session
+
+MOST_PARTS = 64
+"""Elements of a local array that get a row each; a longer one stays in one row."""
+MOST_NAMES = 4
+"""That are said to have changed; of more, arrays are named as a whole."""
 
 
 @dataclass(frozen=True)
 class VariableRow:
-    """One variable: its value in the selected thread and in each lane of the warp.
+    """A variable, or an element of one: its value in the selected thread and each lane of the warp.
 
     `lanes` holds 32 texts, "" where the warp has no such thread and "–" where the variable is not
     live. `uniform` says that all lanes that hold a value hold the same.
@@ -31,32 +41,65 @@ class VariableRow:
 
 
 def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableRow, ...]:
-    """Variables at the current step, in the order of the source, pointers last.
+    """Variables at the current step, in the order of the source, then arrays, then pointers.
 
-    The warp's lanes are filled in only for `warp_table`.
+    A small array has a row for each element. The warp's lanes are filled in only for `warp_table`.
     """
     trace = session.block_trace
     if trace is None or not trace.n_steps:
         return ()
-    lanes: dict[str, tuple[str, ...]] = {}
-    if warp_table:
-        present = min(WARP_SIZE, trace.n_threads - session.warp * WARP_SIZE)
-        for row in trace.variable_table(session.step, session.warp):
-            lanes[row.name] = tuple(
-                variable_text(value, row.type) if lane < present else ""
-                for lane, value in enumerate(row.values)
-            )
+    present = min(WARP_SIZE, trace.n_threads - session.warp * WARP_SIZE)
+    table = trace.variable_table(session.step, session.warp) if warp_table else []
+    lanes = {row.name: row.values[:present] for row in table}
     rows = []
-    for variable in trace.variables(session.step, session.thread):
-        across = lanes.get(variable.name, ())
-        live = {text for text in across if text not in ("", "–")}
-        text = variable_text(variable.value, variable.type)
+    for variable in _parted(trace, session.step, session.thread):
+        array, _, place = variable.name.partition("[")
+        values = lanes.get(array, [])
+        if place and values:
+            values = [_part(value, variable.place) for value in values]
+        across = tuple(variable_text(value, variable.type) for value in values)
+        live = {text for text in across if text != "–"}
         rows.append(
             VariableRow(
-                variable.name, variable.type, text, variable.changed, across, len(live) == 1
+                variable.name,
+                variable.type,
+                variable_text(variable.value, variable.type),
+                variable.changed,
+                across + ("",) * (WARP_SIZE - len(across)) if across else (),
+                len(live) == 1,
             )
         )
-    return tuple(sorted(rows, key=lambda row: row.type.endswith("*")))
+    return tuple(sorted(rows, key=lambda row: (row.type.endswith("*"), "[" in row.name)))
+
+
+@dataclass(frozen=True)
+class _Part(Variable):
+    """A variable, or the element at a `place` of an array, in row-major order."""
+
+    place: int = 0
+
+
+def _parted(trace: BlockTrace, step: int, thread: int) -> Iterator[_Part]:
+    """The variables of a thread, small arrays element by element."""
+    before: Mapping[str, Value | None] | None = None
+    for variable in trace.variables(step, thread):
+        shape = [int(n) for n in re.findall(r"\[([0-9]+)\]", variable.type)]
+        whole, count = variable.value, prod(shape)
+        if not shape or count > MOST_PARTS or not isinstance(whole, tuple) or len(whole) != count:
+            yield _Part(variable.name, variable.type, whole, variable.changed)
+            continue
+        if variable.changed and before is None:
+            before = {v.name: v.value for v in trace.variables(step - 1, thread)} if step else {}
+        old = before.get(variable.name) if before is not None else whole
+        inner = variable.type.partition("[")[0].strip()
+        for place, index in enumerate(itertools.product(*map(range, shape))):
+            name = variable.name + "".join(f"[{i}]" for i in index)
+            yield _Part(name, inner, whole[place], _part(old, place) != whole[place], place)
+
+
+def _part(value: Value | None, place: int) -> Value | None:
+    """An element of an array, None where the array has no value."""
+    return value[place] if isinstance(value, tuple) else None
 
 
 def builtin_rows(session: Session) -> tuple[tuple[str, str], ...]:
@@ -85,7 +128,9 @@ def variables_caption(
     """One sentence: whose variables the rows are and which have just changed."""
     if session.block_trace is None:
         return "No thread is selected yet."
-    names = [row.name for row in rows if row.changed]
+    changed = [row.name for row in rows if row.changed]
+    few = len(changed) <= MOST_NAMES
+    names = changed if few else list(dict.fromkeys(name.partition("[")[0] for name in changed))
     if warp_table:
         who = f"Warp {session.warp}, lane by lane"
     else:

@@ -213,7 +213,8 @@ class VariablesView(SessionView):
     def _fit_lanes(self) -> None:
         """Every lane as wide as the longest value needs: asking each cell would take too long."""
         theme = current_theme()
-        rows = [row for row in self.model.rows if not row.type.endswith("*")]  # those are cut
+        cut = ("*", "]")  # pointers, and arrays that are too long for a row an element
+        rows = [row for row in self.model.rows if not row.type.endswith(cut)]
         longest = max((text for row in rows for text in row.lanes), key=len, default="")
         value = QFontMetrics(theme.mono(bold=True)).horizontalAdvance(longest)
         head = QFontMetrics(theme.font("small", bold=True)).horizontalAdvance("lane 00")

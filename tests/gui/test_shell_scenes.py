@@ -259,3 +259,31 @@ def test_what_only_fills_ahead_says_so(ahead):
     assert scene.marks[0].tiles, "what is filled ahead is framed"
     end = matrix_scene(block, grids_of(session.trace), block.n_steps - 1, 0)
     assert not end.marks[0].tiles
+
+
+def test_a_local_array_has_a_row_for_each_element():
+    """16 sums of a thread: rows of their own, after the others, of which one changes at a time."""
+    session = Session()
+    session.trace = record(load_ladder()["tile_2d"].workload())
+    block = session.block_trace
+    whole = {v.name: v.value for v in block.variables(block.n_steps // 2, 3)}["values"]
+    session.update(step=block.n_steps // 2, thread=3)
+    rows = {row.name: row for row in variable_rows(session, warp_table=True)}
+    names = list(rows)
+    assert "values" not in rows
+    assert names.index("values[0][0]") > names.index("phase")
+    for place, value in enumerate(whole):
+        row = rows[f"values[{place // 4}][{place % 4}]"]
+        assert (row.type, row.value, row.lanes[3]) == ("float", variable_text(value), row.value)
+    added = 0
+    for step in range(134, 180):  # the first products are added
+        session.step = step
+        rows = variable_rows(session)
+        changed = [r.name for r in rows if r.changed and r.name.startswith("values[")]
+        old, new = (
+            {v.name: v.value for v in block.variables(at, 3)}["values"] for at in (step - 1, step)
+        )
+        places = [place for place in range(16) if old[place] != new[place]]
+        assert changed == [f"values[{place // 4}][{place % 4}]" for place in places]
+        added += len(changed)
+    assert added >= 8
