@@ -12,6 +12,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.scenes.selection import Element
 from gui.scenes.session import Hover, Session
 from gui.scenes.warp import (
     LANES,
@@ -162,7 +163,7 @@ class WarpView(SessionView):
         chosen: dict[str, object] = {}
         if hover.thread is not None:
             chosen["thread"] = hover.thread
-        if hover.element is not None:
+        if hover.element is not None and hover.sector is not None:  # a cell, not a lane
             chosen["element"] = hover.element
         self.session.update(**chosen)
 
@@ -183,7 +184,7 @@ class WarpView(SessionView):
             if geometry.names:
                 area = area.united(geometry.names[lane])
             if area.contains(point):
-                return Hover(thread=scene.warp * LANES + lane)
+                return Hover(scene.warp * LANES + lane, self._element_of(scene, lane))
         for line, placed in zip(scene.lines, geometry.strip, strict=True):
             if placed.box.contains(point):
                 return self._hover_in_line(scene, line, placed, point)
@@ -204,7 +205,15 @@ class WarpView(SessionView):
                 return Hover(sector=line.address + number * SECTOR)
         return None
 
-    def _element(self, scene: WarpScene, flat: int) -> tuple[str, tuple[int, ...]] | None:
+    def _element_of(self, scene: WarpScene, lane: int) -> Element | None:
+        """The first element that a lane touches."""
+        for line in scene.lines:
+            for lanes, flat in zip(line.lanes, line.elements, strict=True):
+                if lane in lanes:
+                    return self._element(scene, flat)
+        return None
+
+    def _element(self, scene: WarpScene, flat: int) -> Element | None:
         trace = self.session.trace
         if trace is None or flat < 0:
             return None

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 
-from gui.scenes.session import Session
+from gui.scenes.session import Hover, Session
 from gui.theme import apply_theme, current_theme, theme_names
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.matrix_layout import VALUE_WIDTH
@@ -201,7 +201,7 @@ class TestWarp:
         session, view = shown
         geometry = view.geometry_now()
         move(qtbot, view, geometry.lanes[9].center())
-        assert session.hover.thread == 9
+        assert session.hover == Hover(thread=9, element=("A", (9, 0)))
         line = geometry.strip[4]
         move(qtbot, view, line.cells[0].center())
         assert session.hover.element == ("A", (4, 0))
@@ -210,7 +210,7 @@ class TestWarp:
     def test_clicks_choose_thread_and_warp(self, qtbot, shown):
         session, view = shown
         click(qtbot, view, view.geometry_now().lanes[21].center())
-        assert session.thread == 21
+        assert (session.thread, session.element) == (21, None)
         click(qtbot, view, view.geometry_now().overview[3].center())
         assert (session.warp, session.lane) == (3, 21)
         assert view.scene.warp == 3
