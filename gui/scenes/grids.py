@@ -40,7 +40,17 @@ class Grid:
     extent: tuple[int, int] = (0, 0)
     """Rows and columns of the whole array."""
     overhang: tuple[int, int] = (0, 0)
-    """Rows and columns beyond the array that a bounds check keeps threads from; room is left."""
+    """Rows and columns beyond the array that a bounds check keeps threads from."""
+
+    @property
+    def room(self) -> tuple[int, int]:
+        """Rows and columns of the overhang that room is left for.
+
+        Further ones are told in words: a block much larger than the array would leave the array
+        itself no room.
+        """
+        down, across = self.overhang
+        return min(down, max(2, self.rows // 4)), min(across, max(2, self.columns // 4))
 
     @property
     def whole(self) -> bool:

@@ -34,6 +34,8 @@ class GridMarks:
     """Elements that the selected thread touches at this step."""
     trail: Ints
     """Elements that the selected thread, or its warp, has read up to this step."""
+    warp: Ints
+    """Those that its warp touches; none where the block has no other warp."""
     tiles: tuple[Rect, ...]
     """Bounding box of what each instruction loads for the block in the current phase."""
     band: Rect | None
@@ -156,6 +158,7 @@ def _marks(
         band=_band(grid, grids, own),
         written=written,
         values=values,
+        warp=_on_side(grid, side, _warps_share(block_trace, name, step, thread)),
     )
 
 
@@ -206,13 +209,27 @@ def touched_by(block_trace: BlockTrace, name: str, step: int, thread: int) -> In
     """
     through = history_of(block_trace).read_through(name, step)
     if len(through):
-        return np.asarray(through[through[:, thread] >= 0, thread])
+        found = np.unique(through[:, threads])
+        return found[found >= 0]
     access = block_trace.access(step)
     if access is None or not is_global(access) or access.array is None or access.array.name != name:
         return EMPTY
-    own = int(access.elements[thread])
-    size = elements_a_lane(access, access.array.dtype.itemsize)
-    return np.arange(own, own + size) if own >= 0 else EMPTY
+    first = np.unique(np.asarray(access.elements)[threads])
+    wide = np.arange(elements_a_lane(access, access.array.dtype.itemsize))
+    return (first[first >= 0][:, None] + wide).reshape(-1)
+
+
+def _warps_share(block_trace: BlockTrace, name: str, step: int, thread: int) -> Ints:
+    """What the warp of a thread touches; none where it is the only one of its block."""
+    if block_trace.n_threads <= WARP_SIZE:
+        return EMPTY
+    first = thread // WARP_SIZE * WARP_SIZE
+    return _touched_by(block_trace, name, step, slice(first, first + WARP_SIZE))
+    return _touched_by(block_trace, name, step, slice(thread, thread + 1))
+
+
+def _touched_by(block_trace: BlockTrace, name: str, step: int, threads: slice) -> Ints:
+    """As `touched_by`, of several threads, each element once."""
 
 
 def _touched(access: Access) -> tuple[Ints, str]:
@@ -267,8 +284,8 @@ def _caption(
 def _event(block_trace: BlockTrace, step: int) -> str:
     line = int(block_trace.line[step])
     names: Mapping[int, str] = {
-        0: f"threads come to line {line}",
-        4: "all threads of the block have met at the barrier",
-        5: "threads are done",
+        EventKind.LINE: f"threads come to line {line}",
+        EventKind.BARRIER: "all threads of the block have met at the barrier",
+        EventKind.EXIT: "threads are done",
     }
     return names.get(int(block_trace.kind[step]), capital(f"line {line}"))

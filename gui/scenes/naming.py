@@ -67,6 +67,8 @@ def value_text(value: float | int, digits: int = 3) -> str:
     if "e" not in text and abs(number) < 1000:
         decimals = max(0, digits - max(1, len(str(int(abs(number))))))
         text = f"{number:.{decimals}f}"
+    if not text.strip("-0."):
+        text = text.lstrip("-")  # what rounds to nothing has no sign
     return text.replace("-", "−")
 
 

@@ -15,6 +15,7 @@ from gui.scenes.session import Element, Hover, Session
 from gui.theme import Theme, current_theme
 from gui.views.base import Caption
 from gui.views.element_menu import element_menu
+from gui.views.matrix_drawing import NAME_GAP, title_widths
 from gui.views.matrix_ground import MatrixGround
 from gui.views.matrix_layout import Margins, MatrixLayout, arranged
 from gui.views.matrix_marks import MatrixMarks
@@ -191,8 +192,11 @@ class MatrixCanvas(PanZoomView):
         line = self.fontMetrics().height()
         wide = self.fontMetrics().horizontalAdvance("00000")
         product = len(self._grids) == 3 and self._grids[2].place == (1, 1)
-        above, between = (1.3, 1.7) if product else (2.5, 2.6)
-        return Margins(wide, above * line, wide / 2, 1.8 * line, between * line)
+        above, between, below = (1.3, 1.7, 1.8) if product else (2.5, 2.6, 3.1)
+        left = float(wide)
+        if product:  # room for A's name and size left of its column numbers
+            left = max(left, sum(title_widths(self._grids[0], current_theme())) + NAME_GAP + 6)
+        return Margins(left, above * line, wide / 2, below * line, between * line)
 
     def _open_block(self) -> None:
         self._ground = None
@@ -241,7 +245,7 @@ class MatrixCanvas(PanZoomView):
         others = [o for b, o in self.ahead.owned.items() if o is not None and b != own]
         box = QRectF(self.rect())
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
-        ground.draw(self._own, others, loads=self.session.heat)
+        ground.draw(self._own, others)
         painter.end()
         return pixmap
 

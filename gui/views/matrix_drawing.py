@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 
 from gui.scenes.grids import Grid, Rect, bounding_box, rectangles
 from gui.scenes.history import Ints
 from gui.scenes.naming import value_text
 from gui.scenes.session import Session
+from gui.scenes.text import grouped, plural
 from gui.theme import Theme
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
 from gui.views.painting import fill, frame, inset, pen, texts
@@ -21,6 +22,8 @@ OUTLINE_FROM = 3.0  # pixels a cell from which single elements are outlined
 IMAGE_LIMIT = 4_000_000  # cells: a larger bounding box is drawn as rectangles
 MOST_OUTLINES = 64  # frames drawn for one selection
 TICK_ROOM = 34.0  # pixels between index labels
+NAME_GAP = 18.0  # pixels between a name and the column numbers
+BRIEF = 34.0  # pixels: in a narrower cell a value has a figure less
 
 
 class MatrixDrawing:
@@ -101,18 +104,14 @@ class MatrixDrawing:
         self, grid: Grid, flats: Ints, values: NDArray[np.generic], color: QColor
     ) -> None:
         """Write each element's value into its cell."""
-        font = self.theme.mono()
-        metrics = QFontMetricsF(font)
-        fit = min(
-            0.9 * self.across / metrics.horizontalAdvance("−0.00"), self.scale / metrics.height()
-        )
-        font.setPointSizeF(min(self.theme.sizes.body, font.pointSizeF() * fit))
+        font, digits = value_type(self.theme, self.across, self.scale)
         rows, columns = grid.cells(flats)
         cells = (
             self.layout.rect(grid, self.view, (r, c, 1, 1))
             for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
         )
-        texts(self.p, zip(cells, map(value_text, values.tolist()), strict=True), color, font)
+        words = (value_text(value, digits) for value in values.tolist())
+        texts(self.p, zip(cells, words, strict=True), color, font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
         """Frame elements (those that touch together) in the colour of a meaning."""
@@ -123,6 +122,29 @@ class MatrixDrawing:
         rects = [inset(self.layout.rect(grid, self.view, cell, 5), -0.5) for cell in cells]
         frame(self.p, rects, pen(self.theme.color("panel"), width + 2))
         frame(self.p, rects, pen(self.theme.color(name), width))
+
+
+def value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:
+    """The type of values in cells of a size in pixels, and how many digits they have."""
+    font, digits = theme.mono(), 2 if wide < BRIEF else 3
+    metrics = QFontMetricsF(font)
+    sample = metrics.horizontalAdvance("−0.00" if digits == 3 else "−0.0")
+    fit = min(0.86 * wide / sample, high / metrics.height())
+    font.setPointSizeF(min(theme.sizes.body, font.pointSizeF() * fit))
+    return font, digits
+
+
+def size_words(grid: Grid) -> str:
+    """A grid's size as its title says it."""
+    if len(grid.array.shape) == 1:
+        return plural(grid.size, "element")
+    return " × ".join(grouped(n) for n in grid.extent)
+
+
+def title_widths(grid: Grid, theme: Theme) -> tuple[float, float]:
+    """Pixels that a grid's name and its size take, the gap before the size included."""
+    name = QFontMetricsF(theme.font("caption", bold=True)).horizontalAdvance(grid.label) + 2
+    return name, QFontMetricsF(theme.font("small")).horizontalAdvance(size_words(grid)) + 8
 
 
 def flat_of(grid: Grid, index: tuple[int, ...]) -> int:

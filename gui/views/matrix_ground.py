@@ -9,20 +9,28 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.scenes.grids import Grid, Owned
-from gui.scenes.text import grouped, plural
+from gui.scenes.matrices import heat_levels
 from gui.theme import FEW_THREADS
-from gui.views.matrix_drawing import TICK_ROOM, MatrixDrawing, tick_step
-from gui.views.painting import LEFT, RIGHT, Key, draw_legend, fill, frame, pen, text
+from gui.views.legend import Key, draw_legend, draw_legend_row
+from gui.views.matrix_drawing import (
+    NAME_GAP,
+    TICK_ROOM,
+    MatrixDrawing,
+    size_words,
+    tick_step,
+    title_widths,
+)
+from gui.views.painting import LEFT, RIGHT, fill, frame, pen, text
 
-NAME_GAP = 18.0  # pixels between a name and the column numbers
 VEIL = 0.94  # opacity of what lies under names and numbers over cells
 BESIDE_FROM = 190.0  # pixels left of A from which the legend has the whole height there
+TIMES = (0, 1, 2, 4, 8, 16, 32)  # loads whose colours the legend shows
 
 
 class MatrixGround(MatrixDrawing):
     """The picture under the marks, drawn once for a view, a block and a theme."""
 
-    def draw(self, own: Owned | None, others: Sequence[Owned], *, loads: bool) -> None:
+    def draw(self, own: Owned | None, others: Sequence[Owned]) -> None:
         """Grids, owners, values of what was there before the launch, indices and names."""
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
@@ -39,7 +47,11 @@ class MatrixGround(MatrixDrawing):
                 self._draw_inputs(grid)
         if self.fits_all():
             self.draw_edges()
-        draw_legend(self.p, self._corner(), self.theme, self._key(loads=loads))
+            corner = self._corner()
+            if corner.isEmpty():
+                draw_legend_row(self.p, self._foot(), self.theme, self._key())
+            else:
+                draw_legend(self.p, corner, self.theme, self._key())
 
     def fits_all(self) -> bool:
         """Whether every grid is in sight as a whole."""
@@ -49,6 +61,15 @@ class MatrixGround(MatrixDrawing):
         """Indices and names. Zoomed in they lie over the cells, and over the marks of the step."""
         self._draw_indices()
         self._draw_names()
+        if not self.fits_all():
+            veil = self.theme.color("panel", VEIL)
+            draw_legend_row(self.p, self._foot(), self.theme, self._key(), veil)
+
+    def _foot(self) -> QRectF:
+        """A line for the legend, above the words about what is pointed at."""
+        line = QFontMetricsF(self.theme.font("small")).height()
+        top = self.window.bottom() - 2.3 * line - 9
+        return QRectF(12, top, self.window.width() - 24, 1.2 * line)
 
     def _corner(self) -> QRectF:
         """The space left of B and above A; empty where the arrays are not drawn so."""
@@ -61,38 +82,47 @@ class MatrixGround(MatrixDrawing):
         beside = QRectF(12, above.top(), left.left() - 12 - name, left.bottom() - above.top())
         if beside.width() >= BESIDE_FROM:
             return beside
-        width = above.left() - 12 - name
-        return QRectF(12, above.top(), width, left.top() - above.top() - 1.5 * line)
+        numbers = QFontMetricsF(self.theme.font("small")).horizontalAdvance("00000") + 14
+        width = above.left() - 12 - numbers
+        return QRectF(12, above.top() + 5, width, left.top() - above.top() - 1.5 * line - 5)
 
-    def _key(self, *, loads: bool) -> list[Key]:
+    def _key(self) -> list[Key]:
         """What the marks mean, for the legend."""
         trace, block = self.session.trace, self.session.block_trace
         if trace is None or block is None:
             return []
-        theme = self.theme
-        few = block.n_threads <= FEW_THREADS
-        owners = [
-            theme.owner_color("thread", i, block.n_threads)
-            for i in range(0, block.n_threads, 1 if few else 32)
-        ]
-        keys = [Key("Loaded now", (theme.color("load"),))]
-        if trace.shared_arrays:
-            keys.append(Key("Its copy in shared memory loaded now", (theme.tint("load", 0.55),)))
-        keys.append(Key("Stored now", (theme.color("store"),)))
+        color, tint = self.theme.color, self.theme.tint
+        loads, few = self.session.heat, block.n_threads <= FEW_THREADS
+        keys = self._heat_key() if loads else [Key("Loaded now", (color("load"),))]
+        if not loads:
+            keys.append(Key("Stored now", (color("store"),)))
+        keys.append(Key("Selected thread", (), color("selected"), "Thread"))
         if not loads:
             who = "the selected thread's warp" if self.session.warp_trail else "the selected thread"
-            keys.append(Key(f"Read so far by {who}", (theme.tint("load", 0.24),)))
+            faint = (tint("load", 0.24),)
+            keys.append(Key(f"Read so far by {who}", faint, None, "Read so far"))
         if len(block.phases):
-            keys.append(Key("Loaded in this phase", (), theme.color("load")))
-        keys.append(Key("Selected thread", (), theme.color("selected")))
+            keys.append(Key("Loaded in this phase", (), color("load"), "This phase"))
+        if trace.shared_arrays and not loads:
+            copy = (tint("load", 0.55),)
+            keys.append(Key("Its copy in shared memory loaded now", copy, None, "Copy loaded now"))
+        owners = [
+            self.theme.owner_color("thread", i, block.n_threads)
+            for i in range(0, block.n_threads, 1 if few else 32)
+        ]
         words = "Owner in C, a colour a thread" if few else "Owner in C, a colour a warp"
-        keys.append(Key(words, tuple(owners[:4])))
+        keys.append(Key(words, tuple(owners[:4]), None, "Owner in C"))
         if any(any(g.overhang) for g in self.layout.grids):
-            keys.append(Key("Outside: masked off by a bounds check", (theme.color("guard"),)))
-        if loads:
-            steps = tuple(theme.heat(i / 7) for i in range(8))
-            keys.insert(0, Key("Times loaded: 0, 1, 2, 4 … 32 and more", steps))
+            guard = (color("guard"),)
+            keys.append(Key("Outside: masked off by a bounds check", guard, None, "Masked off"))
         return keys
+
+    def _heat_key(self) -> list[Key]:
+        """The heat scale with its numbers, and what is drawn with it."""
+        levels = heat_levels(np.array(TIMES)).tolist()
+        numbers = (*map(str, TIMES[:-1]), f"{TIMES[-1]}+")
+        ramp = Key("", tuple(map(self.theme.heat, levels)), None, "", numbers)
+        return [Key("Times loaded"), ramp, Key("Loaded now", (), self.theme.color("load"))]
 
     def _draw_owners(self, grid: Grid, own: Owned) -> None:
         block = self.session.block_trace
@@ -133,11 +163,7 @@ class MatrixGround(MatrixDrawing):
         product = self.layout.grids[-1].place == (1, 1)
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
-            size = " × ".join(grouped(n) for n in grid.extent)
-            if len(grid.array.shape) == 1:
-                size = plural(grid.size, "element")
-            name = QFontMetricsF(font).horizontalAdvance(grid.label) + 2
-            wide = QFontMetricsF(small).horizontalAdvance(size) + 8
+            size, (name, wide) = size_words(grid), title_widths(grid, self.theme)
             if product and grid.place != (1, 1):
                 top = box.top() - (index + line) / 2 - 2
                 left = box.left() - NAME_GAP - name - wide
@@ -174,6 +200,8 @@ class MatrixGround(MatrixDrawing):
     def _draw_indices(self) -> None:
         """Row numbers left of A and B, column numbers above them; C shares those.
 
+        Rows of a 1-D array are numbered by their first element.
+
         Where those places are out of sight the numbers stay at the edge, over a veil.
         """
         small, color = self.theme.font("small"), self.theme.color("text_faint")
@@ -201,4 +229,5 @@ class MatrixGround(MatrixDrawing):
         for r in range(-(-top // down) * down, top + rows, down):
             middle = origin.y() + (r + 0.5) * self.scale
             area = QRectF(x - 60, middle - line / 2, 60, line)
-            text(self.p, area, str(r), color, small, RIGHT, elide=False)
+            first = r * grid.columns if len(grid.array.shape) == 1 else r  # of a wrapped line
+            text(self.p, area, str(first), color, small, RIGHT, elide=False)

@@ -57,11 +57,11 @@ class MatrixLayout:
         rows = 1 + max((g.place[0] for g in grids), default=0)
         columns = 1 + max((g.place[1] for g in grids), default=0)
         self._heights = [
-            max((g.rows + g.overhang[0] for g in grids if g.place[0] == r), default=0)
+            max((g.rows + g.room[0] for g in grids if g.place[0] == r), default=0)
             for r in range(rows)
         ]
         self._widths = [
-            max((g.columns + g.overhang[1] for g in grids if g.place[1] == c), default=0)
+            max((g.columns + g.room[1] for g in grids if g.place[1] == c), default=0)
             for c in range(columns)
         ]
         # Beside each other, each has room for its title: narrow ones would write over the next.

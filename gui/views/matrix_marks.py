@@ -7,24 +7,32 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
-from gui.scenes.grids import Grid, Owned
+from gui.scenes.grids import Grid, Owned, rectangles
 from gui.scenes.history import Ints, history_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.naming import element_name, elements_name, thread_name, value_text
 from gui.views.matrix_drawing import (
     GRID_FROM,
     OUTLINE_FROM,
-    MatrixDrawing,
     flat_of,
     one_of,
+    title_widths,
 )
-from gui.views.painting import LEFT, fill, frame, hatch, inset, pen, text, text_on
+from gui.views.matrix_outside import MatrixOutside
+from gui.views.painting import (
+    LEFT,
+    frame,
+    inset,
+    pen,
+    text,
+    text_on,
+)
 
 THIN = 4  # pixels: in a thinner band nothing shows through
-ZERO_FROM = 9.0  # pixels a cell: one figure fits where a value does not
+LEAST_LIT = 4.0  # pixels that what a step touches is wide and high
 
 
-class MatrixMarks(MatrixDrawing):
+class MatrixMarks(MatrixOutside):
     """The picture over the ground, drawn at every step."""
 
     def draw(self, scene: MatrixScene, *, loads: bool) -> None:
@@ -37,36 +45,18 @@ class MatrixMarks(MatrixDrawing):
             else:
                 self._draw_trail(grid, marks)
             self._draw_band(grid, marks)
+            self._draw_tiles(grid, marks)
             if loads and not grid.result:
                 self._outline(grid, marks.lit, "load", 2.4)
             else:
                 self._draw_lit(grid, marks)
-            self._draw_tiles(grid, marks)
+            self._draw_warp(grid, marks)
             own = scene.own if grid.result else marks.thread
             if self.scale >= OUTLINE_FROM:
                 self._outline(grid, own, "selected", 2.4)
             self.p.setClipping(False)
-            self._draw_outside(grid, marks)
+            self.draw_outside(grid, marks)
         self._draw_crosshair(scene)
-
-    def _draw_outside(self, grid: Grid, marks: GridMarks) -> None:
-        """Where masked-off threads would have gone, beyond the matrix."""
-        rows, columns = marks.outside
-        if not len(rows) or not any(grid.overhang):
-            return
-        color = self.theme.color("guard")
-        unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
-        cells = [self.layout.rect(grid, self.view, (r, c, 1, 1)) for r, c in unique.tolist()]
-        fill(self.p, cells, hatch(color))
-        if self.scale >= GRID_FROM:
-            frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
-        if marks.filled and self.scale >= ZERO_FROM:
-            font = self.theme.mono()
-            font.setPointSizeF(min(self.theme.sizes.body, 0.55 * self.scale))
-            self.p.setFont(font)
-            self.p.setPen(self.theme.color("text"))
-            for cell in cells:
-                self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, "0")
 
     def _draw_crosshair(self, scene: MatrixScene) -> None:
         """From the selected thread's row of A and column of B on to its element of C."""
@@ -80,7 +70,15 @@ class MatrixMarks(MatrixDrawing):
         self.p.setPen(pen(self.theme.color("selected", 0.4), 1, Qt.PenStyle.DotLine))
         y, x = cell.center().y(), cell.center().x()
         self.p.drawLine(QPointF(left.right() + 2, y), QPointF(cell.left() - 1, y))
-        self.p.drawLine(QPointF(x, above.bottom() + 2), QPointF(x, cell.top() - 1))
+        name, size = title_widths(result, self.theme)
+        edge = self.layout.box(result, self.view)
+        end = cell.top() - 1
+        if x < edge.left() + name + size:  # the title of C stands in the way
+            line = QFontMetricsF(self.theme.font("caption", bold=True)).height()
+            self.p.drawLine(QPointF(x, min(edge.top(), end)), QPointF(x, end))
+            end = edge.top() - line - 3
+        if end > above.bottom() + 2:
+            self.p.drawLine(QPointF(x, above.bottom() + 2), QPointF(x, end))
 
     def _draw_heat(self, grid: Grid) -> None:
         block = self.session.block_trace
@@ -115,9 +113,21 @@ class MatrixMarks(MatrixDrawing):
 
     def _draw_tiles(self, grid: Grid, marks: GridMarks) -> None:
         for tile in marks.tiles:
-            rect = inset(self.layout.rect(grid, self.view, tile, 4), -1)
-            frame(self.p, [rect], pen(self.theme.color("panel"), 4))
-            frame(self.p, [rect], pen(self.theme.color("load"), 2))
+            rect = self.layout.rect(grid, self.view, tile, LEAST_LIT)
+            if self.scale < GRID_FROM:  # a light line within would hide cells
+                frame(self.p, [inset(rect, -2)], pen(self.theme.color("load"), 1.5))
+                continue
+            frame(self.p, [inset(rect, -1)], pen(self.theme.color("panel"), 4))
+            frame(self.p, [inset(rect, -1)], pen(self.theme.color("load"), 2))
+
+    def _draw_warp(self, grid: Grid, marks: GridMarks) -> None:
+        """A thin line around what the selected warp touches: the lanes of the warp view."""
+        if not len(marks.warp) or self.scale < OUTLINE_FROM:
+            return
+        cells = rectangles(*grid.cells(marks.warp))
+        rects = [inset(self.layout.rect(grid, self.view, cell, 5), 0.5) for cell in cells]
+        frame(self.p, rects, pen(self.theme.color("panel"), 3))
+        frame(self.p, rects, pen(self.theme.color("selected"), 1.4))
 
     def _draw_lit(self, grid: Grid, marks: GridMarks) -> None:
         if grid.result:
@@ -127,7 +137,7 @@ class MatrixMarks(MatrixDrawing):
                 continue
             color = self.theme.tint(marks.verb, strength)
             rows, columns = grid.cells(flats)
-            self._fill_cells(grid, rows, columns, color, 2.0)
+            self._fill_cells(grid, rows, columns, color, LEAST_LIT)
             if self.scale >= GRID_FROM:
                 self._draw_gaps(grid, rows, columns)
             self._rewrite(grid, marks, flats, text_on(color))

@@ -215,39 +215,3 @@ def nothing(painter: QPainter, box: QRectF, words: str, theme: Theme) -> None:
     painter.setFont(theme.font())
     painter.setPen(theme.color("text_faint"))
     painter.drawText(box, int(CENTRE) | Qt.TextFlag.TextWordWrap, words)
-
-
-@dataclass(frozen=True)
-class Key:
-    """One row of a legend: what filled swatches, or an outline, stand for."""
-
-    words: str
-    fills: tuple[QColor, ...] = ()
-    outline: QColor | None = None
-
-
-def draw_legend(painter: QPainter, box: QRectF, theme: Theme, keys: Sequence[Key]) -> None:
-    """Rows of swatches and words from the top left of `box`; nothing where they do not fit."""
-    font = theme.font("small")
-    metrics = QFontMetricsF(font)
-    if not keys:
-        return
-    row, swatch = min(1.3 * metrics.height(), box.height() / len(keys)), metrics.height() * 0.72
-    wide = max((metrics.horizontalAdvance(k.words) + _swatches(k, swatch) for k in keys), default=0)
-    if row < 1.02 * metrics.height() or wide > box.width():
-        return
-    for number, key in enumerate(keys):
-        top = box.top() + number * row
-        left = box.left()
-        for color in key.fills:
-            fill(painter, [QRectF(left, top + (row - swatch) / 2, swatch, swatch)], color)
-            left += swatch
-        if key.outline is not None:
-            area = QRectF(left, top + (row - swatch) / 2, swatch, swatch)
-            frame(painter, [inset(area, 1)], pen(key.outline, 2))
-        area = QRectF(box.left() + _swatches(key, swatch), top, box.width(), row)
-        text(painter, area, key.words, theme.color("text_dim"), font, LEFT, elide=False)
-
-
-def _swatches(key: Key, swatch: float) -> float:
-    return swatch * max(1, len(key.fills)) + 7.0

@@ -1,5 +1,7 @@
 """The matrix canvas's scene: grids, owners, marks, close-up."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from core.ladder import load_ladder
@@ -208,3 +210,22 @@ def test_a_threads_own_memory_is_named():
             kinds[access.kind] = matrix_scene(block, grids, step, 0).caption
     assert kinds["load"].endswith("64 threads load their own local memory.")
     assert kinds["store"].endswith("64 threads store their own local memory.")
+
+
+def test_the_warp_of_the_selected_thread_is_marked():
+    trace = vector_add(256, 64)
+    block, grids = trace.block(0), grids_of(trace)
+    step = access_step(block, "x")
+    for thread, first in ((0, 0), (40, 32)):
+        marks = matrix_scene(block, grids, step, thread).marks
+        assert marks[0].warp.tolist() == list(range(first, first + 32))
+        assert not len(marks[1].warp)
+        assert len(marks[0].lit) == 64
+    alone = vector_add(256, 32)  # of a block of one warp everything is the warp's
+    assert not len(matrix_scene(alone.block(0), grids_of(alone), step, 0).marks[0].warp)
+
+
+def test_an_overhang_takes_no_more_room_than_a_part_of_the_array():
+    grid = replace(grids_of(tiled(8, 8, 8, 4))[0], overhang=(28, 1))
+    assert grid.room == (2, 1)
+    assert replace(grid, rows=64, overhang=(28, 20)).room == (16, 2)
