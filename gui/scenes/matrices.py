@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.trace import EventKind
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
 from gui.scenes.guards import Guards, zero_filled
 from gui.scenes.history import BEFORE, History, Ints, history_of, is_global
@@ -34,8 +35,6 @@ class GridMarks:
     """Elements that the selected thread touches at this step."""
     trail: Ints
     """Elements that the selected thread, or its warp, has read up to this step."""
-    warp: Ints
-    """Those that its warp touches; none where the block has no other warp."""
     tiles: tuple[Rect, ...]
     """Bounding box of what each instruction loads for the block in the current phase."""
     band: Rect | None
@@ -158,7 +157,6 @@ def _marks(
         band=_band(grid, grids, own),
         written=written,
         values=values,
-        warp=_on_side(grid, side, _warps_share(block_trace, name, step, thread)),
     )
 
 
@@ -209,27 +207,13 @@ def touched_by(block_trace: BlockTrace, name: str, step: int, thread: int) -> In
     """
     through = history_of(block_trace).read_through(name, step)
     if len(through):
-        found = np.unique(through[:, threads])
-        return found[found >= 0]
+        return np.asarray(through[through[:, thread] >= 0, thread])
     access = block_trace.access(step)
     if access is None or not is_global(access) or access.array is None or access.array.name != name:
         return EMPTY
-    first = np.unique(np.asarray(access.elements)[threads])
-    wide = np.arange(elements_a_lane(access, access.array.dtype.itemsize))
-    return (first[first >= 0][:, None] + wide).reshape(-1)
-
-
-def _warps_share(block_trace: BlockTrace, name: str, step: int, thread: int) -> Ints:
-    """What the warp of a thread touches; none where it is the only one of its block."""
-    if block_trace.n_threads <= WARP_SIZE:
-        return EMPTY
-    first = thread // WARP_SIZE * WARP_SIZE
-    return _touched_by(block_trace, name, step, slice(first, first + WARP_SIZE))
-    return _touched_by(block_trace, name, step, slice(thread, thread + 1))
-
-
-def _touched_by(block_trace: BlockTrace, name: str, step: int, threads: slice) -> Ints:
-    """As `touched_by`, of several threads, each element once."""
+    own = int(access.elements[thread])
+    size = elements_a_lane(access, access.array.dtype.itemsize)
+    return np.arange(own, own + size) if own >= 0 else EMPTY
 
 
 def _touched(access: Access) -> tuple[Ints, str]:
