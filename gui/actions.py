@@ -239,7 +239,7 @@ def _view_commands(window: MainWindow) -> list[Command]:
         Command("Reset the layout", ("Ctrl+0",), window.step_page.reset_layout),
         Command("Left column", ("Ctrl+B",), window.toggle_sidebar),
         *(
-            Command(page.title, (f"Ctrl+{place}",), partial(window.show_page, page.key))
+            Command(page.title, (f"Ctrl+{place}",), partial(window.look_at_page, page.key))
             for place, page in enumerate(PAGES, start=1)
         ),
         Command("Next theme", ("Ctrl+T",), window.next_theme),

@@ -161,10 +161,10 @@ class CeilingsModel(QObject):
 
 
 def _load_recorded() -> tuple[BenchmarkResult, ...]:
-    from core.gpu.result import load_recorded
+    from gui.scenes.recorded import recorded
 
     try:
-        return load_recorded()
+        return recorded()
     except TilescopeError as error:
         log.warning("%s", error)
         return ()

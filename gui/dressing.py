@@ -8,7 +8,7 @@ before it is painted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from gui.pieces import PAUSE, Pieces
+from gui.pieces import PAUSE, Pieces, Steps
 from gui.still import Still
 from gui.style import stylesheet, window_name
 from gui.theme import apply_theme
@@ -90,12 +90,12 @@ class Dressing(QObject):
                 pass
         return super().eventFilter(watched, event)
 
-    def _let_paint(self) -> Generator[object, None, None]:
+    def _let_paint(self) -> Steps:
         yield PAUSE  # the last layouts come first
         self._still.release()
         yield None
 
-    def _dress(self, *, hidden: bool) -> Generator[None, None, None]:
+    def _dress(self, *, hidden: bool) -> Steps:
         """Have Qt style the widgets anew, one by one."""
         changed = QEvent(QEvent.Type.StyleChange)
         for widget in list(self._naked):
@@ -121,7 +121,7 @@ class Dressing(QObject):
                 yield _restyling(part)
 
 
-def _restyling(part: Any) -> Generator[object, None, None]:
+def _restyling(part: Any) -> Steps:
     if hasattr(part, "restyling"):
         yield from part.restyling()
     else:

@@ -102,6 +102,7 @@ class Exporter(QObject):
     def views(self) -> Mapping[str, QWidget]:
         """What can be saved by itself and is shown now, by its name."""
         main = self.main
+        main.pages.finish()
         found: dict[str, QWidget] = {
             "Matrices": main.matrices,
             "Warp and global memory": main.warp,

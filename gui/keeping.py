@@ -77,7 +77,7 @@ class Keeper(QObject):
             places = places_of(saved.block, saved.step, saved.thread)
             main.moments.restore(saved.configuration, places, instead)
         if saved.page in (page.key for page in PAGES):
-            main.show_page(saved.page)
+            main.look_at_page(saved.page)
 
     def _restore_layout(self, saved: Saved) -> None:
         body = self.main.body

@@ -17,7 +17,8 @@ from gui.export import Exporter
 from gui.focus_keys import FocusKeys
 from gui.header import Header, window_title
 from gui.moments import Moments
-from gui.pages import PAGES, Pages
+from gui.page_stack import Pages
+from gui.pages import PAGES, Page
 from gui.recording import Recorder
 from gui.reporting import Reporter
 from gui.scenes.session import Configuration, Session
@@ -68,6 +69,8 @@ class MainWindow(QMainWindow):
         self.dressing = Dressing(self, self._parts)
         self._connect()
         self.resize(1440, 900)
+        self.pages.open("step")
+        self.pages.finish()
         self.dressing.put_on(theme)
         self.dressing.finish()
         self.matrices.setFocus()  # a button in focus would keep Space
@@ -94,7 +97,7 @@ class MainWindow(QMainWindow):
         self.variables, self.counters = page.variables, page.counters
         self.findings, self.breakpoints = page.findings, page.breakpoints
         self.pages = Pages(self)
-        self.pages.open("step")
+        self.pages.turned.connect(self._on_turned)
 
     def _lay_out(self) -> None:
         self.setMenuWidget(self.header)
@@ -133,7 +136,7 @@ class MainWindow(QMainWindow):
         self.ladder_panel.chosen.connect(self._choose_rung)
         self.form.changed.connect(self._choose_parameters)
         self.form.mapped.connect(self._choose_mapping)
-        self.tabs.chosen.connect(self.show_page)
+        self.tabs.chosen.connect(self.look_at_page)
         self.header.theme_button.clicked.connect(self.next_theme)
         self.header.help_button.clicked.connect(self.show_cheat_sheet)
         session, recorder = self.session, self.recorder
@@ -141,6 +144,7 @@ class MainWindow(QMainWindow):
         session.configuration_changed.connect(self._on_configuration)
         session.page_changed.connect(self._open_page)
         session.theme_changed.connect(self.dressing.put_on)
+        recorder.recorded.connect(self.pages.make_ahead, Qt.ConnectionType.SingleShotConnection)
         self.form.watch(recorder)
 
     # ---- what the user does
@@ -160,7 +164,12 @@ class MainWindow(QMainWindow):
         self.recorder.configure(name, self.form.values())
 
     def show_page(self, key: str) -> None:
-        """Show a page by its key; see `gui.pages`."""
+        """Show a page at once, by its key; see `gui.pages`."""
+        self.session.page = key
+        self.pages.finish()
+
+    def look_at_page(self, key: str) -> None:
+        """Show a page as soon as it can be without keeping the window from other events."""
         self.session.page = key
 
     def set_theme(self, name: str) -> None:
@@ -203,8 +212,10 @@ class MainWindow(QMainWindow):
     # ---- what happens
 
     def _open_page(self, key: str) -> None:
-        page = self.pages.open(key)
         self.tabs.value = key
+        self.pages.open(key)
+
+    def _on_turned(self, page: Page) -> None:
         self.transport.setVisible(page.clock)
         self.looking_at.setVisible(page.clock)
         if not page.clock:
@@ -212,7 +223,8 @@ class MainWindow(QMainWindow):
 
     def _parts(self) -> list[QWidget]:
         """What takes up a theme by itself, besides the views."""
-        return [self, self.step_page]
+        compared = self.pages.ready("compare")
+        return [self, self.step_page, *([compared] if compared is not None else [])]
 
     def restyling(self) -> Iterator[None]:
         """Take up the theme's type and icons, piece by piece."""

@@ -1,8 +1,13 @@
 """The window's pages. To add one, write its view and put a `Page` into `PAGES`.
 
 The tabs, the View menu with its shortcut (Ctrl+1, Ctrl+2 …), links and saved sessions follow from
-that. A page is made when it is first shown, with its imports inside the function that makes it, so
-that it costs nothing at the start. A page that holds a thread or a process has `shut_down()`.
+that. A page is made when it is first asked for, or when the window has nothing else to do
+(`gui.page_stack`), so that it costs nothing at the start: its modules are named, not imported. Its
+view may have
+
+- `building()`, a generator that makes its widgets piece by piece, none longer than a few
+  milliseconds; the view is whole after the last;
+- `shut_down()`, if it holds a thread or a process.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult
@@ -20,12 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """One tab of the window; `clock` says whether it shows the moment that the clock stands at."""
+    """One tab of the window.
+
+    `make` gives its view, whole but for what `building` does. `modules` are imported before that.
+    `clock` says whether it shows the moment that the clock stands at, `ahead` whether it is made
+    before it is asked for.
+    """
 
     key: str
     title: str
     make: Callable[[MainWindow], QWidget]
+    modules: tuple[str, ...] = ()
     clock: bool = False
+    ahead: bool = False
 
 
 def _step(window: MainWindow) -> QWidget:
@@ -35,67 +47,39 @@ def _step(window: MainWindow) -> QWidget:
 def _compare(window: MainWindow) -> QWidget:
     from gui.views.compare_page import ComparePage
 
-    return ComparePage(window)
+    return ComparePage(window, now=False)
 
 
 def _benchmark(window: MainWindow) -> QWidget:
     from gui.scenes.bench_model import results_folder
     from gui.views.benchmark_view import BenchmarkView
 
-    return BenchmarkView(window.session, window.recorder.ladder, folder=results_folder())
+    ladder = window.recorder.ladder
+    return BenchmarkView(window.session, ladder, folder=results_folder(), now=False)
 
 
 def _ceilings(window: MainWindow) -> QWidget:
     from gui.views.ceilings_view import CeilingsView
 
     def measured() -> tuple[BenchmarkResult, ...]:
-        return tuple(getattr(window.pages.made("benchmark"), "measured", ()))
+        return tuple(getattr(window.pages.ready("benchmark"), "measured", ()))
 
-    return CeilingsView(window.session, window.recorder.ladder, measured)
+    return CeilingsView(window.session, window.recorder.ladder, measured, now=False)
 
 
 def _occupancy(window: MainWindow) -> QWidget:
     from gui.views.occupancy_view import OccupancyView
 
-    return OccupancyView(window.session, window.recorder.ladder)
+    return OccupancyView(window.session, window.recorder.ladder, now=False)
 
 
 PAGES: tuple[Page, ...] = (
     Page("step", "Step through", _step, clock=True),
-    Page("compare", "Compare", _compare, clock=True),
-    Page("benchmark", "Benchmark", _benchmark),
-    Page("ceilings", "Ceilings", _ceilings),
-    Page("occupancy", "Occupancy", _occupancy),
+    Page("compare", "Compare", _compare, ("gui.views.compare_page",), clock=True),
+    Page("benchmark", "Benchmark", _benchmark, ("gui.views.benchmark_view",), ahead=True),
+    Page("ceilings", "Ceilings", _ceilings, ("gui.views.ceilings_view",), ahead=True),
+    Page("occupancy", "Occupancy", _occupancy, ("gui.views.occupancy_view",), ahead=True),
 )
-
-
-class Pages(QStackedWidget):
-    """Shows one page at a time; each is made when it is first shown."""
-
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__()
-        self._window = window
-        self._made: dict[str, QWidget] = {}
-
-    def made(self, key: str) -> QWidget | None:
-        """A page's view, None before it was first shown."""
-        return self._made.get(key)
-
-    def open(self, key: str) -> Page:
-        """Show a page. Raises KeyError with the keys there are if there is no such page."""
-        page = find_page(key)
-        if key not in self._made:
-            self._made[key] = page.make(self._window)
-            self.addWidget(self._made[key])
-        self.setCurrentWidget(self._made[key])
-        return page
-
-    def shut_down(self) -> None:
-        """Have every page stop what it runs."""
-        for view in self._made.values():
-            stop = getattr(view, "shut_down", None)
-            if stop is not None:
-                stop()
 
 
 def find_page(key: str) -> Page:

@@ -24,23 +24,17 @@ class ShortPauses(QObject):
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self._pages = {window.session.page}
         self._window = window
         gc.set_threshold(*THRESHOLDS)
         gc.freeze()
         window.recorder.recorded.connect(self._on_first_trace)
-        window.session.page_changed.connect(self._on_page)
+        window.pages.came.connect(self._keep_out)  # its modules and widgets stay
 
     def _on_first_trace(self) -> None:
         """Compiler, emulator and what the views need of them have been imported."""
         self._window.recorder.recorded.disconnect(self._on_first_trace)
         self._keep_out()
 
-    def _on_page(self, key: str) -> None:
-        """A page and its modules stay. Once each: garbage of that moment is kept as well."""
-        if key not in self._pages:
-            self._pages.add(key)
-            self._keep_out()
-
     def _keep_out(self) -> None:
+        """Once for each thing that stays: garbage of that moment is kept as well."""
         QTimer.singleShot(SETTLED_MS, self, gc.freeze)

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 SLICE_S = 0.002  # after so long the window's other events have their turn
-PAUSE = object()
-"""A piece that gives this lets the window's other events have their turn at once."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A piece that gives this lets other events have their turn, for so long at least."""
+
+    ms: int = 0
+
+
+PAUSE = Wait()
+Steps = Generator[Any, None, None]
+"""A work that is done piece by piece; what it yields counts only if it is a `Wait`."""
 
 Result = TypeVar("Result")
 
@@ -71,7 +82,9 @@ class Pieces(QObject):
         self._timer.setInterval(0)
         end = time.perf_counter() + SLICE_S
         while self._work is not None and time.perf_counter() < end:
-            if self._next() is PAUSE:
+            given = self._next()
+            if isinstance(given, Wait):
+                self._timer.setInterval(given.ms)
                 return
 
     def _next(self) -> object:

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint, QRect, QTimer
+from PySide6.QtWidgets import QTabBar, QWidget
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -35,12 +35,13 @@ def state(window: MainWindow) -> dict[str, Any]:
         "error": window.form.error.text() or window.message.sentence,
         "caption": window.transport.caption.text(),
         "geometry": geometry(window),
+        "docks": docks(window),
     }
 
 
 def versus(window: MainWindow) -> dict[str, Any] | None:
     """Side B of the comparison, where one was opened."""
-    other = getattr(window.pages.made("compare"), "comparing", None)
+    other = getattr(window.pages.ready("compare"), "comparing", None)
     if other is None or other.b.trace is None:
         return None
     session = other.b
@@ -60,7 +61,7 @@ def geometry(window: MainWindow) -> dict[str, Any]:
     places: dict[str, QWidget] = {"scrub": window.transport.scrub, "ladder": rows.viewport()}
     places |= window.form.editors
     places |= {f"{name} slider": slider for name, slider in window.form.sliders.items()}
-    other = getattr(window.pages.made("compare"), "comparing", None)
+    other = getattr(window.pages.ready("compare"), "comparing", None)
     if other is not None:
         sliders = other.column.form.sliders
         places |= {f"B {name} slider": slider for name, slider in sliders.items()}
@@ -71,6 +72,35 @@ def geometry(window: MainWindow) -> dict[str, Any]:
     found["ladder"] = (*found["ladder"][:3], rows.sizeHintForRow(0) * rows.count())
     found["rungs"] = rows.count()
     return found
+
+
+def docks(window: MainWindow) -> dict[str, Any]:
+    """Of each view: where it lies in the window, and what of it can be dragged.
+
+    `place`, `heading` and `tab` are (x, y, width, height), None for what there is not.
+    """
+
+    def place(part: QWidget, rect: QRect) -> tuple[int, int, int, int]:
+        corner = part.mapToGlobal(rect.topLeft()) - window.mapToGlobal(QPoint(0, 0))
+        return (corner.x(), corner.y(), rect.width(), rect.height())
+
+    page = window.step_page
+    tabs = {
+        bar.tabText(i): place(bar, bar.tabRect(i))
+        for bar in page.findChildren(QTabBar)
+        for i in range(bar.count())
+        if bar.isVisible()
+    }
+    return {
+        name: {
+            "place": place(dock, dock.rect()) if page.in_front(name) else None,
+            "heading": place(dock.title, dock.title.rect()) if page.in_front(name) else None,
+            "tab": tabs.get(dock.windowTitle()),
+            "floats": dock.isFloating(),
+            "with": sorted(other.objectName() for other in page.tabifiedDockWidgets(dock)),
+        }
+        for name, dock in page.docks.items()
+    }
 
 
 def keep_report(window: MainWindow, path: str) -> None:

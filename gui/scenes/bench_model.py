@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,10 +22,11 @@ from core.gpu.files import Journal, read_results
 from core.gpu.jobs import Timing
 from core.gpu.plan import Plan, Point
 from core.gpu.reporting import Begun, Sample, Sensed, Stage
-from core.gpu.result import BenchmarkResult, DeviceReport, Readings, load_recorded
+from core.gpu.result import BenchmarkResult, DeviceReport, Readings
 from core.gpu.sweep import Lane, Sweep
 from core.gpu.updates import Ended, LaneClosed, Outcome, Progress, Started, Told, Update
 from gui.scenes.bench_measured import HERE, RECORDED, Measured
+from gui.scenes.recorded import recorded
 
 MakeWorker = Callable[[int], Executor]
 
@@ -69,13 +70,19 @@ class BenchModel:
 
     def load(self) -> None:
         """Take up recorded results, and those of earlier sweeps on this machine."""
-        for result in load_recorded():
-            self.measured.append(Measured(result, RECORDED))
+        for _ in self.loading():
+            pass
+
+    def loading(self) -> Iterator[None]:
+        """`load`, a file at a time."""
+        self.measured += [Measured(result, RECORDED) for result in recorded()]
+        yield
         for path in sorted(self._folder.glob("*.jsonl")) if self._folder else ():
             try:
                 self.measured += [Measured(result) for result in read_results(path)]
             except TilescopeError as error:
                 self.trouble = str(error)
+            yield
         self.changed.emit(frozenset(("results",)))
 
     def import_file(self, path: Path) -> int:

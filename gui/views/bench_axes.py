@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -15,19 +14,6 @@ from gui.scenes.text import grouped
 from gui.theme import current_theme
 
 _ROOM = 40  # pixels of a key's row beside its title
-
-
-def style_axes(plot: Any, left: str, bottom: str) -> None:
-    """Give a plot the theme's colours and its axes their names."""
-    theme = current_theme()
-    for name, label in (("left", left), ("bottom", bottom)):
-        axis = plot.getAxis(name)
-        axis.enableAutoSIPrefix(False)
-        axis.setPen(theme.color("border"))
-        axis.setTextPen(theme.color("text_dim"))
-        axis.setTickFont(theme.font("small"))
-        plot.setLabel(name, label, color=theme.surfaces.text_dim)
-    plot.showGrid(x=False, y=True, alpha=0.18)
 
 
 class ValueAxis(pg.AxisItem):

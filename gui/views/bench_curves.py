@@ -8,6 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from gui.pieces import Steps
 from gui.scenes.bench_measured import Measured
 from gui.scenes.bench_plot import (
     OVER,
@@ -63,12 +64,14 @@ class CurvesPanel(QWidget):
         self._lay_out()
         self._show_controls()
 
-    def show_results(self, measured: Sequence[Measured], ceilings: Ceilings) -> None:
-        """Draw these results, of one machine."""
+    def showing(self, measured: Sequence[Measured], ceilings: Ceilings) -> Steps:
+        """Draw these results, of one machine, piece by piece."""
         self._offer(measured)
+        yield
         drawn = curves(measured, self.request, ceilings)
         self.plot.set_order(tuple(series_of(measured)))
-        self.plot.show_curves(drawn, self.request)
+        yield
+        yield from self.plot.showing(drawn, self.request)
         self.caption.setText(plot_sentence(measured, self.request, drawn))
 
     def add_to_caption(self, sentence: str) -> None:
@@ -80,10 +83,6 @@ class CurvesPanel(QWidget):
         """The results whose places in the plot are known, whether or not the quantity is."""
         every = curves(measured, replace(self.request, quantity="gflops"), {})
         return tuple(point.measured for curve in every for point in curve.points)
-
-    def restyle(self) -> None:
-        """Take up the theme's colours."""
-        self.plot.restyle()
 
     def _ask(self, **changed: object) -> None:
         self.request = replace(self.request, **changed)  # type: ignore[arg-type]

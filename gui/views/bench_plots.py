@@ -12,27 +12,32 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from gui.pieces import Steps
 from gui.scenes.bench_plot import OVER, QUANTITIES, Curve, PlotPoint, Request, far_apart
 from gui.scenes.text import grouped
 from gui.theme import current_theme
-from gui.views.bench_axes import Key, SizeAxis, ValueAxis, place, style_axes, thinned
+from gui.views.bench_axes import Key, SizeAxis, ValueAxis, place, thinned
+from gui.views.chart import Chart
 
 _SYMBOLS = ("o", "s", "t", "d", "p", "h", "star")
+GRID = 0.18
 _LABEL = 46.0  # pixels that a number below the axis takes
 _LINES = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine)
 
 
-class LaunchPlot(pg.PlotWidget):
+class LaunchPlot(Chart):
     """Each launch of one point in its order, the median, and the band that holds 90 % of them."""
 
     def __init__(self) -> None:
+        """It is whole after `building`."""
         pg.setConfigOptions(antialias=True)
-        super().__init__(axisItems={"left": ValueAxis()})
-        self.setMenuEnabled(False)
-        self.hideButtons()
+        super().__init__(ValueAxis(), mouse=True)
         self.setAccessibleName("Rate of each launch")
         self.unit = "GFLOPS"
         self.values: list[float] = []
+
+    def building(self) -> Steps:
+        """Put in what is drawn."""
         self.dots = pg.ScatterPlotItem(size=6, pen=None)
         self.median = pg.InfiniteLine(angle=0, movable=False)
         self.band = pg.LinearRegionItem(orientation="horizontal", movable=False)
@@ -40,9 +45,13 @@ class LaunchPlot(pg.PlotWidget):
             edge.setPen(pg.mkPen(None))
         self.text = pg.TextItem(anchor=(1, 1))
         self.band.setZValue(-20)
+        yield
         for item in (self.band, self.dots, self.median, self.text):
             self.addItem(item)
+            yield
         self.show_values([], "GFLOPS")
+        yield
+        self.restyle()
 
     def show_values(self, values: Sequence[float], unit: str) -> None:
         """Show these launches; `unit` is GFLOPS or ms."""
@@ -73,8 +82,7 @@ class LaunchPlot(pg.PlotWidget):
     def restyle(self) -> None:
         """Take up the theme's colours."""
         theme = current_theme()
-        self.setBackground(theme.color("panel"))
-        style_axes(self, self.unit, "launch")
+        self.dress(self.unit, "launch", grid=GRID)
         self.dots.setBrush(theme.color("load", 0.55))
         self.median.setPen(pg.mkPen(theme.color("store"), width=2))
         self.band.setBrush(theme.color("store", 0.14))
@@ -119,11 +127,8 @@ class SweepPlot(QWidget):
         super().__init__()
         pg.setConfigOptions(antialias=True)
         self._axis, self._values = SizeAxis(), ValueAxis()
-        self.plot = pg.PlotWidget(axisItems={"bottom": self._axis, "left": self._values})
+        self.plot = Chart(self._values, self._axis)
         self.plot.setAccessibleName("Curves of the sweep")
-        self.plot.setMenuEnabled(False)
-        self.plot.hideButtons()
-        self.plot.setMouseEnabled(x=False, y=False)
         self._one = pg.InfiniteLine(1.0, angle=0, movable=False)
         self.plot.addItem(self._one)
         self.key = Key()
@@ -137,22 +142,16 @@ class SweepPlot(QWidget):
         self._lines: dict[str, _Line] = {}
         self._order: dict[str, int] = {}
         self._logarithms = False
-        self.restyle()
 
     def set_order(self, keys: Sequence[str]) -> None:
         """Give these kernels their colours in this order, whether or not they are drawn now."""
         self._order = {key: place for place, key in enumerate(keys)}
 
-    def show_curves(self, curves: tuple[Curve, ...], request: Request) -> None:
-        """Show these curves, in the colours that `set_order` gave them."""
+    def showing(self, curves: tuple[Curve, ...], request: Request) -> Steps:
+        """Show these curves, in the colours that `set_order` gave them, piece by piece."""
         self.curves, self._request = curves, request
         self._logarithms = far_apart(curves)
-        self._draw()
-
-    def restyle(self) -> None:
-        """Take up the theme's colours."""
-        self.plot.setBackground(current_theme().color("panel"))
-        self._draw()
+        yield from self.drawing()
 
     def _line(self, key: str) -> _Line:
         if key not in self._lines:
@@ -175,19 +174,25 @@ class SweepPlot(QWidget):
             color = color.darker(140)
         return pg.mkPen(color, width=2, style=_LINES[lap % len(_LINES)])
 
-    def _draw(self) -> None:
+    def drawing(self) -> Steps:
+        """Draw everything anew, in the theme's colours, a curve at a time."""
         request, theme = self._request, current_theme()
         scale = " (logarithmic)" if self._logarithms else ""
-        style_axes(self.plot, QUANTITIES[request.quantity] + scale, OVER[request.over])
+        self.plot.dress(QUANTITIES[request.quantity] + scale, OVER[request.over], grid=GRID)
+        yield
         drawn = {curve.key: curve for curve in self.curves}
         rows = []
         for key, curve in drawn.items():
             pen, symbol = self._pen(key), self._symbol(key)
-            self._line(key).show_points(curve.points, pen, symbol, self._up)
+            line = self._line(key)
+            yield
+            line.show_points(curve.points, pen, symbol, self._up)
             rows.append((curve.title, pen, symbol))
-        for key, line in self._lines.items():
+            yield
+        for key, line in list(self._lines.items()):
             if key not in drawn:
                 line.show_points((), pg.mkPen(None), "o", self._up)
+                yield
         self.key.show_rows(rows)
         self._one.setVisible(request.quantity == "speedup" and bool(drawn))
         self._one.setPen(pg.mkPen(theme.color("text_faint"), width=1))

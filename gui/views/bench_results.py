@@ -107,11 +107,13 @@ class ResultsPanel(QWidget):
         if place is not None:
             self.table.selectRow(place)
 
-    def select_rung(self, rung: str) -> None:
-        """Select a rung's fastest result, if there is one."""
+    def select_rung(self, rung: str) -> ResultRow | None:
+        """Select a rung's fastest result; None if there is none."""
         place = best_row(self.rows, rung)
-        if place is not None:
-            self.table.selectRow(place)
+        if place is None:
+            return None
+        self.table.selectRow(place)
+        return self.rows[place]
 
     def _on_row(self, place: int) -> None:
         self.row_chosen.emit(self.rows[place], self.table.hasFocus())

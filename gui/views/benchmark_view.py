@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
 
 from core.errors import TilescopeError
 from core.gpu.jobs import Timing
 from gui.bench_work import CeilingCounter
+from gui.pieces import PAUSE, Pieces, Steps
 from gui.scenes.bench_measured import HERE, RECORDED, Measured
 from gui.scenes.bench_model import BenchModel
 from gui.scenes.bench_plan import Setup, choices, plan_of, plan_sentence
@@ -25,12 +26,14 @@ from gui.scenes.bench_words import (
     state_sentence,
 )
 from gui.scenes.benchmark import ResultRow
-from gui.views.base import Caption, Panel, SessionView
+from gui.scenes.recorded import recorded
+from gui.views.base import Caption, Panel
 from gui.views.bench_curves import CurvesPanel
 from gui.views.bench_files import BenchFiles, FileDialog
 from gui.views.bench_plots import LaunchPlot
 from gui.views.bench_results import ResultsPanel
 from gui.views.bench_setup import SetupStrip
+from gui.views.page_view import PageView
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
@@ -49,7 +52,12 @@ def start_worker(number: int) -> GpuWorker:
     return GpuWorker(number)
 
 
-class BenchmarkView(SessionView):
+def prepare() -> None:
+    """Read what the page shows first."""
+    recorded()
+
+
+class BenchmarkView(PageView):
     """The benchmark page. The first GPU's process starts when the page is first shown."""
 
     WATCHES = frozenset({"configuration"})
@@ -60,31 +68,41 @@ class BenchmarkView(SessionView):
         ladder: Ladder,
         make_worker: Callable[[int], Any] = start_worker,
         folder: Path | None = None,
+        *,
+        now: bool = True,
     ) -> None:
         """folder: where sweeps are kept as they are measured; None keeps them nowhere."""
         super().__init__(session)
         self._ladder = ladder
         self.model = BenchModel(make_worker, folder)
         self.ceilings = CeilingCounter(ladder, self)
+        self.files = BenchFiles(self, self.pictures)
         self.setup = Setup()
         self.picked: Measured | None = None
-        self._make_widgets()
-        self._lay_out()
-        self._connect()
-        self.model.load()
-        self.restyle()
+        self._curves = Pieces(self)
+        self._timer = QTimer(self)
+        self._timer.setInterval(REDRAW_MS)
+        if now:
+            self.build()
 
     # ---- the session and the fields
 
-    def refresh(self, names: frozenset[str]) -> None:
+    def refreshing(self, names: frozenset[str]) -> Steps:
         """Say what would be run; look for a GPU the first time."""
         self.model.look_for_gpus()
+        yield
         self._timer.start()
         configuration = self.session.configuration
         self.strip.show_setup(self.setup, choices(self._ladder, configuration, self.setup))
+        yield
         self._show_plan()
+        yield
         if configuration is not None and not self.model.running:
-            self.results.select_rung(configuration.rung)
+            with QSignalBlocker(self.results):
+                row = self.results.select_rung(configuration.rung)
+            yield
+            if row is not None:
+                self._on_row(row, by_user=False)
 
     @property
     def measured(self) -> tuple[BenchmarkResult, ...]:
@@ -112,8 +130,15 @@ class BenchmarkView(SessionView):
             return
         self._timer.start()
 
+    def finish(self) -> None:
+        """Show at once what is being brought up to date."""
+        super().finish()
+        self._curves.finish()
+
     def shut_down(self) -> None:
         """End the sweep, the GPUs' processes and all other work, and wait for them."""
+        super().shut_down()
+        self._curves.stop()
         self._timer.stop()
         self.ceilings.close()
         self.files.close()
@@ -180,6 +205,9 @@ class BenchmarkView(SessionView):
             self.strip.show_progress(progress.done, progress.total)
         if "ended" in names:
             self._show_end()
+        self._say_state()
+
+    def _say_state(self) -> None:
         self.caption.setText(state_sentence(self.model))
         self.trouble.setText(failure_sentence(self.model))
         self.trouble.setVisible(bool(self.model.failed))
@@ -224,13 +252,16 @@ class BenchmarkView(SessionView):
         self._show_results()
 
     def _show_curves(self) -> None:
+        self._curves.start(self._showing_curves())
+
+    def _showing_curves(self) -> Steps:
         measured = self.results.measured
-        self.curves.show_results(measured, self.ceilings.known)
+        yield from self.curves.showing(measured, self.ceilings.known)
         if self.curves.request.quantity == "share":
             self.ceilings.want(self.curves.drawn_results(measured))
             self.curves.add_to_caption(counting_sentence(self.ceilings.left))
 
-    def _on_row(self, row: ResultRow, by_user: bool) -> None:
+    def _on_row(self, row: ResultRow, *, by_user: bool) -> None:
         if row.measured is None:
             self.shown.setText(f"{row.title}, {row.details}: {row.notes}")
         elif by_user or not self.model.running:
@@ -281,26 +312,82 @@ class BenchmarkView(SessionView):
 
     # ---- building
 
-    def restyle(self) -> None:
+    def restyling(self) -> Steps:
         """Take up the theme's colours."""
-        self.launches.restyle()
-        self.curves.restyle()
         self.strip.restyle()
+        yield
+        self.launches.restyle()
+        yield
+        yield from self.curves.plot.drawing()
 
-    def _make_widgets(self) -> None:
+    def building(self) -> Steps:
+        """Make the page."""
         self.caption = Caption("Looking for a GPU …")
         self.trouble = Caption(role="error")
         self.trouble.hide()
+        self.shown = Caption()
+        yield from self._build_setup()
+        plots = QSplitter(Qt.Orientation.Horizontal)
+        yield from self._build_plots(plots)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.addWidget(plots)
+        yield
+        yield from self._build_results(splitter)
+        for one in (plots, splitter):
+            one.setHandleWidth(8)
+            one.setChildrenCollapsible(False)
+        self._page.addWidget(splitter, 1)
+        yield PAUSE
+        yield from self.model.loading()
+        self._connect()
+        yield PAUSE
+        self.results.show_results(self.model.measured, self.model.failed)
+        yield PAUSE
+        self._say_state()
+        yield from self._showing_curves()
+
+    def _build_setup(self) -> Steps:
+        self._page = QVBoxLayout(self)
+        self._page.setContentsMargins(0, 0, 0, 0)
+        self._page.setSpacing(8)
+        setup = QWidget()
+        inner = QVBoxLayout(setup)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(4)
         self.strip = SetupStrip()
         self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
+        yield PAUSE
+        inner.addWidget(self.strip)
+        inner.addWidget(self.trouble)
+        panel = Panel("Measure", setup, caption=self.caption)
+        yield PAUSE
+        self._page.addWidget(panel)
+        yield PAUSE
+
+    def _build_plots(self, plots: QSplitter) -> Steps:
         self.launches = LaunchPlot()
-        self.shown = Caption()
+        yield PAUSE
+        yield from self.launches.building()
+        yield PAUSE
+        plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
+        yield PAUSE
         self.curves = CurvesPanel()
+        yield PAUSE
+        plots.addWidget(Panel("Sweep", self.curves, caption=self.curves.caption, flush=True))
+        plots.setSizes([400, 600])
+        yield PAUSE
+
+    def _build_results(self, splitter: QSplitter) -> Steps:
         products = (rung for rung in self._ladder.values() if rung.layout is not None)
-        self.results = ResultsPanel({rung.name: rung.arithmetic for rung in products})
-        self.files = BenchFiles(self, self.pictures)
-        self._timer = QTimer(self)
-        self._timer.setInterval(REDRAW_MS)
+        self.results = results = ResultsPanel({rung.name: rung.arithmetic for rung in products})
+        yield PAUSE
+        panel = Panel(
+            "Results", results, caption=results.caption, controls=results.controls, flush=True
+        )
+        yield PAUSE
+        splitter.addWidget(panel)
+        splitter.setSizes([520, 260])
+        yield PAUSE
 
     def _connect(self) -> None:
         self.model.changed.connect(self._on_model)
@@ -310,7 +397,7 @@ class BenchmarkView(SessionView):
         self.strip.pause_wanted.connect(self.model.pause)
         self.strip.stop_wanted.connect(self.model.stop)
         self.strip.file_wanted.connect(self._add_file)
-        self.results.row_chosen.connect(self._on_row)
+        self.results.row_chosen.connect(lambda row, by_user: self._on_row(row, by_user=by_user))
         self.results.machine_chosen.connect(self._on_machine)
         self.curves.changed.connect(lambda _: self._show_curves())
         self.curves.plot.chosen.connect(self._pick)
@@ -319,32 +406,3 @@ class BenchmarkView(SessionView):
         self.results.save_button.clicked.connect(self._save)
         self.files.said.connect(self._say)
         self.ceilings.changed.connect(self._show_curves)
-
-    def _lay_out(self) -> None:
-        setup = QWidget()
-        inner = QVBoxLayout(setup)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(4)
-        inner.addWidget(self.strip)
-        inner.addWidget(self.trouble)
-        plots = QSplitter(Qt.Orientation.Horizontal)
-        plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
-        plots.addWidget(Panel("Sweep", self.curves, caption=self.curves.caption, flush=True))
-        plots.setSizes([400, 600])
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(plots)
-        results = self.results
-        splitter.addWidget(
-            Panel(
-                "Results", results, caption=results.caption, controls=results.controls, flush=True
-            )
-        )
-        splitter.setSizes([520, 260])
-        for one in (plots, splitter):
-            one.setHandleWidth(8)
-            one.setChildrenCollapsible(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(Panel("Measure", setup, caption=self.caption))
-        layout.addWidget(splitter, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
@@ -17,8 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.pieces import Steps
 from gui.scenes.ceilings import Row
 from gui.theme import current_theme
+
+EDGE = 3  # pixels
 
 
 class _Bar(QWidget):
@@ -48,17 +51,9 @@ class _Card(QFrame):
     def __init__(self, row: Row, share: float, mark: float | None, owner: CeilingList) -> None:
         super().__init__()
         self._row, self._owner = row, owner
-        self.setProperty("role", "card")
         theme = current_theme()
         binding, chosen = row.state == "binding", row.name == owner.chosen
-        edge = theme.color("conflict" if binding else "load" if chosen else "border").name()
-        back = theme.tint("conflict", 0.07).name() if binding else (
-            theme.tint("load", 0.07).name() if chosen else "transparent"
-        )  # fmt: skip
-        self.setStyleSheet(
-            f'QFrame[role="card"] {{ border: none; border-left: 3px solid {edge};'
-            f" background: {back}; }}"
-        )
+        self._stands_out = "conflict" if binding else "load" if chosen else ""
         head = QHBoxLayout()
         head.setSpacing(6)
         title = self._label(row.title, "figure" if binding else "caption")
@@ -69,7 +64,7 @@ class _Card(QFrame):
             head.addWidget(self._label(row.note, "small"))
         head.addWidget(self._label(row.rate, "figure"))
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 4, theme.spacing.margin, 5)
+        layout.setContentsMargins(EDGE + 10, 4, theme.spacing.margin, 5)
         layout.setSpacing(2)
         layout.addLayout(head)
         layout.addWidget(_Bar(share, mark, "conflict" if binding else "load"))
@@ -84,6 +79,12 @@ class _Card(QFrame):
         self.setAccessibleName(f"{row.title}: {row.rate}. {row.note}")
         self.setToolTip(f"{row.of_peak:.2%} of the FP32 peak. Assumes {row.assumes}.")
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = current_theme(), QPainter(self)
+        if self._stands_out:
+            painter.fillRect(self.rect(), theme.tint(self._stands_out, 0.07))
+        painter.fillRect(0, 0, EDGE, self.height(), theme.color(self._stands_out or "border"))
+
     @staticmethod
     def _label(text: str, role: str) -> QLabel:
         label = QLabel(text)
@@ -92,6 +93,10 @@ class _Card(QFrame):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._owner.ceiling_chosen.emit(self._row.name)
+
+
+Shown = tuple[tuple[Row, ...], float | None, tuple[str, ...], str]
+"""Ceilings, the measured rate, remarks, and the name of the one that is unfolded."""
 
 
 class CeilingList(QScrollArea):
@@ -106,50 +111,66 @@ class CeilingList(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Ceilings")
         self.chosen = ""
-        self._rows: tuple[Row, ...] = ()
-        self._measured: float | None = None
-        self._notes: tuple[str, ...] = ()
-        self.draw()
+        self._shown: Shown = ((), None, (), "")
+        self._drawn: Shown | None = None
 
     def sizeHint(self) -> QSize:
         return QSize(380, 400)
 
-    def load(self, rows: Sequence[Row], measured: float | None, notes: Sequence[str]) -> None:
+    def showing(self, rows: Sequence[Row], measured: float | None, notes: Sequence[str]) -> Steps:
         """Show these ceilings, where the launch was measured, and remarks below."""
-        self._rows, self._measured, self._notes = tuple(rows), measured, tuple(notes)
-        self.draw()
+        self._shown = (tuple(rows), measured, tuple(notes), self.chosen)
+        if self._shown != self._drawn:
+            yield from self.drawing()
 
-    def choose(self, name: str) -> None:
-        """Unfold one of them."""
-        self.chosen = name
-        self.draw()
+    def drawing(self) -> Steps:
+        """Make the cards anew, in the theme's colours, one by one; then they are shown together."""
+        shown = self._shown
+        body = QWidget(self.viewport())  # so each card is dressed when it is put in
+        body.hide()
+        try:
+            yield from self._filling(body, shown)
+        except GeneratorExit:
+            body.deleteLater()
+            raise
+        at, before = self.verticalScrollBar().value(), self.takeWidget()
+        self.setWidget(body)
+        body.setAutoFillBackground(False)
+        self.viewport().setAutoFillBackground(False)
+        self.verticalScrollBar().setValue(at)
+        self._drawn = shown
+        yield
+        if before is not None:
+            before.deleteLater()
 
-    def draw(self) -> None:
-        """Make the cards anew, in the theme's colours."""
-        at = self.verticalScrollBar().value()
-        body = QWidget()
+    def _filling(self, body: QWidget, shown: Shown) -> Steps:
+        rows, measured, notes, _ = shown
         layout = QVBoxLayout(body)
         layout.setContentsMargins(8, 2, 0, 8)
         layout.setSpacing(7)
-        least = min([r.gflops for r in self._rows] + ([self._measured] if self._measured else []),
-                    default=1.0)  # fmt: skip
-        most = max((r.gflops for r in self._rows), default=10.0)
-
-        def share(gflops: float) -> float:
-            low, high = math.log10(least) - 0.5, math.log10(most)
-            return (math.log10(gflops) - low) / max(high - low, 1e-9)
-
-        mark = share(self._measured) if self._measured else None
-        for row in self._rows:
-            layout.addWidget(_Card(row, share(row.gflops), mark, self))
-        for note in self._notes:
+        share = _scale([row.gflops for row in rows], measured)
+        mark = share(measured) if measured else None
+        for row in rows:
+            card = _Card(row, share(row.gflops), mark, self)
+            yield
+            layout.addWidget(card)
+            for widget in (card, *card.findChildren(QWidget)):
+                widget.ensurePolished()
+            yield
+        for note in notes:
             label = QLabel(note)
             label.setProperty("role", "small")
             label.setWordWrap(True)
             label.setContentsMargins(12, 4, 12, 0)
             layout.addWidget(label)
+            yield
         layout.addStretch(1)
-        self.setWidget(body)
-        body.setAutoFillBackground(False)
-        self.viewport().setAutoFillBackground(False)
-        self.verticalScrollBar().setValue(at)
+        layout.activate()
+        yield
+
+
+def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], float]:
+    """How far a rate reaches on a logarithmic scale of them all, 0..1."""
+    low = math.log10(min([*rates, *([measured] if measured else [])], default=1.0)) - 0.5
+    high = math.log10(max(rates, default=10.0))
+    return lambda gflops: (math.log10(gflops) - low) / max(high - low, 1e-9)

@@ -20,14 +20,18 @@ from PySide6.QtWidgets import (
 from core.models.devices import load_devices
 from gui import ceilings_work as work
 from gui.ceilings_model import CeilingsModel
+from gui.pieces import PAUSE, Steps
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
 from gui.scenes.bench_measured import parameters_text
 from gui.scenes.benchmark import SIZES
+from gui.scenes.recorded import recorded
 from gui.scenes.session import Configuration
+from gui.still import Still
 from gui.theme import current_theme
-from gui.views.base import Caption, Panel, SessionView
+from gui.views.base import Caption, Panel
 from gui.views.ceiling_list import CeilingList
+from gui.views.page_view import PageView
 from gui.views.roofline_plot import RooflinePlot
 
 if TYPE_CHECKING:
@@ -43,7 +47,13 @@ SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 DEVICE_LETTERS = 24
 
 
-class CeilingsView(SessionView):
+def prepare() -> None:
+    """Read what the page shows first."""
+    recorded()
+    load_devices()
+
+
+class CeilingsView(PageView):
     """The page. `results` gives what was measured in this session, if anything was."""
 
     WATCHES = frozenset({"configuration"})
@@ -53,21 +63,19 @@ class CeilingsView(SessionView):
         session: Session,
         ladder: Ladder,
         results: Callable[[], Iterable[BenchmarkResult]] = tuple,
+        *,
+        now: bool = True,
     ) -> None:
         super().__init__(session)
         self._ladder = ladder
         self.model = CeilingsModel(ladder, results, self)
         self._other: Configuration | None = None  # a run chosen in the plot, not the window's
         self.found: Ceilings | None = None
-        self._make_widgets()
-        self._lay_out()
-        self.model.answered.connect(self._ask)
-        self.model.failed.connect(self._on_failure)
-        self.model.progressed.connect(lambda part: self.progress.setValue(round(100 * part)))
-        self.model.placed.connect(self._draw)
-        self.model.devices_found.connect(self._offer_devices)
-        self._offer_devices()
-        self.restyle()
+        self._still = Still(self)
+        self._again = False
+        """Whether something came that was not drawn yet."""
+        if now:
+            self.build()
 
     # ---- what is shown
 
@@ -93,11 +101,19 @@ class CeilingsView(SessionView):
             return None
         return work.sized(self._ladder, configuration, self.n)
 
-    def refresh(self, names: frozenset[str]) -> None:
+    def refreshing(self, names: frozenset[str]) -> Steps:
         """Show another launch: from what was counted before, or counted now."""
         self.model.look_for_gpus()
+        yield
         if "configuration" in names:
             self._other = None
+        self._name_wanted()
+        yield
+        self._find()
+        yield
+        yield from self._drawing()
+
+    def _name_wanted(self) -> None:
         wanted = self.wanted
         if wanted is None:
             return
@@ -106,7 +122,6 @@ class CeilingsView(SessionView):
         self.size_label.setVisible(not own)
         self.back.setVisible(self._other is not None)
         self.subject.setText(self._title(wanted))
-        self._ask()
 
     def _title(self, wanted: Configuration) -> str:
         if wanted.own is not None:
@@ -116,7 +131,11 @@ class CeilingsView(SessionView):
         return f"{self._ladder[wanted.rung].title}{edited}: {values}"
 
     def _ask(self) -> None:
-        """Show the ceilings if they are known, or have them found."""
+        self._find()
+        self._draw()
+
+    def _find(self) -> None:
+        """Take the ceilings if they are known, or have them found."""
         wanted = self.wanted
         if wanted is None:
             return
@@ -131,7 +150,6 @@ class CeilingsView(SessionView):
             self.progress.hide()
             self.caption.setText(scene.headline(self.found))
             self.model.place(self.runs())
-        self._draw()
 
     def runs(self) -> tuple[scene.Run, ...]:
         """The measured runs of the chosen size on the chosen device."""
@@ -148,17 +166,36 @@ class CeilingsView(SessionView):
         return scene.run_of(runs, wanted.rung, wanted.parameters)
 
     def _draw(self) -> None:
+        self._again = True
+        if not self.pieces.busy:  # what is under way ends with it
+            self.pieces.start(self._drawing())
+
+    def _drawing(self) -> Steps:
+        """Draw what is known, in several events and painted as one."""
+        if self.isVisible():
+            self._still.hold([self.window()])
+        try:
+            self._again = True
+            while self._again:
+                self._again = False
+                yield from self._drawing_parts()
+        finally:
+            self._still.release()
+
+    def _drawing_parts(self) -> Steps:
         runs = self.runs()
         run = self._run(runs)
         marks = roofline.marks(runs, self.model.intensities, run)
         rows = scene.rows(self.found) if self.found is not None else ()
         frame = roofline.roofline(self.found, self.device, marks)
-        self.plot.show_roofline(frame, rows, marks, roofline.chains(marks, self._ladder))
+        chains = roofline.chains(marks, self._ladder)
+        yield
+        yield from self.plot.showing(frame, rows, marks, chains)
         notes = []
         if self.found is not None:
             counts = self.found.counts
             notes = [scene.spaced(n) for n in (scene.left_out(self.found), counts.note) if n]
-        self.list.load(rows, run.gflops if run else None, notes)
+        yield from self.list.showing(rows, run.gflops if run else None, notes)
         self._explain(run)
 
     def _explain(self, run: scene.Run | None) -> None:
@@ -197,31 +234,61 @@ class CeilingsView(SessionView):
             self._ask()
 
     def _choose_run(self, run: scene.Run) -> None:
-        self._other = Configuration(run.rung, dict(run.parameters))
-        self.refresh(frozenset())
+        self._show_other(Configuration(run.rung, dict(run.parameters)))
 
     def _choose_ceiling(self, name: str) -> None:
-        name = "" if name == self.list.chosen else name
-        self.list.choose(name)
-        self.plot.choose(name)
+        self.list.chosen = self.plot.chosen = "" if name == self.list.chosen else name
+        self._draw()
 
     def _leave_run(self) -> None:
         """Back from a run that was chosen in the plot, to the configured launch."""
-        self._other = None
-        self.refresh(frozenset())
+        self._show_other(None)
+
+    def _show_other(self, launch: Configuration | None) -> None:
+        self._other = launch
+        self._name_wanted()
+        self._ask()
 
     def shut_down(self) -> None:
         """End the work and wait for it."""
+        super().shut_down()
         self.model.close()
 
-    def restyle(self) -> None:
+    def restyling(self) -> Steps:
         """Take up the theme's colours."""
-        self.plot.draw()
-        self.list.draw()
+        yield from self.plot.drawing()
+        yield from self.list.drawing()
 
     # ---- building
 
-    def _make_widgets(self) -> None:
+    def building(self) -> Steps:
+        """Make the page."""
+        self._make_controls()
+        yield PAUSE
+        self._make_choices()
+        yield PAUSE
+        self.plot = RooflinePlot()
+        self.plot.run_chosen.connect(self._choose_run)
+        self.plot.ceiling_chosen.connect(self._choose_ceiling)
+        yield PAUSE
+        self.list = CeilingList()
+        self.list.ceiling_chosen.connect(self._choose_ceiling)
+        self._make_texts()
+        yield PAUSE
+        yield from self._laying_out()
+        self._connect()
+        self._offer_devices()
+        yield PAUSE
+        yield from self.plot.drawing()
+
+    def _connect(self) -> None:
+        self.model.answered.connect(self._ask)
+        self.model.failed.connect(self._on_failure)
+        self.model.progressed.connect(lambda part: self.progress.setValue(round(100 * part)))
+        self.model.placed.connect(self._draw)
+        self.model.devices_found.connect(self._offer_devices)
+
+    def _make_controls(self) -> None:
         self.caption = Caption("Choose a kernel.")
         self.subject = Caption()
         self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
@@ -233,6 +300,12 @@ class CeilingsView(SessionView):
         self.back.hide()
         self.size_label = QLabel("N")
         self.size_label.setProperty("role", "dim")
+        self.progress = QProgressBar()
+        self.progress.setTextVisible(False)
+        self.progress.setFixedHeight(3)
+        self.progress.hide()
+
+    def _make_choices(self) -> None:
         self.size_box = QComboBox()
         self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
         self.size_box.setCurrentText(str(DEFAULT_SIZE))
@@ -245,15 +318,8 @@ class CeilingsView(SessionView):
         self.device_box.setAccessibleName("Device")
         self.device_box.setToolTip("Whose figures the ceilings are computed with")
         self.device_box.currentIndexChanged.connect(lambda _: self._ask())
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
-        self.progress.setFixedHeight(3)
-        self.progress.hide()
-        self.plot = RooflinePlot()
-        self.plot.run_chosen.connect(self._choose_run)
-        self.plot.ceiling_chosen.connect(self._choose_ceiling)
-        self.list = CeilingList()
-        self.list.ceiling_chosen.connect(self._choose_ceiling)
+
+    def _make_texts(self) -> None:
         self.hover = Caption(role="dim")
         self.plot.hovered.connect(self._say)
         self.against = QLabel()
@@ -267,7 +333,7 @@ class CeilingsView(SessionView):
         self.hover.setText(text or "Point at a ceiling or a measured run; click a run to see its "
                            "ceilings.")  # fmt: skip
 
-    def _lay_out(self) -> None:
+    def _laying_out(self) -> Steps:
         space = current_theme().spacing
         controls = QHBoxLayout()
         controls.setContentsMargins(space.margin, 0, space.margin, 2)
@@ -290,15 +356,18 @@ class CeilingsView(SessionView):
         for widget in (self.hover, self.against, self.transfers):
             below.addWidget(widget)
         column.addLayout(below)
+        yield PAUSE
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setHandleWidth(8)
         splitter.setChildrenCollapsible(False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(splitter)
         splitter.addWidget(Panel("Roofline", upper, caption=self.caption, flush=True))
+        yield PAUSE
         splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
         splitter.setStretchFactor(0, 3)
         splitter.setStretchFactor(1, 2)
         splitter.setSizes([640, 420])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(splitter)
         self._say("")
+        yield PAUSE

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from gui.comparing import Comparing
 from gui.explaining import connect_numbers
+from gui.pieces import PAUSE, Steps, whole
 from gui.scenes.presets import PRESETS
 from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.why import Topic
@@ -48,21 +49,46 @@ NEXT = "The next access of the selected warp that moves more or less on one side
 class ComparePage(QWidget):
     """A and B beside each other. While it is shown, the left column has a switch between them."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, *, now: bool = True) -> None:
         super().__init__()
         self.main = window
         self.comparing = Comparing(window)
+        if now:
+            whole(self.building())
+
+    def building(self) -> Steps:
+        """Make the page, piece by piece; it is whole after the last."""
         a, b = self.comparing.a, self.comparing.b
-        self.sides = CompareSide(a, "a"), CompareSide(b, "b")
+        yield PAUSE
+        self._make_frame()
+        self.sides = CompareSide(a, "a", self._pair), CompareSide(b, "b", self._pair)
+        yield PAUSE
+        for side in self.sides:
+            yield from side.building()
+            yield PAUSE
         self.differences = DifferenceView(a, b)
-        self.why = WhyPanel(b, window, above=window.transport)
-        self._lay_out()
+        yield PAUSE
+        self.why = WhyPanel(b, self.main, above=self.main.transport)
+        yield PAUSE
+        yield from self._laying_out()
         self._make_left()
+        yield PAUSE
         self._make_second_bar()
+        yield PAUSE
         self._connect()
+        yield PAUSE
         self.restyle()
 
-    def _lay_out(self) -> None:
+    def _make_frame(self) -> None:
+        self._page = QVBoxLayout(self)
+        self._page.setContentsMargins(0, 0, 0, 0)
+        self._page.setSpacing(8)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self._page.addWidget(self.splitter, 1)
+        self._pair = QSplitter(Qt.Orientation.Horizontal)
+        self.splitter.addWidget(self._pair)
+
+    def _laying_out(self) -> Steps:
         self.views = Segmented({name: name for name in COMPARED_VIEWS}, VIEW_TIPS)
         self.examples = self._button("Examples", "Pairs of launches that are worth a look")
         self.examples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -76,28 +102,24 @@ class ComparePage(QWidget):
             row.addWidget(button)
         row.addStretch(1)
         row.addWidget(self.views)
-        pair = QSplitter(Qt.Orientation.Horizontal)
-        for side in self.sides:
-            pair.addWidget(side)
+        yield PAUSE
+        self._page.insertLayout(0, row)
+        yield PAUSE
         caption = self.differences.caption
         caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         table = Panel("", self.differences, controls=self.differences.controls, flush=True)
         table.row.insertWidget(0, caption, 100)  # in place of a heading, where every line counts
         table.heading.hide()
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.addWidget(pair)
+        yield PAUSE
         self.splitter.addWidget(table)
-        for splitter, shares in ((pair, (1, 1)), (self.splitter, (68, 32))):
+        yield PAUSE
+        for splitter, shares in ((self._pair, (1, 1)), (self.splitter, (68, 32))):
             splitter.setHandleWidth(8)
             splitter.setChildrenCollapsible(False)
             for place, share in enumerate(shares):
                 splitter.setStretchFactor(place, share)
             splitter.setSizes([1000 * share for share in shares])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addLayout(row)
-        layout.addWidget(self.splitter, 1)
+        yield PAUSE
 
     def _make_examples(self) -> QMenu:
         menu = QMenu(self)
@@ -144,7 +166,6 @@ class ComparePage(QWidget):
         self.views.chosen.connect(lambda name: session.update(compared_view=name))
         self.switch.chosen.connect(lambda _: self._show_forms())
         session.compared_view_changed.connect(lambda _: self._show_views())
-        session.theme_changed.connect(lambda _: self.restyle())
         self.why.closed.connect(lambda: self.comparing.b.update(question=None))
         self.main.explaining.sessions.append(self.comparing.b)
         self.comparing.b.question_changed.connect(self._answer_b)

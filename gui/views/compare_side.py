@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.pieces import PAUSE, Steps
 from gui.scenes.compare import launch_text, moment_text, space_of, views_shown
 from gui.scenes.session import Session
 from gui.theme import current_theme
@@ -82,40 +83,54 @@ class SideHead(SessionView):
 class CompareSide(QWidget):
     """The views of one session, as many above each other as there is room for."""
 
-    def __init__(self, session: Session, side: Side) -> None:
-        super().__init__()
+    def __init__(self, session: Session, side: Side, parent: QWidget | None = None) -> None:
+        """It is whole after `building`."""
+        super().__init__(parent)
         self.session, self.side = session, side
         session.changed.connect(self._on_changed)  # first: what it hides has nothing to work out
-        self.head = SideHead(session, side)
-        self.matrices = MatrixCanvas(session)
-        self.warp = WarpView(session)
-        self.shared = SharedView(session)
-        self.source = SourceView(session)
-        self.counters = CountersView(session)
-        self.source.edit.setReadOnly(True)  # edits are made on the page where one steps through
-        self._framed: list[Panel] = []
-        self.memory = QStackedWidget()
-        self.memory.addWidget(self._panel("Warp and global memory", self.warp))
-        self.memory.addWidget(self._panel("Shared memory", self.shared))
-        self.panels: dict[str, QWidget] = {
-            "Matrices": self._panel("Matrices", self.matrices),
-            "Memory": self.memory,
-            "Source": self._panel("Source", self.source, controls=False),
-            "Counters": self._panel("Counters", self.counters),
-        }
         self.setAccessibleName(f"Side {side.upper()}")
+        self._framed: list[Panel] = []
         self._chosen = "Memory"
+
+    def building(self) -> Steps:
+        """Make the views, one by one."""
+        session = self.session
         self._lay_out()
+        yield PAUSE
+        self.matrices = MatrixCanvas(session)
+        yield PAUSE
+        self._add("Matrices", self._panel("Matrices", self.matrices))
+        yield PAUSE
+        self.memory = QStackedWidget()
+        self._add("Memory", self.memory)
+        self.warp = WarpView(session)
+        self.memory.addWidget(self._panel("Warp and global memory", self.warp))
+        yield PAUSE
+        self.shared = SharedView(session)
+        self.memory.addWidget(self._panel("Shared memory", self.shared))
+        yield PAUSE
+        self.source = SourceView(session)
+        self.source.edit.setReadOnly(True)  # edits are made on the page where one steps through
+        yield PAUSE
+        self._add("Source", self._panel("Source", self.source, controls=False))
+        yield PAUSE
+        self.counters = CountersView(session)
+        yield PAUSE
+        self._add("Counters", self._panel("Counters", self.counters))
+        self.splitter.setSizes([1000 * share for share in SHARES])
         self._show_memory()
 
+    def _add(self, name: str, panel: QWidget) -> None:
+        self.splitter.addWidget(panel)
+        self.splitter.setStretchFactor(len(self.panels), SHARES[len(self.panels)])
+        self.panels[name] = panel
+
     def _lay_out(self) -> None:
+        self.head = SideHead(self.session, self.side)
+        self.panels: dict[str, QWidget] = {}
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setHandleWidth(8)
         self.splitter.setChildrenCollapsible(False)
-        for place, panel in enumerate(self.panels.values()):
-            self.splitter.addWidget(panel)
-            self.splitter.setStretchFactor(place, SHARES[place])
-        self.splitter.setSizes([1000 * share for share in SHARES])
         frame = QFrame()
         frame.setProperty("role", "panel")
         inside = QVBoxLayout(frame)

@@ -5,33 +5,38 @@ from __future__ import annotations
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
 
+from gui.pieces import PAUSE, Steps
 from gui.scenes.occupancy import TITLES, UNITS, Curve
 from gui.theme import current_theme
+from gui.views.chart import Chart
 
 
-class OccupancyPlot(pg.PlotWidget):
-    """`dragged(place)` is emitted while the line is moved, on the plot's scale."""
+class OccupancyPlot(Chart):
+    """`dragged(place)` is emitted while the line is moved, on the plot's scale.
+
+    It is whole after `building`.
+    """
 
     dragged = Signal(float)
 
     def __init__(self, y_label: str = "") -> None:
         super().__init__()
         self._y_label = y_label
-        self.setMenuEnabled(False)
-        self.hideButtons()
-        self.setMouseEnabled(x=False, y=False)
         self.setMinimumHeight(120)
         self._curve: Curve | None = None
+
+    def building(self) -> Steps:
+        """Put in what is drawn; nothing can be shown before."""
         self._line = pg.PlotCurveItem()
         self._now = pg.InfiniteLine(angle=90, movable=True)
         self._dot = pg.ScatterPlotItem(size=12)
         self._text = pg.TextItem(anchor=(0, 1))
+        yield PAUSE
         for item in (self._line, self._now, self._dot, self._text):
             self.addItem(item)
+        yield PAUSE
         self._now.setCursor(Qt.CursorShape.SizeHorCursor)
         self._now.sigDragged.connect(lambda line: self.dragged.emit(float(line.value())))
-        for name in ("left", "bottom"):
-            self.getAxis(name).enableAutoSIPrefix(False)
         self.getAxis("left").setTicks([[(v, str(v)) for v in (0, 25, 50, 75, 100)]])
         self.scene().sigMouseClicked.connect(self._on_click)
         self.draw()
@@ -45,17 +50,8 @@ class OccupancyPlot(pg.PlotWidget):
     def draw(self) -> None:
         """Draw in the theme's colours."""
         theme = current_theme()
-        self.setBackground(theme.color("panel"))
-        self.showGrid(x=False, y=True, alpha=0.15)
         unit = UNITS[self._curve.axis] if self._curve is not None else ""
-        for name, text in (("left", self._y_label), ("bottom", unit)):
-            axis = self.getAxis(name)
-            axis.setPen(theme.color("border"))
-            axis.setTextPen(theme.color("text_dim"))
-            axis.setTickFont(theme.font("small"))
-            if text:
-                self.setLabel(name, text, color=theme.surfaces.text_dim)
-            axis.label.setFont(theme.font("small"))
+        self.dress(self._y_label, unit, grid=0.15)
         self._line.setPen(pg.mkPen(theme.color("load"), width=2))
         self._line.setBrush(theme.color("load", 0.10))
         self._now.setPen(pg.mkPen(theme.color("store"), width=1.5, style=Qt.PenStyle.DashLine))
@@ -82,8 +78,7 @@ class OccupancyPlot(pg.PlotWidget):
         self._text.setPos(curve.now, min(curve.now_y + 1, 98))
 
     def _on_click(self, event: object) -> None:
-        if self._curve is not None and self.getViewBox().sceneBoundingRect().contains(
-            event.scenePos()  # type: ignore[attr-defined]
-        ):
-            place = self.getViewBox().mapSceneToView(event.scenePos())  # type: ignore[attr-defined]
+        scene = event.scenePos()  # type: ignore[attr-defined]
+        if self._curve is not None and self.box.sceneBoundingRect().contains(scene):
+            place = self.box.mapSceneToView(scene)
             self.dragged.emit(float(place.x()))

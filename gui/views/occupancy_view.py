@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer
@@ -13,7 +14,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
-    QSpinBox,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -25,13 +25,15 @@ from core.models.capability import Capability
 from core.models.devices import load_devices
 from core.models.occupancy import Resources, occupancy
 from gui import ceilings_work as work
+from gui.pieces import PAUSE, Pieces, Steps
 from gui.scenes import occupancy as scene
 from gui.scenes.bench_measured import parameters_text
 from gui.theme import current_theme
-from gui.views.base import Caption, Panel, SessionView
+from gui.views.base import Caption, Panel
 from gui.views.device_table import DeviceTable
 from gui.views.first_order import FirstOrderList
-from gui.views.occupancy_plot import OccupancyPlot
+from gui.views.page_view import PageView
+from gui.views.resource_plots import ResourcePlots
 from gui.views.segmented import Segmented
 from gui.views.sm_box import SmBox
 from gui.views.sm_view import SmView
@@ -43,30 +45,30 @@ if TYPE_CHECKING:
 
 THIS_KERNEL = "This kernel, as compiled"
 SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-AXES: tuple[scene.Axis, ...] = ("block_threads", "registers", "shared_bytes")
 log = logging.getLogger(__name__)
 
 
-class OccupancyView(SessionView):
+class OccupancyView(PageView):
     """The page. A change of a field, or of a plot's line, is a what-if until the kernel is back."""
 
     WATCHES = frozenset({"configuration"})
 
-    def __init__(self, session: Session, ladder: Ladder) -> None:
+    def __init__(self, session: Session, ladder: Ladder, *, now: bool = True) -> None:
         super().__init__(session)
         self._ladder = ladder
         self.resources = Resources(256, 32)
         self._compiled: work.Compiled | None = None
         self._looked_for_gpus = False
-        self._make_widgets()
-        self._lay_out()
+        self.first: FirstOrderList | None = None
+        self._plots = Pieces(self)
         self._compiler = Worker(self, "occupancy")
         self._compiler.finished.connect(self._on_compiled)
         self._compiler.failed.connect(self._on_failure)
         self._driver = Worker(self, "devices")
         self._driver.finished.connect(self._on_devices)
         self._driver.failed.connect(lambda error: log.warning("%s", error))
-        self.restyle()
+        if now:
+            self.build()
 
     # ---- what is shown
 
@@ -81,7 +83,7 @@ class OccupancyView(SessionView):
         place = self.example_box.currentIndex()
         return scene.EXAMPLES[place - 1] if place > 0 else None
 
-    def refresh(self, names: frozenset[str]) -> None:
+    def refreshing(self, names: frozenset[str]) -> Steps:
         """Compile the configured kernel for the chosen SM, and count its first block."""
         if not self._looked_for_gpus:
             self._looked_for_gpus = True
@@ -91,9 +93,12 @@ class OccupancyView(SessionView):
             return
         if "configuration" in names and self.example is not None:
             self.example_box.setCurrentIndex(0)
+        yield
         if self.example is None:
             self._compile(configuration)
-        self.first.show_launch(configuration)
+        yield
+        if self.first is not None:
+            self.first.show_launch(configuration)
 
     def _compile(self, configuration: Configuration) -> None:
         self.subject.setText(self._title(configuration))
@@ -112,23 +117,19 @@ class OccupancyView(SessionView):
         return f"{self._ladder[configuration.rung].title}: {values}"
 
     def show_resources(self) -> None:
-        """Show the present resources on the present SM."""
+        """Show the present resources on the present SM; the plots follow in the next events."""
         capability = self.capability
         found = occupancy(capability, self.resources)
         name = scene.sm_name(capability, self.sm_box.device)
         self.caption.setText(scene.sentence(found, name))
-        for axis, field in self.fields.items():
-            field.blockSignals(True)
-            field.setValue(getattr(self.resources, axis))
-            field.blockSignals(False)
-        for axis, plot in self.plots.items():
-            plot.load(scene.curve_of(capability, self.resources, axis))
         self.sm.load(scene.bars(found))
         note = self._compiled.note if self._compiled is not None and self.example is None else ""
         parts = (scene.limit_text(found), scene.cliff(found), note)
         self.limits.setText(" ".join(part for part in parts if part))
         changed = self._compiled is not None and self.resources != self._compiled.resources
         self.reset.setEnabled(self.example is not None or changed)
+        self.what_if.show_values(self.resources)
+        self._plots.start(self.what_if.showing(capability, self.resources))
 
     # ---- what the user does
 
@@ -137,8 +138,6 @@ class OccupancyView(SessionView):
         self.show_resources()
 
     def _on_field(self, axis: scene.Axis, value: int) -> None:
-        from dataclasses import replace
-
         self.resources = replace(self.resources, **{axis: value})
         self.show_resources()
 
@@ -196,25 +195,65 @@ class OccupancyView(SessionView):
             self.table.load((*live, *load_devices()), len(live))
             self._on_sm()
 
+    def finish(self) -> None:
+        """Show at once what is being brought up to date."""
+        super().finish()
+        self._plots.finish()
+
     def shut_down(self) -> None:
         """End the work and wait for it."""
-        self.first.close_worker()
+        super().shut_down()
+        self._plots.stop()
+        if self.first is not None:
+            self.first.close_worker()
         for worker in (self._compiler, self._driver):
             worker.close()
 
-    def restyle(self) -> None:
+    def restyling(self) -> Steps:
         """Take up the theme's colours."""
-        for plot in self.plots.values():
-            plot.draw()
+        yield from self.what_if.restyling()
         self.sm.updateGeometry()
         self.sm.update()
+        yield
 
     # ---- building
 
-    def _make_widgets(self) -> None:
+    def building(self) -> Steps:
+        """Make the page."""
         self.caption = Caption("Choose a kernel.")
         self.subject = Caption()
         self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        self._make_choices()
+        yield PAUSE
+        upper = self._upper()
+        self.what_if = ResourcePlots()
+        self.fields, self.plots = self.what_if.fields, self.what_if.plots
+        self.what_if.set_to.connect(self._on_field)
+        self.what_if.dragged.connect(self._on_drag)
+        yield PAUSE
+        yield from self.what_if.building()
+        upper.addWidget(self.what_if, 1)
+        yield PAUSE
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setHandleWidth(8)
+        splitter.setChildrenCollapsible(False)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(splitter)
+        splitter.addWidget(self._panel(upper))
+        yield PAUSE
+        yield from self._building_lower(splitter)
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 2)
+        splitter.setSizes([420, 300])
+        yield PAUSE
+
+    def _panel(self, upper: QVBoxLayout) -> Panel:
+        body = QWidget()
+        body.setLayout(upper)
+        return Panel("Occupancy", body, caption=self.caption, flush=True)
+
+    def _make_choices(self) -> None:
         self.sm_box, self.example_box = SmBox(), QComboBox()
         self.example_box.setSizeAdjustPolicy(SHORT)
         self.example_box.setMinimumContentsLength(20)
@@ -226,48 +265,10 @@ class OccupancyView(SessionView):
         self.reset = QPushButton("As compiled")
         self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
         self.reset.clicked.connect(self._back)
-        self.fields: dict[scene.Axis, QSpinBox] = {}
-        for axis, most, step in (
-            ("block_threads", 1024, 32), ("registers", 255, 1), ("shared_bytes", 233_472, 1024),
-        ):  # fmt: skip
-            field = QSpinBox()
-            field.setRange(1 if axis == "block_threads" else 0, most)
-            field.setSingleStep(step)
-            field.setKeyboardTracking(False)
-            name = scene.TITLES[axis].replace("KiB", "bytes")  # type: ignore[index]
-            field.setAccessibleName(name)
-            field.setToolTip(f"What if: {name}")
-            field.valueChanged.connect(lambda value, axis=axis: self._on_field(axis, value))
-            self.fields[axis] = field  # type: ignore[index]
-        self.plots = {axis: OccupancyPlot("occupancy, %" * (axis == AXES[0])) for axis in AXES}
-        for axis, plot in self.plots.items():
-            plot.dragged.connect(lambda place, axis=axis: self._on_drag(axis, place))
-        self.sm = SmView()
-        self.limits = QLabel()
-        self.limits.setProperty("role", "dim")
-        self.limits.setWordWrap(True)
-        self.table = DeviceTable()
-        self.table.load(tuple(load_devices()))
-        self.table.chosen.connect(self.sm_box.choose)
-        self.first = FirstOrderList(self._ladder)
 
-    def _lay_out(self) -> None:
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setHandleWidth(8)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(Panel("Occupancy", self._upper(), caption=self.caption, flush=True))
-        splitter.addWidget(self._lower())
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 2)
-        splitter.setSizes([420, 300])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(splitter)
-
-    def _upper(self) -> QWidget:
+    def _upper(self) -> QVBoxLayout:
         space = current_theme().spacing
-        upper = QWidget()
-        column = QVBoxLayout(upper)
+        column = QVBoxLayout()
         column.setContentsMargins(0, 4, 0, space.gap)
         controls = QHBoxLayout()
         controls.setContentsMargins(space.margin, 0, space.margin, 0)
@@ -277,25 +278,49 @@ class OccupancyView(SessionView):
         controls.addWidget(self.example_box)
         controls.addWidget(self.sm_box)
         column.addLayout(controls)
-        plots = QHBoxLayout()
-        plots.setContentsMargins(4, 0, space.margin, 0)
-        for axis in AXES:
-            part = QVBoxLayout()
-            part.setSpacing(2)
-            head = QHBoxLayout()
-            head.setContentsMargins(space.margin, 0, 0, 0)
-            label = QLabel(scene.TITLES[axis].replace("KiB", "bytes"))
-            label.setProperty("role", "small")
-            head.addWidget(label)
-            head.addStretch(1)
-            head.addWidget(self.fields[axis])
-            part.addLayout(head)
-            part.addWidget(self.plots[axis], 1)
-            plots.addLayout(part, 1)
-        column.addLayout(plots, 1)
-        return upper
+        return column
 
-    def _lower(self) -> QWidget:
+    def _building_lower(self, splitter: QSplitter) -> Steps:
+        row = QSplitter(Qt.Orientation.Horizontal)
+        row.setHandleWidth(8)
+        row.setChildrenCollapsible(False)
+        splitter.addWidget(row)
+        self.sm = SmView()
+        self.limits = QLabel()
+        self.limits.setProperty("role", "dim")
+        self.limits.setWordWrap(True)
+        filled = self._filled()
+        yield PAUSE
+        self.table = DeviceTable()
+        self.table.chosen.connect(self.sm_box.choose)
+        yield PAUSE
+        self.table.load(tuple(load_devices()))
+        yield PAUSE
+        stack = QStackedWidget()
+        stack.addWidget(filled)
+        stack.addWidget(self.table)
+        self.shown = Segmented(
+            {"sm": "One SM", "devices": "Devices"},
+            {"sm": "What one SM holds", "devices": "The table of devices"},
+        )
+        self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
+        yield PAUSE
+        row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
+        yield PAUSE
+        self.first = first = FirstOrderList(self._ladder)
+        yield PAUSE
+        row.addWidget(
+            Panel(
+                "First-order counts", first, caption=first.caption,
+                controls=first.controls, flush=True,
+            )
+        )  # fmt: skip
+        row.setStretchFactor(0, 3)
+        row.setStretchFactor(1, 2)
+        row.setSizes([640, 360])
+
+    def _filled(self) -> QScrollArea:
+        """One SM, filled, and what limits it."""
         space = current_theme().spacing
         filled = QWidget()
         column = QVBoxLayout(filled)
@@ -303,7 +328,6 @@ class OccupancyView(SessionView):
         column.addWidget(self.sm)
         column.addWidget(self.limits)
         column.addStretch(1)
-        stack = QStackedWidget()
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -311,24 +335,4 @@ class OccupancyView(SessionView):
         scroll.setWidget(filled)
         scroll.viewport().setAutoFillBackground(False)
         filled.setAutoFillBackground(False)
-        stack.addWidget(scroll)
-        stack.addWidget(self.table)
-        self.shown = Segmented(
-            {"sm": "One SM", "devices": "Devices"},
-            {"sm": "What one SM holds", "devices": "The table of devices"},
-        )
-        self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
-        row = QSplitter(Qt.Orientation.Horizontal)
-        row.setHandleWidth(8)
-        row.setChildrenCollapsible(False)
-        row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
-        row.addWidget(
-            Panel(
-                "First-order counts", self.first, caption=self.first.caption,
-                controls=self.first.controls, flush=True,
-            )
-        )  # fmt: skip
-        row.setStretchFactor(0, 3)
-        row.setStretchFactor(1, 2)
-        row.setSizes([640, 360])
-        return row
+        return scroll

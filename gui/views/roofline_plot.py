@@ -9,16 +9,19 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
+from gui.pieces import Pieces, Steps
 from gui.scenes.ceilings import Row, rate_text
 from gui.scenes.roofline import Mark, Roofline, labels, spread
+from gui.still import Still
 from gui.theme import current_theme
+from gui.views.chart import Chart
 from gui.views.log_axis import LogAxis
 
 NEAR = 12  # pixels within which a point is under the pointer
 _TOP_MARGIN = 0.02
 
 
-class RooflinePlot(pg.PlotWidget):
+class RooflinePlot(Chart):
     """The plot. `hovered(sentence)` says what is under the pointer, "" for nothing.
 
     `run_chosen(run)` is emitted when a measured point is clicked, `ceiling_chosen(name)` when a
@@ -31,10 +34,7 @@ class RooflinePlot(pg.PlotWidget):
     _made = False  # pyqtgraph resizes the view while it makes it
 
     def __init__(self) -> None:
-        super().__init__(axisItems={"left": LogAxis("left"), "bottom": LogAxis("bottom")})
-        self.setMenuEnabled(False)
-        self.hideButtons()
-        self.setMouseEnabled(x=False, y=False)
+        super().__init__(LogAxis("left"), LogAxis("bottom"))
         self.setAccessibleName("Roofline")
         self._frame: Roofline | None = None
         self._rows: tuple[Row, ...] = ()
@@ -42,57 +42,62 @@ class RooflinePlot(pg.PlotWidget):
         self._chains: tuple[tuple[Mark, ...], ...] = ()
         self._said = ""
         self.chosen = ""
+        self._drawings = 0
+        self._late, self._still = Pieces(self), Still(self)
         self.scene().sigMouseMoved.connect(self._on_move)
         self.scene().sigMouseClicked.connect(self._on_click)
         self._made = True
 
-    def show_roofline(
+    def showing(
         self,
         frame: Roofline,
         rows: Sequence[Row],
         marks: Sequence[Mark],
         chains: Sequence[Sequence[Mark]],
-    ) -> None:
+    ) -> Steps:
         """Show a device's roof, a launch's ceilings, and measured points, some joined."""
         self._frame, self._rows = frame, tuple(rows)
         self._marks, self._chains = tuple(marks), tuple(tuple(chain) for chain in chains)
-        self.draw()
-
-    def choose(self, name: str) -> None:
-        """Make a ceiling stand out."""
-        self.chosen = name
-        self.draw()
+        yield from self.drawing()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self._made:
-            self.draw()
+        if self._made and self._frame is not None:
+            self._late.start(self._redrawing())
 
     # ---- drawing
 
-    def draw(self) -> None:
-        """Draw everything anew, in the theme's colours."""
-        theme = current_theme()
-        self.setBackground(theme.color("panel"))
-        for name, text in (
-            ("left", "GFLOPS"),
-            ("bottom", "FLOP for each byte that loads of the source ask for"),
-        ):
-            axis = self.getAxis(name)
-            axis.setPen(theme.color("border"))
-            axis.setTextPen(theme.color("text_dim"))
-            axis.setTickFont(theme.font("small"))
-            self.setLabel(name, text, color=theme.surfaces.text_dim)
-            axis.label.setFont(theme.font("small"))
-        self.getPlotItem().clear()
+    def _redrawing(self) -> Steps:
+        """Draw for another size, in several events and painted as one."""
+        self._still.hold([self.window()])
+        try:
+            yield from self.drawing()
+        finally:
+            self._still.release()
+
+    def drawing(self) -> Steps:
+        """Draw everything anew, in the theme's colours, piece by piece."""
+        self._drawings += 1
+        this = self._drawings
+        for _ in self._parts():
+            yield
+            if this != self._drawings:
+                return  # another has begun
+
+    def _parts(self) -> Steps:
+        self.dress("GFLOPS", "FLOP for each byte that loads of the source ask for")
+        yield
+        self.clear()
+        yield
         if self._frame is None:
             return
         frame = self._frame
         self.setXRange(math.log10(frame.left), math.log10(frame.right), padding=0)
         self.setYRange(math.log10(frame.bottom), math.log10(frame.top), padding=0)
         self._draw_roof(frame)
-        self._draw_ceilings(frame)
-        self._draw_runs()
+        yield
+        yield from self._drawing_ceilings(frame)
+        yield from self._drawing_runs()
 
     def _line(
         self, points: Sequence[tuple[float, float]], pen: object, *, above: float = 0
@@ -126,7 +131,7 @@ class RooflinePlot(pg.PlotWidget):
         dim = theme.color("text_dim")
         peak_text = f"FP32 peak {rate_text(frame.peak)}"
         self._text(right, peak, peak_text, dim, (1, 1), filled=False)
-        room = self.getViewBox().rect()
+        room = self.box.rect()
         if room.width() > 1 and room.height() > 1:
             steep = (room.height() / (math.log10(frame.top / frame.bottom))) / (
                 room.width() / (right - left)
@@ -138,7 +143,7 @@ class RooflinePlot(pg.PlotWidget):
                 angle=math.degrees(math.atan(steep)), filled=False,
             )  # fmt: skip
 
-    def _draw_ceilings(self, frame: Roofline) -> None:
+    def _drawing_ceilings(self, frame: Roofline) -> Steps:
         if frame.x is None:
             return
         theme = current_theme()
@@ -164,8 +169,9 @@ class RooflinePlot(pg.PlotWidget):
             self._line([(x - 0.05, y), (x + 0.05, y)], pg.mkPen(line, width=width + 1.5), above=4)
             text = f"{row.title}  {rate_text(row.gflops)}"
             self._text(left + 0.02, place, text, color, (0, 0.5), bold=strong)
+            yield
 
-    def _draw_runs(self) -> None:
+    def _drawing_runs(self) -> Steps:
         theme = current_theme()
         joined = [mark for chain in self._chains for mark in chain]
         for place, chain in enumerate(self._chains):
@@ -186,21 +192,23 @@ class RooflinePlot(pg.PlotWidget):
             )  # fmt: skip
             item.setZValue(12 if mark.chosen else 8)
             self.addItem(item)
+            yield
         apart = (self._decades_wide(70), self._decades_high(26))
         for label in labels(joined, apart):
             self._text(
                 label.x + self._decades_wide(9), label.y - self._decades_high(3), label.text,
                 theme.color("text"), (0, 0),
             )  # fmt: skip
+            yield
 
     def _decades_wide(self, pixels: float) -> float:
-        frame, width = self._frame, self.getViewBox().rect().width()
+        frame, width = self._frame, self.box.rect().width()
         if frame is None or width < 1:
             return 0.1
         return pixels * math.log10(frame.right / frame.left) / width
 
     def _decades_high(self, pixels: float) -> float:
-        frame, height = self._frame, self.getViewBox().rect().height()
+        frame, height = self._frame, self.box.rect().height()
         if frame is None or height < 1:
             return 0.1
         return pixels * math.log10(frame.top / frame.bottom) / height
@@ -212,7 +220,7 @@ class RooflinePlot(pg.PlotWidget):
         best: tuple[float, Mark] | None = None
         for mark in self._marks:
             where = QPointF(math.log10(mark.x), math.log10(mark.run.gflops))
-            place = self.getViewBox().mapViewToScene(where)
+            place = self.box.mapViewToScene(where)
             distance = math.hypot(place.x() - scene.x(), place.y() - scene.y())
             if distance < NEAR and (best is None or distance < best[0]):
                 best = (distance, mark)
@@ -223,7 +231,7 @@ class RooflinePlot(pg.PlotWidget):
         frame = self._frame
         if frame is None or frame.x is None:
             return None
-        view = self.getViewBox().mapSceneToView(scene)
+        view = self.box.mapSceneToView(scene)
         if not math.log10(frame.left) <= view.x() <= math.log10(frame.x) + 0.1:
             return None
         near = self._decades_high(6)

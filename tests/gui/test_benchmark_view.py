@@ -10,6 +10,7 @@ from PySide6.QtGui import QImage
 from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
 from core.gpu.files import read_results
+from gui.pieces import whole
 from gui.scenes.session import Configuration, Session
 from gui.views.bench_files import FileDialog
 from gui.views.benchmark_view import BenchmarkView
@@ -46,6 +47,7 @@ def page(qtbot, ladder, gpu, tmp_path):
 
 def finish(qtbot, page):
     qtbot.waitUntil(lambda: not page.model.running)
+    page.finish()
 
 
 def coloured(widget):
@@ -63,6 +65,7 @@ def test_without_a_gpu_the_recorded_results_are_shown(qtbot, ladder):
     view.resize(1000, 760)
     view.show()
     qtbot.waitUntil(lambda: "no NVIDIA driver" in view.caption.text())
+    view.finish()
     assert not view.run_button.isEnabled()
     assert "NVIDIA H200, recorded" in view.results.caption.text()
     assert "driver" in view.results.caption.text()
@@ -157,17 +160,22 @@ def test_plots_of_other_quantities(qtbot, page):
     page.run_button.click()
     finish(qtbot, page)
     page.curves.quantity.button("speedup").click()
+    page.finish()
     assert page.curves.baseline.isVisible()
     (curve,) = page.curves.plot.curves
     assert [p.y for p in curve.points] == pytest.approx([1.0, 1.0])
     page.curves.over.button("tile").click()
+    page.finish()
     (curve,) = page.curves.plot.curves
     assert [p.x for p in curve.points] == [8, 16]
     assert "N = 64" in page.curves.caption.text()
     page.curves.quantity.button("bandwidth").click()
+    page.finish()
     assert page.curves.plot.curves
     page.curves.quantity.button("share").click()
+    page.finish()
     qtbot.waitUntil(lambda: bool(page.curves.plot.curves), timeout=20000)
+    page.finish()
     assert "ceiling that binds" in page.curves.caption.text()
 
 
@@ -236,6 +244,7 @@ def test_a_file_is_taken_into_the_sweep(qtbot, page, ladder, tmp_path):
     dialog.take()
     assert dialog.error.text() == ""
     page._take_file(dialog)
+    page.finish()
     assert page.strip.plan.text() == "2 kernels, 8 launches."
 
 
@@ -248,7 +257,7 @@ def test_every_theme(qtbot, page):
     finish(qtbot, page)
     for name in (*theme_names(), "light"):
         apply_theme(QApplication.instance(), name)
-        page.restyle()
+        whole(page.restyling())
         assert coloured(page.curves.plot) > 50
 
 
@@ -272,6 +281,7 @@ def test_curves_far_apart_are_drawn_by_logarithms(qtbot, ladder):
     panel.family.setCurrentIndex(other)
     panel.family.activated.emit(other)
     view.curves.quantity.button("bandwidth").click()
+    view.finish()
     titles = {c.title for c in plot.curves}
     assert "Transpose, tiled" in titles
     assert "Tiled" not in titles

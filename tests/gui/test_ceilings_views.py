@@ -12,6 +12,7 @@ from core.launching.file_launch import FileLaunch
 from core.models.achieved import reported_device
 from core.models.occupancy import Resources
 from gui.ceilings_work import key_of
+from gui.pieces import whole
 from gui.scenes.session import Configuration, Session
 from gui.theme import apply_theme
 from gui.views.ceilings_view import CeilingsView
@@ -53,6 +54,7 @@ def occupancy(qtbot, qapp, session, ladder):
 
 def counted(qtbot, view):
     qtbot.waitUntil(lambda: view.found is not None, timeout=WAIT_MS)
+    view.finish()
     return view.found
 
 
@@ -60,7 +62,7 @@ def test_a_launch_is_counted_and_every_ceiling_shown(qtbot, ceilings) -> None:
     found = counted(qtbot, ceilings)
     assert found.counts.workload.parameters["n"] == 4096
     assert found.device.name == "H200"  # where the recorded results come from
-    assert {row.name for row in ceilings.list._rows} == set(found.ceilings)
+    assert {row.name for row in ceilings.list._shown[0]} == set(found.ceilings)
     assert "L1: distinct lines binds" in ceilings.caption.text()
     assert "times the textbook ceiling" in ceilings.against.text()
     qtbot.waitUntil(lambda: len(ceilings.plot._marks) >= 4, timeout=WAIT_MS)
@@ -76,7 +78,7 @@ def test_another_device_has_other_ceilings(qtbot, ceilings) -> None:
     assert "Compiling for GeForce RTX 3090" in ceilings.caption.text()
     assert counted(qtbot, ceilings).device.name == "GeForce RTX 3090"
     assert ceilings.found.lowest.gflops != h200
-    textbook = next(r for r in ceilings.list._rows if r.name == "textbook")
+    textbook = next(r for r in ceilings.list._shown[0] if r.name == "textbook")
     assert textbook.rate == "234.05 GFLOPS"
     assert ceilings.against.text().startswith("Not measured on GeForce RTX 3090.")
     assert ceilings.plot._marks == ()
@@ -134,7 +136,7 @@ def test_the_pointer_names_ceilings_and_runs(qtbot, ceilings) -> None:
     qtbot.waitUntil(lambda: len(ceilings.plot._marks) >= 1, timeout=WAIT_MS)
     plot = ceilings.plot
     row = next(r for r in plot._rows if r.name == "issue")
-    view = plot.getViewBox()
+    view = plot.box
     on_ceiling = view.mapViewToScene(QPointF(math.log10(0.12), math.log10(row.gflops)))
     plot._on_move(on_ceiling)
     assert ceilings.hover.text().startswith("Issue slots: 132 SMs")
@@ -209,7 +211,7 @@ def test_themes(qapp, qtbot, ceilings, occupancy) -> None:
     for name in ("dark", "projector", "light"):
         apply_theme(qapp, name)
         for view in (ceilings, occupancy):
-            view.restyle()
+            whole(view.restyling())
             assert not view.grab().isNull()
 
 
@@ -218,6 +220,7 @@ def test_themes(qapp, qtbot, ceilings, occupancy) -> None:
 
 def compiled(qtbot, view):
     qtbot.waitUntil(lambda: view._compiled is not None, timeout=WAIT_MS)
+    view.finish()
     return view._compiled
 
 
@@ -235,6 +238,7 @@ def test_a_dragged_line_is_a_what_if(qtbot, occupancy) -> None:
     occupancy.plots["registers"].dragged.emit(130.2)
     qtbot.waitUntil(lambda: occupancy.fields["registers"].value() == 130, timeout=WAIT_MS)
     assert occupancy.resources.registers == 130
+    occupancy.finish()
     assert occupancy.plots["registers"]._curve.now == 130
     assert occupancy.reset.isEnabled()
     occupancy.fields["block_threads"].setValue(96)

@@ -81,7 +81,7 @@ def test_a_lesson_needs_the_session_alone(window, qtbot):
     assert window.theme_name == "projector"
     session.page = "occupancy"
     assert window.tabs.value == "occupancy"
-    assert not window.transport.isVisible()
+    qtbot.waitUntil(lambda: not window.transport.isVisible())
     session.page = "step"
     session.playing = 1
     qtbot.waitUntil(lambda: session.step > 0)

@@ -38,7 +38,7 @@ def test_only_the_first_of_each_is_kept(window, qtbot, monkeypatch):
     ShortPauses(window)
     for _ in range(3):
         window.recorder.recorded.emit()
-        window.session.page = "compare"
-        window.session.page = "step"
+        window.show_page("compare")
+        window.show_page("step")
     qtbot.wait(20)
     assert len(calls) == 3  # the window, the first trace, the one other page

@@ -1,0 +1,192 @@
+"""Shows one page at a time, and makes pages: piece by piece, in short events.
+
+A page that is asked for before it is made shows an empty one meanwhile. Pages marked `ahead` are
+made while nobody steps, plays or waits for something.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from gui.importing import Importer
+from gui.pages import PAGES, Page, find_page
+from gui.pieces import PAUSE, Pieces, Steps, Wait
+from gui.still import Still
+from gui.views.blank_page import BlankPage
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+FIRST_MS = 1500  # after the first trace, before anything is made ahead
+QUIET_S = 0.5  # since the session last changed
+SOON, LATER = Wait(10), Wait(200)
+
+
+class Pages(QStackedWidget):
+    """`turned(page)` when a page, or the empty one for it, is in sight; `came(key)` when made."""
+
+    turned = Signal(object)
+    came = Signal(str)
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__()
+        self._window = window
+        self._made: dict[str, QWidget] = {}
+        self._making: dict[str, Steps] = {}
+        self._wanted: Page | None = None
+        self._shown = ""
+        self._blank = BlankPage()
+        self.addWidget(self._blank)
+        self._still = Still(self)
+        self._importer = Importer(self)
+        self._opening, self._ahead = Pieces(self), Pieces(self)
+        self._changed_at = 0.0
+        window.session.changed.connect(self._on_changed)
+
+    def ready(self, key: str) -> QWidget | None:
+        """A page's view, None while it is not whole."""
+        return self._made.get(key)
+
+    def made(self, key: str) -> QWidget | None:
+        """A page's view; the one that is being opened is finished. None if it was never opened."""
+        if self._wanted is not None and self._wanted.key == key:
+            self.finish()
+        return self._made.get(key)
+
+    def open(self, key: str) -> None:
+        """Begin to show a page. Raises KeyError with the keys that there are for any other."""
+        self._wanted = page = find_page(key)
+        self._still.release()
+        self._opening.start(self._open(page))
+
+    def finish(self) -> None:
+        """Show at once the page that is being opened."""
+        if self._wanted is not None and self._opening.busy:
+            self._importer.now(self._wanted.modules)
+            self._opening.finish()
+
+    def make_ahead(self) -> None:
+        """Make what may be wanted, while there is nothing else to do."""
+        if not self._ahead.busy:
+            imports = (self._import(page) for page in PAGES)
+            pages = (self._make(page) for page in PAGES if page.ahead)
+            work = chain(chain.from_iterable(imports), chain.from_iterable(pages))
+            self._ahead.start(_Patient(work, self._quiet), waits_ms=FIRST_MS)
+
+    def shut_down(self) -> None:
+        """Have every page stop what it runs, and make no more."""
+        self._opening.stop()
+        self._ahead.stop()
+        self._still.release()
+        self._importer.close()
+        for index in range(self.count()):
+            stop = getattr(self.widget(index), "shut_down", None)
+            if stop is not None:
+                stop()
+
+    # ---- opening
+
+    def _open(self, page: Page) -> Steps:
+        if page.key not in self._made:
+            self._blank.show_title(page.title)
+            self._turn(page, self._blank)
+            yield PAUSE  # it is painted now
+            try:
+                yield from self._make(page)
+            except Exception as error:
+                self._blank.show_failure(page.title, error)
+                raise
+        view = self._made[page.key]
+        catching_up = getattr(view, "catching_up", None)
+        if catching_up is not None:
+            yield from catching_up()
+        if view is not self.currentWidget():
+            self._still.hold([self._window])
+            self.setCurrentWidget(self._blank)  # to hide one and to show another takes two events
+            yield PAUSE
+            self._turn(page, view)
+            yield PAUSE
+            self._still.release()
+
+    def _turn(self, page: Page, view: QWidget) -> None:
+        self.setCurrentWidget(view)
+        self._shown = page.key
+        self.turned.emit(page)
+
+    # ---- making
+
+    def _import(self, page: Page) -> Steps:
+        while not self._importer.want(page.modules):
+            yield SOON
+
+    def _make(self, page: Page) -> Steps:
+        """Go on with a page from where it was left."""
+        if page.key not in self._made:
+            making = self._making.setdefault(page.key, self._building(page))
+            try:
+                for given in making:  # noqa: UP028  it stays open for whoever goes on with it
+                    yield given
+            finally:
+                if inspect.getgeneratorstate(making) == inspect.GEN_CLOSED:
+                    self._making.pop(page.key, None)
+
+    def _building(self, page: Page) -> Steps:
+        yield from self._import(page)
+        view: Any = page.make(self._window)
+        yield
+        try:
+            if self.indexOf(view) < 0:
+                self.addWidget(view)
+            if hasattr(view, "building"):
+                yield from view.building()
+                yield from _prepared(view)
+        except Exception:
+            if hasattr(view, "shut_down"):
+                view.shut_down()
+            self.removeWidget(view)
+            view.deleteLater()
+            raise
+        self._made[page.key] = view
+        self.came.emit(page.key)
+
+    def _on_changed(self, names: frozenset[str]) -> None:
+        self._changed_at = time.perf_counter()
+
+    def _quiet(self) -> bool:
+        """Whether nobody minds if a page is made now."""
+        if self._opening.busy or self._window.session.playing or self._window.dressing.busy:
+            return False
+        return time.perf_counter() - self._changed_at > QUIET_S
+
+
+class _Patient:
+    """A work that goes on only while it is quiet."""
+
+    def __init__(self, work: Iterator[object], quiet: Callable[[], bool]) -> None:
+        self._work, self._quiet = work, quiet
+
+    def __iter__(self) -> _Patient:
+        return self
+
+    def __next__(self) -> object:
+        return next(self._work) if self._quiet() else LATER
+
+
+def _prepared(view: QWidget) -> Steps:
+    """Have Qt do to a hidden view what it would do in one piece when it is first shown."""
+    widgets = [view, *view.findChildren(QWidget)]
+    for widget in widgets:
+        widget.ensurePolished()
+        yield
+    for widget in reversed(widgets):  # parents come before their children
+        layout = widget.layout()
+        if layout is not None:
+            layout.activate()
+            yield
