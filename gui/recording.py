@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.scenes.ahead import Looks, Moment, look_ahead
+from gui.scenes.ahead import Looks, Standpoint, look_ahead
 from gui.scenes.selection import UNTITLED
 from gui.scenes.session import Configuration, Origin, Session, source_key
 from gui.work import Job, Worker
@@ -85,12 +85,12 @@ def record_job(
     ladder: Ladder,
     wanted: Configuration,
     block: int,
-    moment: Moment | None = None,
+    at: Standpoint | None = None,
     looks: Looks | None = None,
 ) -> Job:
     """The work of recording a configuration's launch; gives a `Recorded`.
 
-    `moment` and `looks` are where and how the record that is shown now is looked at: the new one
+    `at` and `looks` are where and how the record that is shown now is looked at: the new one
     probably will be so, too, and what is shown of it is worked out ahead.
     """
 
@@ -109,8 +109,8 @@ def record_job(
         )
         mapping = ladder[wanted.rung].mapping if wanted.own is None else None
         twin = mapping.other if mapping is not None else ""
-        continues = moment is not None and moment.source in (source_key(trace), twin)
-        prepare(trace, block_shown, moment if continues else None, looks)
+        continues = at is not None and at.source in (source_key(trace), twin)
+        prepare(trace, block_shown, at if continues else None, looks)
         return Recorded(trace, Origin(wanted, original, twin))
 
     return job
@@ -134,11 +134,11 @@ def count_job(trace: Trace) -> Job:
 
 
 def prepare(
-    trace: Trace, block: int, moment: Moment | None = None, looks: Looks | None = None
+    trace: Trace, block: int, at: Standpoint | None = None, looks: Looks | None = None
 ) -> None:
     """Have what the window asks first worked out here, not on the UI thread."""
     shown = block if block in trace.recorded_blocks else trace.recorded_blocks[0]
-    look_ahead(trace, shown, moment, looks)
+    look_ahead(trace, shown, at, looks)
 
 
 def let_go(held: list[Trace | None]) -> None:
@@ -250,13 +250,13 @@ class Recorder(QObject):
     def _submit(self, configuration: Configuration, block: int) -> None:
         self._under_way = configuration
         looks = Looks(self.session.heat, self.session.warp_trail)
-        self.worker.submit(record_job(self.ladder, configuration, block, self._moment(), looks))
+        self.worker.submit(record_job(self.ladder, configuration, block, self._standpoint(), looks))
 
-    def _moment(self) -> Moment | None:
+    def _standpoint(self) -> Standpoint | None:
         session, anchored = self.session, self.session.anchored()
         if session.trace is None or anchored is None:
             return None
-        return Moment(source_key(session.trace), *anchored, session.thread)
+        return Standpoint(source_key(session.trace), *anchored, session.thread)
 
     def _take(self, recorded: Recorded) -> None:
         self.session.origin = recorded.origin

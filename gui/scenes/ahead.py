@@ -14,6 +14,7 @@ from gui.scenes.guards import guards_of
 from gui.scenes.history import history_of
 from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.ptx import listing_of
+from gui.scenes.selection import WARP_SIZE
 from gui.scenes.shared import shared_scene
 from gui.scenes.source import highlight
 from gui.scenes.timeline import timeline_of
@@ -22,13 +23,13 @@ from gui.scenes.warp import warp_scene
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
 
-WARP = 32
+
 STORES = 400  # that are replayed ahead
 ACCESSES = 300  # of the block's record that are read ahead; the rest when the window is idle
 
 
 @dataclass(frozen=True)
-class Moment:
+class Standpoint:
     """Where somebody looks at the record that was there before: the new one is shown there too."""
 
     source: str
@@ -48,7 +49,7 @@ class Looks:
 
 
 def look_ahead(
-    trace: Trace, block: int, moment: Moment | None = None, looks: Looks | None = None
+    trace: Trace, block: int, at: Standpoint | None = None, looks: Looks | None = None
 ) -> None:
     """Indexes a recorded block's steps, phases and variables, and what is drawn of it first.
 
@@ -64,24 +65,24 @@ def look_ahead(
     course_of(record)
     if not record.n_steps:
         return
-    step, thread = _place(record, moment)
+    step, thread = _place(record, at)
     for warp in range(record.n_warps):
-        record.variables(step, warp * WARP)
+        record.variables(step, warp * WARP_SIZE)
     record.variables(step, thread)
     record.active(step)
     _replay(record)
     history_of(record).read_ahead(ACCESSES)
     _look_at_matrices(trace, record, step, thread, looks or Looks())
-    warp_scene(record, step, thread // WARP)
-    shared_scene(trace, record, step, thread // WARP)
+    warp_scene(record, step, thread // WARP_SIZE)
+    shared_scene(trace, record, step, thread // WARP_SIZE)
 
 
-def _place(record: BlockTrace, moment: Moment | None) -> tuple[int, int]:
+def _place(record: BlockTrace, at: Standpoint | None) -> tuple[int, int]:
     """The step and the thread that will be looked at first."""
-    if moment is None or not moment.course.n_steps:
+    if at is None or not at.course.n_steps:
         return record.seek(0, "access", forward=True), 0
-    step = Lockstep(moment.course, course_of(record)).counterpart(moment.step)
-    return step, min(moment.thread, record.n_threads - 1)
+    step = Lockstep(at.course, course_of(record)).counterpart(at.step)
+    return step, min(at.thread, record.n_threads - 1)
 
 
 def _look_at_matrices(
