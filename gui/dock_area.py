@@ -37,6 +37,7 @@ class DockArea(QMainWindow):
         self._resized = False
         self.setDockNestingEnabled(True)
         self.setDocumentMode(True)
+        self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.GroupedDragging)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, _NORTH)
 
     def take(self, docks: Iterable[ViewDock]) -> None:

@@ -63,12 +63,13 @@ def display(tmp_path, size):
 class App:
     """The application's process, and hands to use it with."""
 
-    def __init__(self, display, folder, size, *options):
+    def __init__(self, display, folder, size=None, *options):
         self.folder = folder
         self.report_file = folder / "report.json"
+        self.report_file.unlink(missing_ok=True)
         self.environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
         self.environment["XDG_STATE_HOME"] = str(folder)
-        size = f"{size[0]}x{size[1]}"
+        sized = ["--size", f"{size[0]}x{size[1]}"] if size else []
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -77,8 +78,7 @@ class App:
                 "--no-tour",
                 "--report",
                 self.report_file,
-                "--size",
-                size,
+                *sized,
                 *options,
             ],
             cwd=ROOT,
@@ -132,6 +132,26 @@ class App:
 
     def click(self, x, y):
         self.xdotool("mousemove", x, y, "click", 1)
+
+    def drag(self, start, end):
+        """Drag as a hand does: press, move in steps, let go."""
+        self.xdotool("mousemove", *start, "mousedown", 1)
+        for part in range(1, 21):
+            at = [a + (b - a) * part // 20 for a, b in zip(start, end, strict=True)]
+            self.xdotool("mousemove", *at)
+            time.sleep(0.02)
+        time.sleep(0.4)  # the place where it would go lights up
+        self.xdotool("mouseup", 1)
+
+    def dock(self, name, **wanted):
+        """What the report says of a view, once all of these are so."""
+
+        def matches():
+            found = self.report()["docks"][name]
+            return found if all(found[k] == v for k, v in wanted.items()) else None
+
+        wait_for(matches, f"{name}: {wanted}; it is {self.report()['docks'][name]}")
+        return self.settled()["docks"][name]
 
     def screen(self):
         """The display's pixels, uint8 [height, width, 3], from Xvfb's frame buffer (XWD format)."""
@@ -259,3 +279,54 @@ def test_a_tiled_example_and_an_edit(app, size):
     for part in np.array_split(picture, 4, axis=1):
         assert part.std() > 5
     assert app.quit() == (0, "")
+
+
+def middle(place):
+    x, y, width, height = place
+    return x + width // 2, y + height // 2
+
+
+def test_views_are_dragged_float_and_stay_where_they_were_put(app, display, tmp_path):
+    """By tab and by heading: behind another, beside another, floating, back; over two starts."""
+    app.until(rung="tiled")
+    app.focus()
+    first = app.settled()["docks"]
+    assert first["Counters"]["tab"] is not None
+    assert first["Matrices"]["with"] == []
+
+    app.drag(middle(first["Counters"]["tab"]), middle(first["Matrices"]["place"]))
+    app.dock("Matrices", **{"with": ["Counters"]})
+
+    tab = app.settled()["docks"]["PTX"]["tab"]  # away from its neighbours, to the very right
+    app.drag(middle(tab), (WIDTH - 12, first["Warp"]["place"][1] + 150))
+    beside = app.dock("PTX", floats=False, **{"with": []})
+    assert beside["place"][0] > WIDTH // 2
+
+    x, y, _, height = beside["heading"]  # beyond the page: nothing takes it there
+    app.drag((x + 20, y + height // 2), (WIDTH // 2, HEIGHT - 20))
+    floating = app.dock("PTX", floats=True)
+    x, y, _, height = floating["heading"]
+    app.xdotool("mousemove", x + 20, y + height // 2, "click", "--repeat", 2, "--delay", 60, 1)
+    app.dock("PTX", floats=False)
+    app.focus()
+    put = app.settled()["docks"]
+    assert app.quit() == (0, "")
+
+    again = App(display, tmp_path)
+    try:
+        again.until(rung="tiled")
+        again.focus()
+        for name, dock in again.settled()["docks"].items():
+            assert {k: dock[k] for k in ("with", "floats")} == {
+                k: put[name][k] for k in ("with", "floats")
+            }
+        again.keys("ctrl+0")
+        again.dock("Matrices", **{"with": []})
+        back = again.settled()["docks"]
+        assert {n: d["with"] for n, d in back.items()} == {n: d["with"] for n, d in first.items()}
+        assert not any(dock["floats"] for dock in back.values())
+        assert again.quit() == (0, "")
+    finally:
+        if again.process.poll() is None:
+            again.process.kill()
+            again.process.communicate()
