@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QPoint, QRect
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.errors import TilescopeError
+from gui.views.asking import ask_choice
 from gui.work import Worker
 
 if TYPE_CHECKING:
@@ -138,10 +139,8 @@ class Exporter(QObject):
             ),
             0,
         )
-        name, wanted = QInputDialog.getItem(
-            self.main, "Export a view", "Which view:", names, first, editable=False
-        )
-        if wanted:
+        name = ask_choice(self.main, "Export a view", names, first, action="Export…")
+        if name is not None:
             self.export(name)
 
     def export(self, name: str) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QInputDialog
 
 from core.errors import ParameterError
-from gui.scenes.link import Moment, go_to, link_to, parse_link
+from gui.scenes.link import EXAMPLE, Moment, go_to, link_to, parse_link
 from gui.scenes.packed import checksum
 from gui.scenes.session import Configuration
 from gui.theme import theme_names
+from gui.views.asking import ask_text
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -60,9 +60,19 @@ class Moments(QObject):
 
     def ask_for_link(self) -> None:
         """Ask for a link and go there."""
-        text, wanted = QInputDialog.getText(self.main, "Open a link", "Link, such as tiled?n=8:")
-        if wanted and text.strip():
+        hint = f"Such as {EXAMPLE}, or what “Copy link” (Ctrl+Shift+C) put on the clipboard"
+        check = self.mistake_of
+        text = ask_text(self.main, "Open a link", hint, action="Open", check=check)
+        if text is not None:
             self.open_link(text)
+
+    def mistake_of(self, text: str) -> str:
+        """Why a text is no link; empty where it is one."""
+        try:
+            parse_link(text, self.recorder.ladder, theme_names())
+        except ParameterError as error:
+            return str(error)
+        return ""
 
     def open_link(self, text: str) -> None:
         """Go to the moment that a link names; a wrong link is a sentence in the window."""

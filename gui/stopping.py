@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QInputDialog
 
 from core.errors import ParameterError
 from gui.scenes.link import parse_element
 from gui.scenes.selection import Breakpoint
 from gui.scenes.text import grouped, index_text
+from gui.views.asking import ask_number, ask_text
 from gui.views.element_menu import go_to_touch
 
 if TYPE_CHECKING:
@@ -29,15 +29,10 @@ class Stopping(QObject):
         count = self.session.n_steps
         if not count:
             return
-        number, wanted = QInputDialog.getInt(
-            self.main,
-            "Go to step",
-            f"Step, 1 to {grouped(count)}:",
-            self.session.step + 1,
-            1,
-            count,
-        )
-        if wanted:
+        hint = f"1 to {grouped(count)}"
+        now = self.session.step + 1
+        number = ask_number(self.main, "Go to step", hint, now, count, action="Go")
+        if number is not None:
             self.session.update(playing=0, step=number - 1)
 
     def run_to_break(self, *, forward: bool) -> None:
@@ -77,25 +72,34 @@ class Stopping(QObject):
     def ask_for_element(self) -> None:
         """Ask for an element by its name and index, and select it."""
         now = self.session.element
-        text, wanted = QInputDialog.getText(
+        text = ask_text(
             self.main,
             "Select an element",
-            "Element, such as A[0,2]:",
+            "An array's name and the index, such as A[0,2]",
             text=index_text(*now) if now is not None else "",
+            action="Select",
+            check=self.mistake_of,
         )
-        if wanted and text.strip():
-            self.select_element(text.strip())
+        if text is not None:
+            self.select_element(text)
 
-    def select_element(self, text: str) -> None:
-        """Select the element that a text names, or say why not."""
+    def mistake_of(self, text: str) -> str:
+        """Why a text names no element of the launch; empty where it does."""
         try:
             element = parse_element(text)
         except ParameterError:
-            self.main.message.show_message(f"`{text}` is no element: write it as A[0,2].")
-            return
-        self.session.update(element=element)
-        if self.session.element is None:
-            self.main.message.show_message(f"The launch has no element {index_text(*element)}.")
+            return f"`{text}` is no element: write it as A[0,2]."
+        if self.session.fit_element(element) is None:
+            return f"The launch has no element {index_text(*element)}."
+        return ""
+
+    def select_element(self, text: str) -> None:
+        """Select the element that a text names, or say why not."""
+        mistake = self.mistake_of(text)
+        if mistake:
+            self.main.message.show_message(mistake)
+        else:
+            self.session.update(element=parse_element(text))
 
     def _element(self) -> tuple[str, tuple[int, ...]] | None:
         if self.session.element is None:

@@ -119,6 +119,9 @@ def rules(theme: Theme) -> str:
     QLabel[role="dim"] {{ color: {s.text_dim}; font-size: {z.body}pt; }}
     QLabel[role="small"] {{ color: {s.text_dim}; font-size: {z.small}pt; }}
     QLabel[role="error"] {{ color: {m.error}; font-size: {z.body}pt; }}
+    QLabel[role="question"] {{ color: {s.text}; font-size: {z.body + 2}pt; font-weight: 600; }}
+    QDialog {{ background: {s.panel}; }}
+    QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
     QLabel[role="figure"] {{ color: {s.text}; font-size: {z.body}pt; font-weight: 600; }}
 
     #message {{ background: {theme.tint("error", 0.10).name()};

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QInputDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
 from core.ladder import load_ladder
 from core.recording import record
@@ -263,16 +263,16 @@ def test_the_list_goes_to_the_next_stop_and_deletes(window, qtbot):
 
 
 def test_go_to_step(window, monkeypatch, qtbot):
-    asked = []
+    asked, before = [], window.session.step
 
-    def answer(parent, title, label, value, low, high):
-        asked.append((label, value, low, high))
-        return 31, True
+    def answer(parent, title, hint, value, most, *, action):
+        asked.append((hint, value, most))
+        return 31
 
-    monkeypatch.setattr(QInputDialog, "getInt", answer)
+    monkeypatch.setattr("gui.stopping.ask_number", answer)
     qtbot.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ControlModifier)
     assert window.session.step == 30
-    assert asked[0][2:] == (1, window.session.n_steps)
+    assert asked == [(f"1 to {window.session.n_steps}", before + 1, window.session.n_steps)]
     assert window.transport.position.text().startswith("step 31 /")
 
 

@@ -6,14 +6,12 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage, QTextCursor
-from PySide6.QtWidgets import QFileDialog, QInputDialog
+from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from core.errors import ParameterError
-from gui.app import parse, parse_start, tour_once
+from gui.app import tour_once
 from gui.keeping import Keeper, theme_of
 from gui.main_window import MainWindow
-from gui.scenes.link import Moment
 from gui.scenes.saved import load
 from gui.scenes.selection import Breakpoint
 from gui.theme import apply_theme
@@ -84,7 +82,7 @@ def test_a_link_carries_an_edit(window, qtbot):
 
 
 def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
-    monkeypatch.setattr(QInputDialog, "getText", lambda *a: ("tiled?n=x", True))
+    monkeypatch.setattr("gui.moments.ask_text", lambda *a, **k: "tiled?n=x")
     window.moments.ask_for_link()
     assert "link's n is `x`" in window.message.sentence
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
@@ -92,21 +90,6 @@ def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
     assert "n = 0" in window.form.error.text()
     recorded(window, qtbot, lambda: window.moments.open_link("tiled?n=8&tile=4&step=5000"))
     qtbot.waitUntil(lambda: "no step 5000" in window.message.sentence)
-
-
-def test_the_command_line(ladder, tmp_path):
-    options = parse(["tiled?n=4&tile=2&step=12", "--set", "n=8", "--fresh"])
-    assert options.fresh
-    start = parse_start(options.rung, {"n": 8}, ladder)
-    assert start == Moment("tiled", {"n": 8, "tile": 2}, 12)
-    assert parse_start(None, {}, ladder) is None
-    assert parse_start("coalesced", {}, ladder) == Moment("coalesced", {})
-    assert parse_start("a/b.cu", {}, ladder).name == "b.cu"
-    with pytest.raises(ParameterError):
-        parse_start("tile", {}, ladder)
-    with pytest.raises(ParameterError):
-        parse_start("tiled?n=", {}, ladder)
-    assert theme_of(None, None) == "light"
 
 
 def test_the_session_comes_back(open_window, qtbot, tmp_path):
@@ -231,7 +214,7 @@ def test_pictures_of_the_window_and_of_views(window, qtbot, tmp_path, monkeypatc
     with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
         window.exporter.export_window()
     assert (tmp_path / "x.svg").stat().st_size > 1000
-    monkeypatch.setattr(QInputDialog, "getItem", lambda *a, **k: ("Matrices", True))
+    monkeypatch.setattr("gui.export.ask_choice", lambda *a, **k: "Matrices")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "m.png"), ""))
     with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
         window.exporter.export_view()
