@@ -33,6 +33,8 @@ class GridMarks:
     verb: str
     thread: Ints
     """Elements that the selected thread touches at this step."""
+    warp: Ints
+    """Those that its warp touches; none where the block has no other warp."""
     trail: Ints
     """Elements that the selected thread, or its warp, has read up to this step."""
     tiles: tuple[Rect, ...]
@@ -148,6 +150,7 @@ def _marks(
         through=_on_side(grid, side, np.unique(through[through >= 0])),
         verb=verb,
         thread=_on_side(grid, side, touched_by(block_trace, name, step, thread)),
+        warp=_on_side(grid, side, _warps_share(block_trace, name, step, thread)),
         trail=_on_side(grid, side, history.read_by(name, who, step)),
         tiles=tuple(
             bounding_box(grid, part)
@@ -205,15 +208,29 @@ def touched_by(block_trace: BlockTrace, name: str, step: int, thread: int) -> In
 
     A load of copies in shared memory counts as one of the elements that they are copies of.
     """
+    return _touched_by(block_trace, name, step, slice(thread, thread + 1))
+
+
+def _touched_by(block_trace: BlockTrace, name: str, step: int, threads: slice) -> Ints:
+    """As `touched_by`, of several threads, each element once."""
     through = history_of(block_trace).read_through(name, step)
     if len(through):
-        return np.asarray(through[through[:, thread] >= 0, thread])
+        found = np.unique(through[:, threads])
+        return found[found >= 0]
     access = block_trace.access(step)
     if access is None or not is_global(access) or access.array is None or access.array.name != name:
         return EMPTY
-    own = int(access.elements[thread])
-    size = elements_a_lane(access, access.array.dtype.itemsize)
-    return np.arange(own, own + size) if own >= 0 else EMPTY
+    first = np.unique(np.asarray(access.elements)[threads])
+    wide = np.arange(elements_a_lane(access, access.array.dtype.itemsize))
+    return (first[first >= 0][:, None] + wide).reshape(-1)
+
+
+def _warps_share(block_trace: BlockTrace, name: str, step: int, thread: int) -> Ints:
+    """What the warp of a thread touches; none where it is the only one of its block."""
+    if block_trace.n_threads <= WARP_SIZE:
+        return EMPTY
+    first = thread // WARP_SIZE * WARP_SIZE
+    return _touched_by(block_trace, name, step, slice(first, first + WARP_SIZE))
 
 
 def _touched(access: Access) -> tuple[Ints, str]:
