@@ -37,17 +37,24 @@ class KnobRow:
 
 
 def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
-    """The rows of a launch: macros given to the compiler, constants of the source, arguments."""
+    """The rows of a launch: macros given to the compiler, constants of the source, arguments.
+
+    Of an argument and a constant with one name, as `main` often has it, the constant is dragged:
+    the argument follows, and the arrays whose sizes were guessed from it.
+    """
     found = []
     defines = split_defines(launch.defines)
     for name, text in defines.items():
         if text.isdecimal():
             found.append(_row("define", name, int(text), f"-D{name}"))
     found += [_constant(knob) for knob in knobs(workload.source) if knob.name not in defines]
+    named = {row.name for row in found}
     found += [
         _row("argument", argument.name, int(argument.value), "An argument of the kernel")
         for argument in workload.launch.arguments
-        if isinstance(argument, ScalarArgument) and argument.value.dtype.kind in "iu"
+        if isinstance(argument, ScalarArgument)
+        and argument.value.dtype.kind in "iu"
+        and argument.name not in named
     ]
     return tuple(found[:MOST])
 

@@ -51,6 +51,26 @@ def test_rows_of_constants_macros_and_arguments(shown, ladder):
     assert "Line 1 " in rows["TILE"].tip
 
 
+def test_a_number_that_main_has_under_the_arguments_name_is_dragged_there(tmp_path, ladder):
+    source = """__global__ void twice(const float* x, float* y, int n)
+{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i]; }
+int main() {
+    const int n = 96;
+    float *x, *y; cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, n * sizeof(float));
+    twice<<<3, 32>>>(x, y, n);
+}
+"""
+    shown = Configuration("", {}, None, guess_launch(source, str(tmp_path / "twice.cu")))
+    (tmp_path / "twice.cu").write_text(source)
+    workload, _ = make_workload(ladder, shown)
+    assert [(r.kind, r.name, r.value) for r in knob_rows(workload, shown.own)] == [
+        ("constant", "n", 96)
+    ]
+    after, _ = make_workload(ladder, turned(shown, source, "constant", "n", 64))
+    x, _, n = after.launch.arguments
+    assert (x.data.size, int(n.value)) == (64, 64)
+
+
 @pytest.mark.parametrize(
     ("value", "some", "none"),
     [(16, {1, 2, 8, 16, 64}, {3, 12}), (1, {0, 1, 2, 16}, {17}), (0, {0, 1, 16}, {-1})],
