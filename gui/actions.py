@@ -236,6 +236,7 @@ def _view_commands(window: MainWindow) -> list[Command]:
         Command("Times loaded, or this step", ("H",), heat),
         Command("Block, or whole matrices", ("Z",), close_up),
         Command("Read so far by the thread, or its warp", ("R",), trail),
+        Command("One view large, or all of them", ("F10",), window.enlarging.toggle),
         Command("Reset the layout", ("Ctrl+0",), window.step_page.reset_layout),
         Command("Left column", ("Ctrl+B",), window.toggle_sidebar),
         *(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -11,11 +11,11 @@ from PySide6.QtGui import QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
 
 from gui.arrangement import Cell, Layout, layout_for
-from gui.pieces import PAUSE, whole
+from gui.large_view import LAYOUT_VERSION, LargeView
+from gui.pieces import PAUSE, Steps, whole
 from gui.theme import current_theme
 from gui.views.dock import ViewDock
 
-LAYOUT_VERSION = 1
 _NORTH = QTabWidget.TabPosition.North
 ROUNDS = 3  # at most, until the docks' room and the window's layout agree
 ACROSS, DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
@@ -30,14 +30,15 @@ class DockArea(QMainWindow):
         self.setWindowFlags(Qt.WindowType.Widget)
         self.arranged = False
         self.docks: dict[str, ViewDock] = {}
+        self.large = LargeView(self)
         self._busy = 0
         self._layout: Layout | None = None
         self._closed: set[str] = set()
         self._theme = current_theme()
         self._resized = False
         self.setDockNestingEnabled(True)
-        self.setDocumentMode(True)
         self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.GroupedDragging)
+        self.setDocumentMode(True)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, _NORTH)
 
     def take(self, docks: Iterable[ViewDock]) -> None:
@@ -64,6 +65,7 @@ class DockArea(QMainWindow):
 
     def reset_layout(self) -> None:
         """Lay out by size again, with every view in its place."""
+        self.put_back()
         self.arranged = False
         self._closed.clear()
         self.arrange(layout_for(self.size(), *units()))
@@ -72,12 +74,14 @@ class DockArea(QMainWindow):
         """The user's layout as text; empty while it follows the size."""
         if not self.arranged:
             return ""
-        return bytes(self.saveState(LAYOUT_VERSION).toBase64().data()).decode()
+        state = self.large.layout if self.large.name else self.saveState(LAYOUT_VERSION)
+        return bytes(state.toBase64().data()).decode()
 
     def restore_layout(self, text: str) -> None:
         """Take up a layout saved earlier; nothing happens if it is not one."""
         if not text:
             return
+        self.put_back()
         with self.arranging():
             state = QByteArray.fromBase64(text.encode())
             self.arranged = self.restoreState(state, LAYOUT_VERSION)
@@ -88,8 +92,15 @@ class DockArea(QMainWindow):
         }
         self.show_what_there_is()
 
-    def restyling(self) -> Generator[object, None, None]:
+    def put_back(self) -> None:
+        """Show all views again, where one was large."""
+        self.large.put_back()
+
+    def restyling(self) -> Steps:
         """Lay out anew for the theme's type, piece by piece."""
+        for dock in self.docks.values():
+            dock.title.restyle()
+            yield
         for bar in self.findChildren(QTabBar):
             bar.setFont(current_theme().font("heading"))
         for _ in range(ROUNDS):
@@ -111,9 +122,9 @@ class DockArea(QMainWindow):
         if self._theme is current_theme():
             whole(self._following_size())
 
-    def _following_size(self) -> Generator[None, None, None]:
-        """Lay out for the size there is, unless the layout is the user's."""
-        if self.arranged:
+    def _following_size(self) -> Steps:
+        """Lay out for the size there is, unless the layout is the user's or one view is large."""
+        if self.arranged or self.large.name:
             return
         wanted = layout_for(self.size(), *units())
         if wanted != self._layout:
@@ -129,7 +140,7 @@ class DockArea(QMainWindow):
         """Give rows and columns their shares of the page."""
         whole(self._sharing_out(layout))
 
-    def laying_out(self, layout: Layout) -> Generator[None, None, None]:
+    def laying_out(self, layout: Layout) -> Steps:
         """`arrange`, piece by piece."""
         with self.arranging():
             front = self.shown_first()
@@ -161,7 +172,7 @@ class DockArea(QMainWindow):
         yield
         yield from self._sharing_out(layout)
 
-    def _filling(self, column: tuple[Cell, ...]) -> Generator[None, None, None]:
+    def _filling(self, column: tuple[Cell, ...]) -> Steps:
         """The cells of a column below each other, the views of a cell behind each other."""
         for upper, lower in pairwise(column):
             self.splitDockWidget(self.docks[upper.names[0]], self.docks[lower.names[0]], DOWN)
@@ -177,7 +188,7 @@ class DockArea(QMainWindow):
             first.raise_()
             yield
 
-    def _sharing_out(self, layout: Layout) -> Generator[None, None, None]:
+    def _sharing_out(self, layout: Layout) -> Steps:
         with self.arranging():
             heads = [self.docks[row.columns[0][0].names[0]] for row in layout]
             self._resize(heads, [row.share for row in layout], self.height(), DOWN)
@@ -238,10 +249,11 @@ class DockArea(QMainWindow):
         return next((name for name in self.docks if name in names), "")
 
     def _on_toggled(self, name: str, on: bool) -> None:
+        self.put_back()
         self.arranged = True
         (self._closed.discard if on else self._closed.add)(name)
         with self.arranging():
-            pass
+            self.docks[name].setVisible(on)
 
     def _on_moved(self, *_: object) -> None:
         if not self._busy:

@@ -46,7 +46,7 @@ class Keeper(QObject):
             toured=main.touring.toured,
             geometry=bytes(main.saveGeometry().toBase64().data()).decode(),
             layout=main.step_page.save_layout(),
-            left=main.body.sizes()[0],
+            left=main.enlarging.left,
             breakpoints=main.session.breakpoints_of_all(),
             looks={name: getattr(main.session, name) for name in LOOKS},
             drafts=main.source.draft.kept(),

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout,
 from gui.actions import build_menus
 from gui.arriving import Arriving
 from gui.dressing import Dressing
+from gui.enlarging import Enlarging
 from gui.explaining import Explaining
 from gui.export import Exporter
 from gui.focus_keys import FocusKeys
@@ -57,6 +58,7 @@ class MainWindow(QMainWindow):
         self.workbench = Workbench(self)
         self.moments = Moments(self)
         self.exporter = Exporter(self)
+        self.enlarging = Enlarging(self)
         self.explaining = Explaining(self)
         self.stopping = Stopping(self)
         self.reporter = Reporter(self)
@@ -204,7 +206,10 @@ class MainWindow(QMainWindow):
             self.source.go_to_next(self.session.line)
 
     def leave_field(self) -> None:
-        """Give the keyboard back to the window, and put away the message."""
+        """Give the keyboard back, put away what is said, or else bring all views back."""
+        said = self.message.sentence or any(s.question for s in self.explaining.sessions)
+        if not said and self.enlarging.back():
+            return
         self.message.clear()
         self.explaining.close()
         self.matrices.setFocus()

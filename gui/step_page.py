@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.arrangement import Layout, layout_for
 from gui.dock_area import DockArea, units
+from gui.pieces import Steps, whole
 from gui.scenes.findings import finding_rows
 from gui.scenes.session import Session
 from gui.views.breakpoints_view import BreakpointsView
@@ -35,6 +36,7 @@ class StepPage(DockArea):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
+        self._before, self._before_trace = "", session.trace  # when a view was made large
         self._make_views()
         self.take(self._make_docks())
         session.offered["view"] = ("", *self.docks)
@@ -95,10 +97,13 @@ class StepPage(DockArea):
         """Offer to follow the step where the two kinds of memory share a place."""
         super().name_tabs()
         together = self.docks["Shared"] in self.tabifiedDockWidgets(self.docks["Warp"])
+        offered = together and not self.docks["Shared"].isHidden()
+        if self.large.name:
+            offered = self.large.share_a_place("Warp", "Shared")
         for button in self._follow:
-            button.setVisible(together and not self.docks["Shared"].isHidden())
+            button.setVisible(offered)
 
-    def laying_out(self, layout: Layout) -> Generator[None, None, None]:
+    def laying_out(self, layout: Layout) -> Steps:
         """Lay the views out; the memory that the step accesses stays in front of the other."""
         yield from super().laying_out(layout)
         if self.shown_first() not in ("Warp", "Shared"):
@@ -113,10 +118,37 @@ class StepPage(DockArea):
         dock = self.docks.get(name)
         if dock is None:
             return
+        if self.large.name:
+            self.large.show(name)
+            return
         with self.arranging():
             self._closed.discard(name)
             dock.show()
             dock.raise_()
+
+    def show_large(self) -> None:
+        """Show the session's view alone."""
+        self._before, self._before_trace = self.session.view, self.session.trace
+        self.large.show(self.session.view or next(iter(self.docks)))
+
+    def show_all(self) -> None:
+        """Show all views as they were; in front the session's, if that is another one by now."""
+        same = self.large.put_back()
+        shown = self._shown()
+        if self._before_trace is not self.session.trace:
+            self.show_what_there_is()
+        if not (same and shown == self._shown()):
+            whole(self._following_size())
+        if self.session.view != self._before:
+            self._bring(self.session.view)
+
+    def _shown(self) -> list[bool]:
+        return [not dock.isHidden() for dock in self.docks.values()]
+
+    def put_back(self) -> None:
+        """Show all views again, where one was large, and say so to the session."""
+        self.session.large = False
+        super().put_back()
 
     def has_something(self, name: str) -> bool:
         """Findings where there are any, shared memory where the kernel has it."""
@@ -127,6 +159,8 @@ class StepPage(DockArea):
 
     def show_what_there_is(self) -> None:
         """Views that have nothing to show for this kernel are put away."""
+        if self.large.name:
+            return
         shown = {
             name: self.has_something(name) and name not in self._closed
             for name in ("Shared", "Findings")
@@ -146,10 +180,9 @@ class StepPage(DockArea):
                         before[0].raise_()
 
     def _on_trace(self, trace: object) -> None:
-        hidden = [dock.isHidden() for dock in self.docks.values()]
+        shown = self._shown()
         self.show_what_there_is()
-        changed = hidden != [dock.isHidden() for dock in self.docks.values()]
-        if changed and not self.arranged and self._layout is not None:
+        if shown != self._shown() and not self.arranged and self._layout is not None:
             self.share_out(self._layout)
 
     def _on_step(self, step: int) -> None:
@@ -163,10 +196,12 @@ class StepPage(DockArea):
         name = "Shared" if access.space == "shared" else "Warp"
         other = self.docks["Warp" if name == "Shared" else "Shared"]
         dock = self.docks[name]
-        if not dock.isHidden() and other in self.tabifiedDockWidgets(dock):
+        if self.large.name == other.name and self.large.share_a_place("Warp", "Shared"):
+            self.large.show(name)
+        elif not dock.isHidden() and other in self.tabifiedDockWidgets(dock):
             with self.arranging():
                 dock.raise_()
 
     def _on_visible(self, dock: ViewDock, on: bool) -> None:
-        if on and not self._busy and self.tabifiedDockWidgets(dock):
+        if on and not self._busy and not self.large.name and self.tabifiedDockWidgets(dock):
             self.session.view = dock.name

@@ -35,6 +35,8 @@ ICONS = {
     "run": "ph.lightning-fill",
     "stop": "ph.stop-fill",
     "reset": "ph.arrow-counter-clockwise",
+    "enlarge": "ph.arrows-out-simple",
+    "put_back": "ph.arrows-in-simple",
 }
 
 

@@ -29,6 +29,7 @@ class Touring(QObject):
         """Begin at the first stop."""
         from gui.views.tour_overlay import TourOverlay
 
+        self.main.session.large = False
         self.main.show_page("step")
         self.main.left.show()
         if self.overlay is None:

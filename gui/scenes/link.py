@@ -18,7 +18,7 @@ from core.errors import ParameterError
 from core.launching.file_launch import FileLaunch
 from gui.scenes.file_links import launch_of, name_of, names_file, pairs_of, refuse_unknown
 from gui.scenes.packed import checksum, pack, unpack
-from gui.scenes.selection import Configuration, Element
+from gui.scenes.selection import VIEWS, Configuration, Element
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -28,7 +28,8 @@ LONGEST = 8000  # characters of a link that may be typed at any prompt
 LONGEST_READ = 2 * LONGEST  # what is read may have been quoted by a program on its way
 PLACES = ("block", "step", "thread", "line")
 LOOKS = ("heat", "close_up", "warp_trail")
-EXTRAS = (*PLACES, "element", *LOOKS, "theme")
+LARGE = "large"
+EXTRAS = (*PLACES, "element", *LOOKS, "view", LARGE, "theme")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
 VERSUS = "vs"
 
@@ -57,6 +58,10 @@ class Moment:
     element: Element | None = None
     looks: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
     """How the matrices are shown: settings of the session, by name."""
+    view: str | None = None
+    """The view in front, by its name in `gui.step_page`."""
+    large: bool = False
+    """Whether that view alone is shown, over the whole page."""
     exact: bool = field(default=False, compare=False)
     """Whether what is not said is as at first: the first block and thread, and nothing selected."""
 
@@ -92,6 +97,9 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     check, element = pairs.pop("check", None), pairs.pop("element", None)
     if theme is not None and theme not in themes:
         raise ParameterError(f"The link's theme is `{theme}`: use {', '.join(themes)}.")
+    view, large = pairs.pop("view", None), _switch(LARGE, pairs.pop(LARGE, "0"))
+    if view is not None and view not in VIEWS:
+        raise ParameterError(f"The link's view is `{view}`: use one of {', '.join(VIEWS)}.")
     looks = {key: _switch(key, pairs.pop(key)) for key in LOOKS if key in pairs}
     numbers = {key: _number(key, value) for key, value in pairs.items()}
     places = {key: numbers.pop(key, None) for key in PLACES}
@@ -106,6 +114,8 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         check=check,
         element=parse_element(element) if element is not None else None,
         looks=MappingProxyType(looks),
+        view=view,
+        large=large,
         exact=True,
         **places,
     )
@@ -220,6 +230,9 @@ def _place(session: Session) -> Iterator[str]:
         name, index = session.element
         yield f"element={quote(name)}[{','.join(map(str, index))}]"
     yield from (f"{key}=1" for key in LOOKS if getattr(session, key))
+    if session.large:
+        yield f"view={session.view or VIEWS[0]}"
+        yield f"{LARGE}=1"
 
 
 def go_to(session: Session, moment: Moment) -> str:
@@ -229,7 +242,8 @@ def go_to(session: Session, moment: Moment) -> str:
     """
     if moment.exact:
         plain = dict.fromkeys(LOOKS, False)
-        session.update(thread=0, line=None, element=None, **plain)
+        view = {} if moment.view is None else {"view": moment.view}
+        session.update(thread=0, line=None, element=None, large=moment.large, **plain, **view)
     block = {} if moment.first_block is None else {"block": moment.first_block}
     session.update(playing=0, **block)
     missing = []

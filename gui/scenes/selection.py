@@ -15,6 +15,11 @@ WARP_SIZE = 32
 
 Unit = Literal["access", "line", "barrier", "phase"]
 UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
+VIEWS = (
+    *("Matrices", "Warp", "Shared", "Source", "PTX", "Phases", "Variables", "Counters"),
+    *("Breakpoints", "Findings"),
+)
+"""The views of the step page by name, the first one in front where none is named."""
 COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")
 """Views of a comparison; "Memory" is whichever of the next two the step accesses."""
 MIN_SPEED, MAX_SPEED = 0.5, 60.0

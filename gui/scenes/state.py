@@ -58,6 +58,7 @@ class State(Settings):
     breakpoints_changed = Signal(frozenset)
     page_changed = Signal(str)
     view_changed = Signal(str)
+    large_changed = Signal(bool)
     theme_changed = Signal(str)
     question_changed = Signal(object)
     heat_changed = Signal(bool)
@@ -99,6 +100,8 @@ class State(Settings):
     """The window's page, by its key in `gui.pages`."""
     view: Setting[str] = Setting("", _offered("view"))
     """The view brought to the front last, by its name in `gui.step_page`; empty for none."""
+    large: Setting[bool] = Setting(False, lambda _, on: bool(on))
+    """Whether `view` alone is shown, over the whole page (the first view where it names none)."""
     theme: Setting[str] = Setting("light", _offered("theme"))
     """The window's theme, by name."""
     question: Setting[object | None] = Setting(None)

@@ -13,13 +13,17 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QSizePolicy,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.style import set_icon
 from gui.theme import current_theme
 
 TIP = "Drag to move this view beside or onto another; double click lets it float"
+ENLARGE = "Show this view over the whole page (F10)"
+PUT_BACK = "Back to all views (F10 or Escape)"
 
 
 COMPACT = 58  # digits: a narrower dock shrinks its controls
@@ -43,7 +47,9 @@ class DockTitle(QFrame):
     def __init__(self, title: str, controls: Sequence[QWidget]) -> None:
         super().__init__()
         self.setProperty("role", "dockTitle")
-        self.controls = tuple(controls)
+        self._name, self._is_large = title, False
+        self.large = QToolButton()
+        self.controls = (*controls, self.large)
         self.named = True
         """Whether the heading is wanted: not where a tab says the same."""
         self.heading = QLabel(title)
@@ -55,8 +61,9 @@ class DockTitle(QFrame):
         self.row.setSpacing(space.gap)
         self.row.addWidget(self.heading)
         self.row.addStretch(1)
-        for control in controls:
+        for control in self.controls:
             self.row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
+        self.show_large(False)
 
     def event(self, event: QEvent) -> bool:
         """Fit the parts in anew when one of them has changed its size: another theme's type."""
@@ -78,6 +85,17 @@ class DockTitle(QFrame):
         heading = self.heading.sizeHint().width() + self.row.contentsMargins().left() + 12
         need = self.controls_width() + heading
         self.heading.setVisible(self.named and need <= self.width())
+
+    def show_large(self, large: bool) -> None:
+        """Say whether the view is over the whole page, and what the button does then."""
+        self._is_large = large
+        self.large.setToolTip(PUT_BACK if large else ENLARGE)
+        self.large.setAccessibleName("Back to all views" if large else f"Enlarge {self._name}")
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Take up the theme's icons."""
+        set_icon(self.large, "put_back" if self._is_large else "enlarge", size=15)
 
     def controls_width(self) -> int:
         """What the controls that are shown want."""
