@@ -65,20 +65,43 @@ def explain_access(access: Access, warp: int) -> Explanation:
     name = access.target
     verb = {"load": "loads", "store": "stores"}.get(access.kind, "updates")
     head = f"Line {access.line}: warp {warp} {verb} {name}"
+    wrong = _at_fault(access, warp)
     if not active:
-        idle = Section("Requests = 0", "No lane of this warp takes part, so nothing is asked for.")
-        return Explanation(head, (idle,))
+        why = (
+            "All lanes that take part are at fault" if wrong else "No lane of this warp takes part"
+        )
+        idle = Section("Requests = 0", f"{why}, so nothing is asked for.")
+        return Explanation(head, (idle, *wrong))
     request = Section(
         "Requests = 1",
         f"One memory instruction of one warp is one request, here with {active} active lanes of "
         f"{access.width} bytes each.",
     )
     if access.space == "global":
-        return Explanation(head, (request, *_global(access, part, active)))
+        return Explanation(head, (request, *wrong, *_global(access, part, active)))
     if access.space == "shared":
-        return Explanation(head, (request, *_shared(access, part, active)))
+        return Explanation(head, (request, *wrong, *_shared(access, part, active)))
     other = Section("Not counted", f"Accesses to {access.space} memory are not counted here.")
-    return Explanation(head, (request, other))
+    return Explanation(head, (request, *wrong, other))
+
+
+def _at_fault(access: Access, warp: int) -> tuple[Section, ...]:
+    """The lanes whose access is illegal, with where they wanted to go; nothing without any."""
+    lanes = np.flatnonzero(access.warp(warp).faulty).tolist()
+    if not lanes:
+        return ()
+    why = "lies in no array" if access.fault == "out_of_bounds" else "is not aligned"
+    rows = []
+    for lane in lanes:
+        wanted, address = access.wanted(warp * WARP + lane), access.addresses[warp * WARP + lane]
+        name = "" if wanted is None else label(access.target, (wanted,))
+        rows.append((f"lane {lane}", name, f"address 0x{int(address):x}"))
+    said = (
+        f"What {'this lane asks' if len(lanes) == 1 else 'these lanes ask'} for {why}. A GPU stops "
+        "the kernel with an error; the emulator goes on, gives 0 for a load and stores nothing. "
+        "They are in none of the counts."
+    )
+    return (Section(f"At fault = {len(lanes)}", said, tuple(columns(rows))),)
 
 
 # -- global memory --------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.events import FaultEvent
 from core.emulator.groups import WARP
 from core.emulator.record import ChunkRecord
 from core.launch import Dim3
@@ -136,15 +137,28 @@ class BlockTrace(StepAxis):
             fault,
         )
 
+    @cached_property
+    def illegal_steps(self) -> NDArray[np.int64]:
+        """The steps in which an access of one of the block's threads is illegal, ascending."""
+        events = self._steps.event[self._accesses[0]].tolist()
+        found = [
+            step
+            for step, event in zip(self._accesses[0].tolist(), events, strict=True)
+            if any(self._of_this(f).any() for f in self._record.faults.get(event, ()))
+        ]
+        return np.array(found, np.int64)
+
     def illegal_step(self, tick: int, thread: int) -> int:
         """The step at `tick` in which a thread's access is illegal, -1 if there is none."""
-        ticks = self._steps.tick
-        first, end = np.searchsorted(ticks, [tick, tick + 1]).tolist()
-        for step in range(first, end):
+        for step in self.illegal_steps[self._steps.tick[self.illegal_steps] == tick].tolist():
             access = self.access(step)
             if access is not None and access.faulty[thread]:
-                return step
+                return int(step)
         return -1
+
+    def _of_this(self, fault: FaultEvent) -> NDArray[np.bool_]:
+        """Which of a fault's lanes are this block's."""
+        return (fault.lanes >= self._lanes.start) & (fault.lanes < self._lanes.stop)
 
     def _illegal(
         self, place: int, address: NDArray[np.int64], values: list[NDArray[Any]]
@@ -155,7 +169,7 @@ class BlockTrace(StepAxis):
         """
         wrong, kind = np.zeros(self.n_threads, bool), ""
         for fault in self._record.faults[place]:
-            mine = (fault.lanes >= self._lanes.start) & (fault.lanes < self._lanes.stop)
+            mine = self._of_this(fault)
             threads = fault.lanes[mine] - self._lanes.start
             if not len(threads):
                 continue

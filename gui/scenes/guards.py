@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.trace import EventKind
+from gui.scenes import faults
 from gui.scenes.grids import EMPTY, Grid
 from gui.scenes.guard_lines import Bools, Pattern, Slopes, along, fit
 from gui.scenes.history import Ints, is_global
@@ -44,6 +45,7 @@ class Guards:
         self._slopes: dict[tuple[str, Key], Slopes | None] = {}
         self._patterns: dict[Key, Pattern] = {}
         self._overhangs: dict[tuple[str, bool], tuple[int, int]] = {}
+        self._fault_reaches: dict[tuple[str, bool], tuple[int, int]] = {}
 
     def outside(
         self, block_trace: BlockTrace, grid: Grid, access: Access
@@ -69,13 +71,12 @@ class Guards:
         None where there are some and their places do not follow from the record.
         """
         live = _live(block_trace, access)
-        if len(live) == block_trace.n_threads:
+        away = idle(block_trace, access)
+        if not away.any():
             return np.empty((0, 2), np.int64)
         if not len(live):
             return None
         cells = _places(grid, np.asarray(access.elements)[live])
-        away = np.ones(block_trace.n_threads, bool)
-        away[live] = False
         for way in (self._by_tile, self._by_threads, self._by_pattern):
             found = way(block_trace, grid, access, live, cells)
             if found is None:
@@ -86,11 +87,30 @@ class Guards:
         return None
 
     def overhang(self, grid: Grid) -> tuple[int, int]:
+        """How many rows and columns beyond the array there is something to show."""
+        down, across = zip(self.masked_reach(grid), self.fault_reach(grid), strict=True)
+        return max(down), max(across)
+
+    def masked_reach(self, grid: Grid) -> tuple[int, int]:
         """How many rows and columns the last block's masked-off threads reach beyond the array."""
         key = grid.array.name, grid.transposed
         if key not in self._overhangs:
             self._overhangs[key] = self._find_overhang(grid)
         return self._overhangs[key]
+
+    def fault_reach(self, grid: Grid) -> tuple[int, int]:
+        """How many rows and columns illegal accesses of the first and last block reach beyond."""
+        key = grid.array.name, grid.transposed
+        if key not in self._fault_reaches:
+            down = across = 0
+            for block in {id(b): b for b in (self._first, self._last)}.values():
+                for step in block.illegal_steps[:LOOKED_AT].tolist():
+                    access = block.access(step)
+                    if access is not None and is_global(access) and access.array is grid.array:
+                        found = _beyond(grid, *faults.places(grid, access))
+                        down, across = max(down, found[0]), max(across, found[1])
+            self._fault_reaches[key] = down, across
+        return self._fault_reaches[key]
 
     def _find_overhang(self, grid: Grid) -> tuple[int, int]:
         down, across, block = 0, 0, self._last
@@ -98,10 +118,8 @@ class Guards:
             access = block.access(step)
             if access is None or not is_global(access) or access.array is not grid.array:
                 continue
-            rows, columns = self.outside(block, grid, access) or (EMPTY, EMPTY)
-            if len(rows):
-                down = max(down, int(rows.max()) - grid.extent[0] + 1)
-                across = max(across, int(columns.max()) - grid.extent[1] + 1)
+            found = _beyond(grid, *(self.outside(block, grid, access) or (EMPTY, EMPTY)))
+            down, across = max(down, found[0]), max(across, found[1])
         return down, across
 
     # ---- the ways to know
@@ -230,7 +248,7 @@ def zero_filled(block_trace: BlockTrace, access: Access) -> bool:
 
     That is what follows before the next barrier: one store for all of them, and every value zero.
     """
-    masked = ~np.asarray(access.active)[: block_trace.n_threads]
+    masked = idle(block_trace, access)
     if access.kind != "load" or not masked.any():
         return False
     kinds = np.asarray(block_trace.kind[access.step + 1 :])
@@ -243,6 +261,20 @@ def zero_filled(block_trace: BlockTrace, access: Access) -> bool:
         if np.asarray(store.active)[: block_trace.n_threads][masked].all():
             return not np.asarray(store.values)[: block_trace.n_threads][masked].any()
     return False
+
+
+def idle(block: BlockTrace, access: Access) -> Bools:
+    """The threads that take no part in an access: neither served nor at fault."""
+    n = block.n_threads
+    return ~np.asarray(access.active)[:n] & ~np.asarray(access.faulty)[:n]
+
+
+def _beyond(grid: Grid, rows: Ints, columns: Ints) -> tuple[int, int]:
+    """How many rows and columns the furthest of some cells lie beyond the array."""
+    if not len(rows):
+        return 0, 0
+    down, across = int(rows.max()) - grid.extent[0] + 1, int(columns.max()) - grid.extent[1] + 1
+    return max(0, down), max(0, across)
 
 
 def _key(block: BlockTrace, grid: Grid, access: Access) -> Key:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import EventKind
+from gui.scenes import faults
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
-from gui.scenes.guards import Guards, zero_filled
+from gui.scenes.guards import Guards, idle, zero_filled
 from gui.scenes.history import BEFORE, History, Ints, history_of, is_global
 from gui.scenes.naming import elements_name
 from gui.scenes.parts import all_elements, elements_a_lane
@@ -45,6 +46,8 @@ class GridMarks:
     """Rows and columns beyond the array of the threads that a bounds check masks off."""
     filled: bool = False
     """Whether those threads put a zero into shared memory instead."""
+    faults: tuple[Ints, Ints] = (EMPTY, EMPTY)
+    """Rows and columns, mostly beyond the array, of what threads at fault wanted."""
     written: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     values: NDArray[np.generic] = field(default_factory=lambda: np.empty(0, np.float32))
 
@@ -84,6 +87,11 @@ def matrix_scene(
     filled, placed = False, True
     if access is not None and is_global(access):
         filled = zero_filled(block_trace, access)
+        if access.fault:
+            marks = tuple(
+                replace(m, faults=faults.places(g, access)) if g.array is access.array else m
+                for m, g in zip(marks, grids, strict=True)
+            )
         if guards is not None:
             shown = [g.array is access.array for g in grids]
             places = [
@@ -265,21 +273,32 @@ def _caption(
     if access is None:
         return f"{where}{when}: {_event(block_trace, step)}."
     lanes = int(np.count_nonzero(access.active))
+    wrong = faults.at_fault(access)
+    said = [faults.words(access, wrong)] if wrong else []
+    if lanes or not wrong:
+        said.append(_done(access, lanes))
+    masked = int(np.count_nonzero(idle(block_trace, access))) if access.array is not None else 0
+    if masked:
+        guarded = f"{plural(masked, 'thread')} masked off"
+        if filled:
+            guarded = f"{masked} masked off, 0 in their place"
+        if not placed:
+            guarded += ", where they would have gone is not in the record"
+        said.append(guarded)
+    return f"{where}{when}: {'; '.join(said)}."
+
+
+def _done(access: Access, lanes: int) -> str:
+    """What the threads that are served do: `4 threads load A[0..1, 0..1]`."""
     verb = {"load": "load", "store": "store"}.get(access.kind, "update")
     verb += "s" if lanes == 1 else ""
     if access.array is None:
         own = "their own local memory" if lanes > 1 else "its own local memory"
         what = own if access.space == "local" else access.target
-        return f"{where}{when}: {plural(lanes, 'thread')} {verb} {what}."
+        return f"{plural(lanes, 'thread')} {verb} {what}"
     what = elements_name(access.array, all_elements(access, access.array.dtype.itemsize))
     place = " in shared memory" if access.space == "shared" else ""
-    idle = block_trace.n_threads - lanes
-    guarded = f"; {plural(idle, 'thread')} masked off" if idle else ""
-    if filled:
-        guarded = f"; {idle} masked off, 0 in their place"
-    if idle and not placed:
-        guarded += ", where they would have gone is not in the record"
-    return f"{where}{when}: {plural(lanes, 'thread')} {verb} {what}{place}{guarded}."
+    return f"{plural(lanes, 'thread')} {verb} {what}{place}"
 
 
 def _event(block_trace: BlockTrace, step: int) -> str:

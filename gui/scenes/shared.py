@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gui.scenes import faults
 from gui.scenes.history import Ints, history_of
 from gui.scenes.naming import element_name, elements_name, numbers_name
 from gui.scenes.once import last_for_each
 from gui.scenes.parts import all_elements, elements_a_lane
-from gui.scenes.text import plural
+from gui.scenes.text import capital, plural
 from gui.scenes.warp import LANES, verb_of
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class BankScene:
     """Wavefronts beyond those of an access in which no two lanes meet in a bank."""
     width: int
     """Bytes a lane."""
+    fault: str = ""
+    """What the lanes at fault do, in words; empty where there are none."""
 
     @cached_property
     def ways(self) -> int:
@@ -171,6 +174,7 @@ def _rows(values: NDArray[Any], columns: int) -> NDArray[Any]:
 
 def _banks(access: Access, warp: int, live: bool) -> BankScene:
     part, array = access.warp(warp), access.array
+    wrong = faults.at_fault(access, warp * LANES, LANES)
     asked: list[dict[int, list[int]]] = [{} for _ in range(BANKS)]
     for lane in np.flatnonzero(part.active).tolist():
         first = int(part.addresses[lane])
@@ -191,6 +195,7 @@ def _banks(access: Access, warp: int, live: bool) -> BankScene:
         ideal=int(part.ideal_wavefronts),
         conflicts=int(part.conflicts),
         width=access.width,
+        fault=faults.words(access, wrong, "lane") if wrong else "",
     )
 
 
@@ -199,14 +204,17 @@ def _caption(access: Access | None, banks: BankScene | None, grids: tuple[Shared
         empty = all(not g.written.any() for g in grids)
         return "Shared memory holds nothing yet." if empty else "No access to shared memory yet."
     before = "" if banks.live else "Last access: "
+    idle = f"No lane of warp {banks.warp} takes part in this access"
+    fault = f"; {banks.fault}" if banks.fault else ""
     if not banks.active:
-        return f"{before}No lane of warp {banks.warp} takes part in this access."
+        whole = f"warp {banks.warp}: {banks.fault}"
+        return f"{before}{(whole if before else capital(whole)) if fault else idle}."
     part = access.warp(banks.warp)
     what = elements_name(access.array, all_elements(part, access.array.dtype.itemsize))
     who = f"Warp {banks.warp} {banks.verb} {what}"
     if not banks.live:
         who = who[0].lower() + who[1:]
-    return f"{before}{who}: {_verdict(banks)}."
+    return f"{before}{who}: {_verdict(banks)}{fault}."
 
 
 def _verdict(banks: BankScene) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gui.scenes import faults
 from gui.scenes.once import last_for_each
 from gui.scenes.phase_words import FILL, fills, part_name
 from gui.scenes.text import grouped, index_text, plural
@@ -80,7 +81,8 @@ class Timeline:
 
 def timeline_of(trace: Trace, block: BlockTrace) -> Timeline:
     """The timeline of a trace's block with what was found in it, kept with the block's record."""
-    return _timeline(block, tuple(f.step for f in trace.findings if f.block == block.block))
+    found = {f.step for f in trace.findings if f.block == block.block}
+    return _timeline(block, tuple(sorted(found | set(block.illegal_steps.tolist()))))
 
 
 @last_for_each
@@ -131,13 +133,17 @@ def event_caption(session: Session) -> str:
 
 def _access_sentence(session: Session, access: Access, who: str, several: bool) -> str:
     verb = {"load": "load", "store": "store"}.get(access.kind, "update")
-    if several:
-        sentence = f"{who} {verb} {access.target} at line {access.line}"
-    else:
-        sentence = f"{who} {verb}s at line {access.line}"
+    sentence = f"{who} {verb}{'' if several else 's'} {access.target} at line {access.line}"
+    wrong = len(faults.at_fault(access))
+    if wrong:
+        served = np.count_nonzero(access.active)
+        blame = f"{plural(wrong, 'thread')} {'are' if wrong > 1 else 'is'} at fault"
+        sentence = f"{blame}; {sentence}" if served else f"{blame} at line {access.line}"
     thread = session.thread
     index = access.element(thread)
     if access.array is not None and index is not None:
         element = index_text(access.array.name, index)
         sentence += f"; thread {thread} {verb}s {element}"
+    elif access.faulty[thread]:
+        sentence += f"; thread {thread} {verb}s {faults.faulty_name(access, thread)}"
     return sentence + "."

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis import coalescing
+from gui.scenes import faults
 from gui.scenes.history import history_of
 from gui.scenes.naming import elements_name, numbers_name, span_name
 from gui.scenes.once import last_for_each
@@ -64,6 +65,10 @@ class WarpScene:
     """Elements that each lane touches."""
     cell: int
     active: NDArray[np.bool_]
+    faulty: NDArray[np.bool_]
+    """Lanes whose access is illegal: bool (32,)."""
+    faults: tuple[str, ...]
+    """What each of them does, in words; empty for the others."""
     names: tuple[str, ...]
     elements: NDArray[np.int64]
     addresses: NDArray[np.int64]
@@ -110,7 +115,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
     access = history_of(block_trace).last_access(step, "global")
     if access is None or access.array is None:
         return None
-    part = access.warp(warp)
+    part, first = access.warp(warp), warp * LANES
     cell = int(access.array.dtype.itemsize)
     wide = elements_a_lane(part, cell)
     threads = np.full((LANES, 3), -1, np.int32)
@@ -129,7 +134,17 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         wide=wide,
         cell=cell,
         active=np.asarray(part.active),
-        names=tuple(_lane_name(access.array, e, wide) for e in part.elements.tolist()),
+        faulty=np.asarray(part.faulty),
+        faults=tuple(
+            faults.thread_words(access, first + lane) if part.faulty[lane] else ""
+            for lane in range(LANES)
+        ),
+        names=tuple(
+            faults.faulty_name(access, first + lane)
+            if part.faulty[lane]
+            else _lane_name(access.array, element, wide)
+            for lane, element in enumerate(part.elements.tolist())
+        ),
         elements=np.asarray(part.elements),
         addresses=np.asarray(part.addresses),
         values=np.stack([p.values for p in parts_of(part, access.array.dtype)], axis=1),
@@ -161,25 +176,42 @@ def verb_of(access: Access) -> str:
 
 
 def _caption(access: Access, warp: int, live: bool) -> str:
-    part = access.warp(warp)
-    lanes = int(np.count_nonzero(part.active))
-    before = "" if live else "Last access: "
-    if not lanes or access.array is None:
-        return f"{before}No lane of warp {warp} takes part in this access."
-    itemsize = access.array.dtype.itemsize
-    name = elements_name(access.array, all_elements(part, itemsize))
+    """Faults first; then what is loaded, stored or updated, and what that costs."""
+    lanes = int(np.count_nonzero(access.warp(warp).active))
+    wrong = faults.at_fault(access, warp * LANES, LANES)
+    who = "" if lanes else f"Warp {warp}: "
+    said = [f"{who}{faults.words(access, wrong, 'lane')}"] if wrong else []
+    if lanes and access.array is not None:
+        said.append(_cost(access, warp, lanes))
+    elif not wrong:
+        said.append(f"No lane of warp {warp} takes part in this access")
+    sentence = "; ".join(said)
+    if live:
+        return f"{sentence}."
+    starts_in_words = sentence.startswith("Warp")
+    return f"Last access: {sentence[0].lower() + sentence[1:] if starts_in_words else sentence}."
+
+
+def _cost(access: Access, warp: int, lanes: int) -> str:
+    """`Warp 0 loads A[0..31, 4]: 32 sectors where 4 would do`."""
+    part, array = access.warp(warp), access.array
+    assert array is not None
+    itemsize = array.dtype.itemsize
+    name = elements_name(array, all_elements(part, itemsize))
     subject = f"Warp {warp} {verb_of(access)} {name}"
     if lanes < LANES:
         subject = f"{plural(lanes, 'lane')} of warp {warp} {_plural(access, lanes)} {name}"
-    if not live:
-        subject = subject[0].lower() + subject[1:] if lanes == LANES else subject
-    distinct = len(np.unique(part.elements[part.active]))
-    if distinct == 1 and lanes > 1 and elements_a_lane(part, itemsize) == 1:
-        return f"{before}{subject}: one element serves all {lanes} lanes, a broadcast."
     sectors = plural(part.n_sectors, "sector")
+    if len(np.unique(part.elements[part.active])) == 1 and lanes > 1:
+        if access.kind == "atomic":
+            return f"{subject}, one lane after another: {sectors} visited in all"
+        if access.kind == "store":
+            return f"{subject}: one element, and the value of one lane stays"
+        if elements_a_lane(part, itemsize) == 1:
+            return f"{subject}: one element serves all {lanes} lanes, a broadcast"
     if part.n_sectors <= part.ideal_sectors:
-        return f"{before}{subject}: {sectors}, none in excess."
-    return f"{before}{subject}: {sectors} where {part.ideal_sectors} would do."
+        return f"{subject}: {sectors}, none in excess"
+    return f"{subject}: {sectors} where {part.ideal_sectors} would do"
 
 
 def _plural(access: Access, lanes: int) -> str:

@@ -58,7 +58,11 @@ class BankPainter:
             f" (ideal {banks.ideal})"
         )
         g, theme = self.g, self.theme
-        text(self.p, g.bank_title, words, theme.color("text_dim"), theme.font("small"), LEFT)
+        if banks.fault:
+            small = theme.font("small", bold=True)
+            text(self.p, g.bank_title, banks.fault, theme.color("error"), small, LEFT)
+        else:
+            text(self.p, g.bank_title, words, theme.color("text_dim"), theme.font("small"), LEFT)
         area = g.banks.united(g.labels).adjusted(-6, 0, 6, 0)
         self.kept.draw(self.p, "columns", area, theme.name, self._draw_columns)
         asked = tuple(tuple(word.lanes for word in words) for words in banks.words)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.scenes.grids import Grid, Owned
+from gui.scenes.guards import guards_of
 from gui.scenes.matrices import heat_levels
 from gui.theme import FEW_THREADS
 from gui.views.legend import Key, draw_legend, draw_legend_row
@@ -112,7 +113,11 @@ class MatrixGround(MatrixDrawing):
         ]
         words = "Owner in C, a colour a thread" if few else "Owner in C, a colour a warp"
         keys.append(Key(words, tuple(owners[:4]), None, "Owner in C"))
-        if any(any(g.overhang) for g in self.layout.grids):
+        guards = guards_of(trace)
+        seen = [g for g in self.layout.grids if any(g.overhang)]
+        if any(any(guards.fault_reach(g)) for g in seen):
+            keys.append(Key("Outside the array: a fault", (color("error"),), None, "Fault"))
+        if any(any(guards.masked_reach(g)) for g in seen):
             guard = (color("guard"),)
             keys.append(Key("Outside: masked off by a bounds check", guard, None, "Masked off"))
         return keys

@@ -56,6 +56,7 @@ class MatrixMarks(MatrixOutside):
                 self._outline(grid, own, "selected", 2.4)
             self.p.setClipping(False)
             self.draw_outside(grid, marks)
+            self.draw_faults(grid, marks)
         self._draw_crosshair(scene)
 
     def _draw_crosshair(self, scene: MatrixScene) -> None:

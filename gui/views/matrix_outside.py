@@ -10,6 +10,7 @@ from gui.scenes.grids import Grid
 from gui.scenes.history import Ints
 from gui.scenes.matrices import GridMarks
 from gui.scenes.text import plural
+from gui.views.fault_marks import crossed_out
 from gui.views.matrix_drawing import GRID_FROM, MatrixDrawing
 from gui.views.painting import LEFT, RIGHT, fill, frame, hatch, pen, text, upright_text
 
@@ -40,6 +41,20 @@ class MatrixOutside(MatrixDrawing):
             self.p.setPen(self.theme.color("text"))
             for cell in cells:
                 self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, "0")
+
+    def draw_faults(self, grid: Grid, marks: GridMarks) -> None:
+        """What threads at fault wanted, mostly beyond the matrix."""
+        rows, columns = marks.faults
+        if not len(rows):
+            return
+        places = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        ends = (grid.top + grid.rows, grid.left + grid.columns)
+        near = (places >= (grid.top, grid.left)) & (places < np.add(ends, grid.overhang))
+        cells = [
+            self.layout.rect(grid, self.view, (r, c, 1, 1), 3)
+            for r, c in self._within_room(grid, places[near.all(axis=1)]).tolist()
+        ]
+        crossed_out(self.p, self.theme, cells)
 
     def _within_room(self, grid: Grid, places: Ints) -> Ints:
         """Those of the rows and columns (n, 2) that there is room for.

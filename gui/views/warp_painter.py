@@ -11,12 +11,14 @@ from gui.scenes.session import Session
 from gui.scenes.text import grouped
 from gui.scenes.warp import LANES, SECTOR, WarpScene
 from gui.theme import Theme
+from gui.views.fault_marks import COLOR as FAULT
 from gui.views.kept import Kept
 from gui.views.painting import (
     LEFT,
     RIGHT,
     Figure,
     Placed,
+    blend,
     draw_figures,
     fill,
     fitting,
@@ -32,7 +34,7 @@ from gui.views.painting import (
 from gui.views.strip_painter import StripPainter, corner
 from gui.views.warp_geometry import WarpGeometry
 
-STALE = 0.58  # opacity of an access that is not of this step
+STALE = 0.45  # strength of the lanes' colours where the access is not of this step
 LEAST = 0.7  # of the theme's small type: what is smaller is left out
 
 
@@ -52,8 +54,7 @@ class WarpPainter:
         self.session, self.kept = session, kept
 
     def draw(self) -> None:
-        """Everything, paler where the access is not of this step."""
-        self.p.setOpacity(1.0 if self.scene.live else STALE)
+        """Everything; fills and curves are paler where the access is not of this step."""
         lit = self._lit_lanes()
         strip = StripPainter(self.p, self.theme, self.scene, self.geometry, self.kept)
         self._draw_figures()
@@ -66,7 +67,7 @@ class WarpPainter:
     def _draw_figures(self) -> None:
         scene, g = self.scene, self.geometry
         state = scene.sectors, scene.ideal, len(scene.lines), scene.bytes_used
-        area = g.figures.united(g.bar).adjusted(0, 0, 0, 1)
+        area = g.figures.united(g.bar).united(g.bar_label).adjusted(0, 0, 0, 1)
         self.kept.draw(self.p, "figures", area, state, self._draw_counts)
 
     def _draw_counts(self, p: QPainter) -> None:
@@ -91,14 +92,17 @@ class WarpPainter:
                 short=f"/ {grouped(fetched)}",
             ),
             Figure(
-                "Efficiency",
+                "Sector efficiency",
                 percent(scene.ideal, scene.sectors),
                 "",
-                "conflict" if wasteful else "ideal",
+                "conflict" if wasteful else "ideal" if used >= fetched else "text",
             ),
         )
         draw_figures(p, g.figures, figures, theme)
-        share = used / fetched if fetched else 0.0
+        share = min(used / fetched, 1.0) if fetched else 0.0
+        if fetched and not g.bar_label.isEmpty():
+            words = f"{percent(used, fetched)} of the bytes used"
+            text(p, g.bar_label, words, theme.color("text_dim"), theme.font("small"), RIGHT)
         done = QRectF(g.bar.left(), g.bar.top(), g.bar.width() * share, g.bar.height())
         rest = QRectF(done.right(), g.bar.top(), g.bar.right() - done.right(), g.bar.height())
         fill(p, [rest], theme.tint("waste", 0.35))
@@ -110,7 +114,7 @@ class WarpPainter:
         threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
         area = QRectF(g.groups.topLeft(), g.lanes[-1].bottomRight()).adjusted(-4, -2, 4, 2)
         state = (
-            scene.warp, scene.active.tobytes(), tuple(scene.one_row_per_y),
+            scene.live, scene.warp, scene.active.tobytes(), scene.faulty.tobytes(), tuple(scene.one_row_per_y),
             scene.threads.tobytes(), threads,
             corner(g.lanes[0]), corner(g.lanes[-1]), corner(g.groups),
         )  # fmt: skip
@@ -128,16 +132,19 @@ class WarpPainter:
             for lane, rect in enumerate(g.names)
             if scene.names[lane]
         ]
-        dim = [(rect, words) for lane, rect, words in placed if lane not in strong]
+        wrong = set(np.flatnonzero(scene.faulty).tolist())
+        dim = [(rect, words) for lane, rect, words in placed if lane not in strong | wrong]
         small, color = self.theme.font("small"), self.theme.color
         area = QRectF(g.names[0].topLeft(), g.names[-1].bottomRight()).adjusted(-2, 0, 2, 0)
-        state = scene.names, frozenset(strong)
+        state = scene.names, scene.faulty.tobytes(), frozenset(strong)
         self.kept.draw(
             self.p, "names", area, state,
             lambda q: upright_texts(q, dim, color("text_dim"), small, RIGHT),
         )  # fmt: skip
-        named = [(rect, words) for lane, rect, words in placed if lane in strong]
+        named = [(rect, words) for lane, rect, words in placed if lane in strong - wrong]
         upright_texts(self.p, named, color("text"), small, RIGHT)
+        crossed = [(rect, words) for lane, rect, words in placed if lane in wrong]
+        upright_texts(self.p, crossed, color(FAULT), small, RIGHT)
 
     def _draw_boxes(self, p: QPainter, threads: int) -> None:
         """The lanes in the colours of their threads, under the rows of the block they belong to."""
@@ -160,8 +167,13 @@ class WarpPainter:
                 owner = colors[thread]
                 background = theme.color("panel")
                 background.setRgb(int(owner[0]), int(owner[1]), int(owner[2]))
+                if not scene.live:
+                    background = blend(theme.color("panel"), background, STALE)
                 fill(p, [rect], background)
                 ink = text_on(background)
+            elif scene.faulty[lane]:
+                fill(p, [rect], theme.color(FAULT))
+                ink = text_on(theme.color(FAULT))
             else:
                 fill(p, [rect], theme.color("inactive", 0.55))
                 ink = theme.color("text_faint")
@@ -201,6 +213,8 @@ class WarpPainter:
             address = int(scene.addresses[lane])
             words = f"{who} {where}"
             at = f", byte {address % 128} of line 0x{address // 128 * 128:x}"
+        elif scene.faults[lane]:
+            words = f"{who} {scene.faults[lane]}"
         else:
             words = f"{who} takes no part in this access"
         metrics = QFontMetricsF(theme.font("small"))

@@ -108,6 +108,7 @@ class WarpAccess:
         cut = slice(warp * 32, warp * 32 + 32)
         self.addresses, self.active = access.addresses[cut], access.active[cut]
         self.elements, self.values = access.elements[cut], access.values[cut]
+        self.faulty = access.faulty[cut]
         live = self.addresses[self.active]
         all_bytes = np.unique((live[:, None] + np.arange(access.width)).ravel())
         self.sectors, used = np.unique(all_bytes // 32 * 32, return_counts=True)
@@ -135,6 +136,15 @@ class Access:
     active: np.ndarray
     elements: np.ndarray
     values: np.ndarray
+
+    fault: str = ""
+
+    @property
+    def faulty(self) -> np.ndarray:
+        return np.zeros(self.active.shape, bool)
+
+    def wanted(self, thread: int) -> int | None:
+        return None
 
     def element(self, thread: int) -> tuple[int, ...] | None:
         flat = int(self.elements[thread])
@@ -166,6 +176,10 @@ class BlockTrace:
     accesses: dict[int, Access] = field(default_factory=dict)
     states: list[dict[str, Any]] = field(default_factory=list)
     shared_states: list[dict[str, SharedState]] = field(default_factory=list)
+
+    @property
+    def illegal_steps(self) -> np.ndarray:
+        return np.empty(0, np.int64)
 
     @property
     def n_warps(self) -> int:

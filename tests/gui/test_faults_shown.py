@@ -1,0 +1,153 @@
+"""An access out of bounds looks like a fault, and never like a bounds check that works."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from core.analysis.explain import explain_access
+from core.ladder import load_ladder
+from core.launch import ArrayArgument, Dim3, Launch, Workload
+from core.recording import record
+from gui.scenes.faults import words
+from gui.scenes.grids import grids_of
+from gui.scenes.guards import guards_of, zero_filled
+from gui.scenes.matrices import matrix_scene
+from gui.scenes.shared import shared_scene
+from gui.scenes.timeline import event_caption, timeline_of
+from gui.scenes.warp import warp_scene
+
+STEP = 31  # block (0, 0) of the broken kernel loads rows 2 and 3 of B, which has 3
+
+
+@cache
+def broken():
+    return record(load_ladder()["broken_bounds"].workload(n=3, tile=2), blocks="all")
+
+
+@cache
+def run(body: str, threads: int = 4, blocks: int = 1, n: int = 8):
+    data = np.arange(1, n + 1, dtype=np.float32)
+    made = tuple(ArrayArgument(name, data, "inout") for name in "xy")
+    source = f'extern "C" __global__ void k(float* x, float* y)\n{{\n{body}\n}}\n'
+    launch = Launch(Dim3(blocks), Dim3(threads), made)
+    return record(Workload("k", source, "k.cu", "k", launch), blocks="all")
+
+
+def at_fault(trace, block: int = 0) -> int:
+    return int(trace.block(block).illegal_steps[0])
+
+
+def session(trace, step: int, thread: int = 0, block: int = 0):
+    record = trace.block(block)
+    return SimpleNamespace(block_trace=record, step=step, thread=thread, n_steps=record.n_steps)
+
+
+def test_matrices_mark_the_faults_and_no_guard():
+    trace = broken()
+    block, guards, grids = trace.block(0), guards_of(trace), grids_of(trace)
+    scene = matrix_scene(block, grids, STEP, 2, guards)
+    marks = scene.marks[1]
+    assert [v.tolist() for v in marks.faults] == [[3, 3], [0, 1]]
+    assert not len(marks.outside[0])
+    assert not marks.filled
+    assert not zero_filled(block, block.access(STEP))
+    assert "2 threads load B[9] and B[10], outside B (9 elements): a fault" in scene.caption
+    assert "2 threads load B[2, 0..1]" in scene.caption
+    assert "masked off" not in scene.caption
+    for grid in grids:
+        assert guards.masked_reach(grid) == (0, 0)
+        assert guards.fault_reach(grid)[0] == 2  # of 12 elements from flat index 9 on, 3 a row
+        assert guards.overhang(grid) == guards.fault_reach(grid)
+
+
+def test_a_guard_is_still_a_guard():
+    trace = record(load_ladder()["tiled_rect"].workload(m=5, k=7, n=6, tile=4), blocks="all")
+    for grid in grids_of(trace):
+        assert guards_of(trace).fault_reach(grid) == (0, 0)
+        assert any(guards_of(trace).masked_reach(grid))
+    trace = run(
+        "    int i = threadIdx.x;\n    if (i < 3) y[i] = x[i + 6];"
+    )  # a fault behind a guard
+    scene = matrix_scene(trace.block(0), grids_of(trace), at_fault(trace), 0, guards_of(trace))
+    assert "1 thread loads x[8], outside x (8 elements): a fault" in scene.caption
+    assert "1 thread masked off" in scene.caption
+
+
+def test_the_warp_view_names_what_each_lane_wanted():
+    scene = warp_scene(broken().block(0), STEP, 0)
+    assert np.flatnonzero(scene.faulty).tolist() == [2, 3]
+    assert scene.names[2:4] == ("B[9]", "B[10]")
+    expected = "loads B[9], outside B (9 elements): a fault; the emulator gives 0"
+    assert scene.faults[1:3] == ("", expected)
+    assert scene.caption.startswith("2 lanes load B[9] and B[10], outside B (9 elements): a fault;")
+    store = warp_scene(broken().block(2), int(broken().block(2).illegal_steps[-1]), 0)
+    assert store.faults[2] == "stores to C[9], outside C (9 elements): a fault; nothing is stored"
+
+
+def test_a_warp_that_is_all_at_fault():
+    trace = run("    y[threadIdx.x] = x[8 + threadIdx.x];")
+    scene = warp_scene(trace.block(0), at_fault(trace), 0)
+    assert scene.caption == "Warp 0: 4 lanes load x[8..11], outside x (8 elements): a fault."
+    assert (scene.sectors, scene.lines) == (0, ())
+    assert event_caption(session(trace, at_fault(trace))) == (
+        "4 threads are at fault at line 3; thread 0 loads x[8]."
+    )
+
+
+def test_shared_memory_and_misaligned_addresses_in_words():
+    trace = run(
+        "    __shared__ float s[8];\n    s[threadIdx.x * 4] = x[threadIdx.x];\n    y[0] = s[0];"
+    )
+    scene = shared_scene(trace, trace.block(0), at_fault(trace), 0)
+    assert scene.banks.active == 2
+    assert "2 lanes store to s[8] and s[12], outside s (8 elements): a fault" in scene.caption
+    trace = run("    double* p = (double*)(x + threadIdx.x);\n    *p = 2.5;")
+    access = trace.block(0).access(at_fault(trace))
+    assert words(access, [1, 3]) == (
+        "2 threads store 8 bytes at x[1] and x[3], at no multiple of 8: a fault"
+    )
+
+
+def test_an_address_in_no_array_is_told():
+    trace = run("    float* p = 0;\n    y[threadIdx.x] = *p;")
+    scene = matrix_scene(trace.block(0), grids_of(trace), at_fault(trace), 0, guards_of(trace))
+    assert "4 threads load address 0x0, in no array: a fault." in scene.caption
+    assert warp_scene(trace.block(0), at_fault(trace), 0) is None
+
+
+def test_the_scrub_bar_and_why_say_so():
+    trace = broken()
+    timeline = timeline_of(trace, trace.block(3))
+    assert set(trace.block(3).illegal_steps.tolist()) <= set(np.asarray(timeline.faults).tolist())
+    said = explain_access(trace.block(0).access(STEP), 0)
+    section = next(s for s in said.sections if s.heading == "At fault = 2")
+    assert ["lane 2" in section.lines[0], "B[9]" in section.lines[0]] == [True, True]
+    all_wrong = run("    y[threadIdx.x] = x[8 + threadIdx.x];")
+    headings = [
+        s.heading
+        for s in explain_access(all_wrong.block(0).access(at_fault(all_wrong)), 0).sections
+    ]
+    assert headings == ["Requests = 0", "At fault = 4"]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_the_mark_is_seen_on_any_ground(qapp, count):
+    from PySide6.QtCore import QRectF
+    from PySide6.QtGui import QImage, QPainter
+
+    from gui.theme import load_theme
+    from gui.views.fault_marks import crossed_out
+
+    image = QImage(60, 20, QImage.Format.Format_RGB32)
+    image.fill(0xFFFFFF)
+    blank = image.copy()
+    painter = QPainter(image)
+    crossed_out(painter, load_theme("light"), [QRectF(20 * i, 0, 20, 20) for i in range(count)])
+    painter.end()
+    assert (image != blank) == bool(count)
+    if count:  # the cross meets in the middle and is darker than the ground of the cell
+        assert image.pixelColor(10, 10).lightness() < image.pixelColor(10, 4).lightness()
