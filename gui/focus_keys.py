@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
     QPlainTextEdit,
+    QSpinBox,
     QWidget,
 )
 
@@ -31,8 +32,8 @@ KEEPERS = (
 class FocusKeys(QObject):
     """Lets the widget in focus keep the keys that it needs, where a shortcut would take them.
 
-    A list keeps Up and Down, a button Space, a slider and a field the arrows; everything else goes
-    to the window's shortcuts.
+    A list keeps Up and Down, a button Space, a slider and a field the arrows, the field of a number
+    what a number is written with; everything else goes to the window's shortcuts.
 
     It filters the events of those that keep keys, while they are in focus: a filter of the whole
     application would be asked about each of a frame's events.
@@ -61,6 +62,9 @@ class FocusKeys(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Accept a ShortcutOverride for keys that the focused widget handles itself."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            if _is_no_figure(watched, event):
+                event.ignore()
+                return True  # a field of a number would take it, and drop it
             if _types_text(watched) and _is_typed(event):
                 event.accept()
                 return True
@@ -76,6 +80,15 @@ def _line(widget: QWidget | None) -> Iterator[QWidget]:
     while widget is not None:
         yield widget
         widget = widget.parentWidget()
+
+
+def _is_no_figure(widget: QObject, event: QKeyEvent) -> bool:
+    """Whether this is the field of a number, which the key could be no part of."""
+    field = widget.parent() if isinstance(widget, QLineEdit) else widget
+    key = event.key()
+    letter = isinstance(field, QSpinBox) and Qt.Key.Key_A <= key <= Qt.Key.Key_Z
+    number = isinstance(field, QAbstractSpinBox)
+    return number and _is_typed(event) and (key == Qt.Key.Key_Space or letter)
 
 
 def _types_text(widget: QObject) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QActionGroup, QCloseEvent, QFontMetrics
+from PySide6.QtGui import QActionGroup, QCloseEvent, QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from gui.actions import build_menus
@@ -15,6 +15,7 @@ from gui.dressing import Dressing
 from gui.enlarging import Enlarging
 from gui.explaining import Explaining
 from gui.export import Exporter
+from gui.focus import focus_page
 from gui.focus_keys import FocusKeys
 from gui.header import Header, window_title
 from gui.moments import Moments
@@ -75,7 +76,6 @@ class MainWindow(QMainWindow):
         self.pages.finish()
         self.dressing.put_on(theme)
         self.dressing.finish()
-        self.matrices.setFocus()  # a button in focus would keep Space
         self._show_title()
 
     @property
@@ -212,7 +212,7 @@ class MainWindow(QMainWindow):
             return
         self.message.clear()
         self.explaining.close()
-        self.matrices.setFocus()
+        focus_page(self)
 
     # ---- what happens
 
@@ -225,6 +225,7 @@ class MainWindow(QMainWindow):
         self.looking_at.setVisible(page.clock)
         if not page.clock:
             self.session.playing = 0
+        focus_page(self)
 
     def _parts(self) -> list[QWidget]:
         """What takes up a theme by itself, besides the views."""
@@ -263,6 +264,12 @@ class MainWindow(QMainWindow):
 
     def _show_title(self) -> None:
         self.setWindowTitle(window_title(self.session))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin in the picture: Qt would give the keyboard to the first tab, which keeps Space."""
+        super().showEvent(event)
+        if not event.spontaneous():
+            QTimer.singleShot(0, self, lambda: focus_page(self))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs, wait for it, and let go of the session."""

@@ -80,6 +80,10 @@ class StepPage(DockArea):
         yield dock("Breakpoints", "Breakpoints", self.breakpoints)
         yield dock("Findings", "Findings", self.findings)
 
+    def main_view(self) -> QWidget:
+        """What has the keyboard when the page is opened: the picture, or what is in its place."""
+        return self.matrices if self.matrices.isVisibleTo(self) else self
+
     def shut_down(self) -> None:
         """Stop what runs in the background, and put away what floats."""
         self.phases.shut_down()

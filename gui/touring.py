@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 
+from gui.focus import focus_page
 from gui.scenes.tour import STOPS
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Touring(QObject):
         if overlay is not None:
             overlay.hide()
             overlay.deleteLater()
-            self.main.matrices.setFocus()
+            focus_page(self.main)
 
     def _show(self, by: int = 1) -> None:
         stop = STOPS[self._at]
