@@ -158,7 +158,7 @@ def _break_commands(window: MainWindow) -> list[Command]:
             partial(stopping.go_to_touch, **forth),
         ),
         Command(
-            "Touch before of the selected element",
+            "Previous touch of the selected element",
             ("Shift+T",),
             partial(stopping.go_to_touch, **back),
         ),

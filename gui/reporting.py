@@ -29,12 +29,14 @@ class Reporter(QObject):
         self.session.trace_changed.connect(lambda _: self.show_size())
 
     def _on_recorded(self) -> None:
+        self.session.trouble = ""
         self.main.form.show_error("")
         self.main.form.file.show_errors({})
         self.main.message.clear()
         self._announce_findings()
 
     def _on_failure(self, error: TilescopeError) -> None:
+        self.session.trouble = _remedy(error)
         if isinstance(error, ParameterError):
             self.main.form.show_error(str(error))
         elif isinstance(error, FieldErrors):
@@ -109,3 +111,15 @@ class Reporter(QObject):
             f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
             f"{grouped(threads)} threads in all; {scope}."
         )
+
+
+def _remedy(error: TilescopeError) -> str:
+    """What is to be done where nothing has run, in place of the pictures."""
+    lines = []
+    if isinstance(error, CompileError):
+        lines = [d.line for d in error.diagnostics if d.severity == "error"]
+    if lines:
+        return f"Nothing has run yet. Put line {lines[0]} right and press Ctrl+Return."
+    if isinstance(error, ParameterError | FieldErrors):
+        return "Nothing has run yet. Put the launch right at the left."
+    return "Nothing has run yet. The message above says why."

@@ -69,6 +69,7 @@ class State(Settings):
     follow_memory_changed = Signal(bool)
     versus_changed = Signal(object)
     compared_view_changed = Signal(str)
+    trouble_changed = Signal(str)
 
     block: Setting[int] = Setting(0)
     """Linear index of the selected block; always one that was recorded.
@@ -122,6 +123,8 @@ class State(Settings):
     """The launch that `configuration` is compared with on the page "compare"."""
     compared_view: Setting[str] = Setting("Memory", one_of(*COMPARED_VIEWS))
     """What both sides of a comparison show first."""
+    trouble: Setting[str] = Setting("")
+    """Why there is no trace, and what to do, in a sentence or two; said in place of pictures."""
 
     def __init__(self) -> None:
         super().__init__()

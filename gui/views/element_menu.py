@@ -9,21 +9,25 @@ from gui.scenes.selection import Breakpoint, Element
 from gui.scenes.session import Session
 from gui.scenes.text import index_text
 from gui.scenes.why_element import Fetched
+from gui.theme import current_theme
 
 
 def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
-    """Select it, stop where it is touched, go to its next or last touch, explain its loads."""
+    """Its name, and what can be done: stop where it is touched, go to touches, explain, select."""
     menu = QMenu(parent)
     menu.setAccessibleName(index_text(*element))
     place = Breakpoint(element=element)
-    menu.addSection(index_text(*element))
-    stop = menu.addAction(f"Stop when {index_text(*element)} is touched\tShift+F9")
+    title = menu.addAction(index_text(*element))  # a section's text is not drawn by every style
+    title.setEnabled(False)
+    title.setFont(current_theme().font(bold=True))
+    menu.addSeparator()
+    stop = menu.addAction("Stop when it is touched\tShift+F9")
     stop.setCheckable(True)
     stop.setChecked(place in session.breakpoints)
     stop.triggered.connect(lambda: session.toggle_breakpoint(place))
     menu.addSeparator()
     menu.addAction("Next touch\tT").triggered.connect(lambda: go_to_touch(session, element))
-    menu.addAction("Touch before\tShift+T").triggered.connect(
+    menu.addAction("Previous touch\tShift+T").triggered.connect(
         lambda: go_to_touch(session, element, forward=False)
     )
     menu.addSeparator()

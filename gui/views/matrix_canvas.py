@@ -33,6 +33,7 @@ class MatrixCanvas(PanZoomView):
 
     WATCHES = frozenset(
         {"trace", "block", "step", "thread", "hover", "element", "heat", "close_up", "warp_trail"}
+        | {"trouble"}
     )
     why_wanted = Signal(object)
     """A count of loads was clicked: its element."""
@@ -220,7 +221,8 @@ class MatrixCanvas(PanZoomView):
         painter = QPainter(self)
         if self._layout is None or self._scene is None or self.session.trace is None:
             painter.fillRect(self.rect(), theme.color("panel"))
-            words = "" if self.session.trace is None else "This block has no steps."
+            quiet = self.session.trace is None
+            words = self.session.trouble if quiet else "This block has no steps."
             nothing(painter, QRectF(self.rect()), words, theme)
             return
         if self._ground is None:

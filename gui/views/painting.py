@@ -213,5 +213,5 @@ def figures_height(theme: Theme) -> float:
 def nothing(painter: QPainter, box: QRectF, words: str, theme: Theme) -> None:
     """Say in the middle of an empty view why it is empty."""
     painter.setFont(theme.font())
-    painter.setPen(theme.color("text_faint"))
+    painter.setPen(theme.color("text_dim"))
     painter.drawText(box, int(CENTRE) | Qt.TextFlag.TextWordWrap, words)

@@ -20,13 +20,13 @@ from gui.views.scrub_bar import ScrubBar
 from gui.views.segmented import Segmented
 
 UNIT_TIPS = {
-    "access": "One load or store of memory that threads share (1)",
-    "line": "One source line (2)",
-    "barrier": "To the next barrier (3)",
-    "phase": "To the next phase (4)",
+    "access": "Right and Left go from one access of shared or global memory to the next (1)",
+    "line": "Right and Left go line by line of the source (2)",
+    "barrier": "Right and Left go from barrier to barrier (3)",
+    "phase": "Right and Left go from phase to phase (4)",
 }
 SPEED_STEPS = 100
-ROOM_FOR_PHASE, ROOM_FOR_SPEED = 165, 135  # digits
+ROOM_FOR_PHASE, ROOM_FOR_SPEED, ROOM_FOR_UNITS = 165, 148, 128  # digits
 
 
 class TransportBar(SessionView):
@@ -43,6 +43,8 @@ class TransportBar(SessionView):
         self.buttons = self._make_buttons()
         self.units = Segmented({unit: unit.capitalize() for unit in UNITS}, UNIT_TIPS)
         self.units.chosen.connect(self._choose_unit)
+        self.units_label = QLabel("Step by")
+        self.units_label.setProperty("role", "dim")
         self.speed = QSlider(Qt.Orientation.Horizontal)
         self.speed.setRange(0, SPEED_STEPS)
         self.speed.setFixedWidth(96)
@@ -78,7 +80,7 @@ class TransportBar(SessionView):
             self.speed.blockSignals(True)
             self.speed.setValue(_to_slider(session.speed))
             self.speed.blockSignals(False)
-            self.speed_label.setText(f"{session.speed:.3g} a second")
+            self.speed_label.setText(f"{session.speed:.3g} steps a second")
         if names & {"trace", "block"}:
             self._reserve()
         if names & {"playing", "speed"}:
@@ -91,6 +93,7 @@ class TransportBar(SessionView):
         digit = self.fontMetrics().horizontalAdvance("0")
         self.phase.setVisible(self.width() > ROOM_FOR_PHASE * digit)
         self.speed_label.setVisible(self.width() > ROOM_FOR_SPEED * digit)
+        self.units_label.setVisible(self.width() > ROOM_FOR_UNITS * digit)
 
     def stop(self) -> None:
         """Stop playing, for good when the window closes."""
@@ -101,7 +104,7 @@ class TransportBar(SessionView):
         for button, icon in self._icons.items():
             set_icon(button, icon)
         metrics = self.speed_label.fontMetrics()
-        self.speed_label.setMinimumWidth(metrics.horizontalAdvance("00.0 a second"))
+        self.speed_label.setMinimumWidth(metrics.horizontalAdvance("00.0 steps a second"))
         self._reserve()
         size = current_theme().spacing.control
         for button in self._icons:
@@ -160,6 +163,8 @@ class TransportBar(SessionView):
         for button in self.buttons.values():
             top.addWidget(button)
         top.addSpacing(space.margin)
+        top.addWidget(self.units_label)
+        top.addSpacing(space.gap // 2)
         top.addWidget(self.units)
         top.addSpacing(space.margin)
         top.addWidget(self.speed)
@@ -167,6 +172,7 @@ class TransportBar(SessionView):
         top.addWidget(self.speed_label)
         top.addSpacing(space.margin)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.caption.may_take(2)
         top.addWidget(self.caption, 1)
         top.addSpacing(space.margin)
         top.addWidget(self.phase)
@@ -204,7 +210,7 @@ class TransportBar(SessionView):
             self.buttons[name].setEnabled(here and not at_first)
         for name in ("last", "forward", "play"):
             self.buttons[name].setEnabled(here and not at_last)
-        self.buttons["pause"].setEnabled(session.playing != 0)
+        self.buttons["pause"].setEnabled(here and session.playing != 0)
         self.buttons["play"].setChecked(session.playing > 0)
         self.buttons["play_back"].setChecked(session.playing < 0)
 

@@ -40,7 +40,7 @@ class WarpView(SessionView):
     lane's thread, the cell's element or the overview's warp.
     """
 
-    WATCHES = frozenset({"trace", "block", "step", "thread", "hover"})
+    WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "trouble"})
     why_wanted = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
@@ -104,7 +104,7 @@ class WarpView(SessionView):
         super().resizeEvent(event)
 
     def _why_empty(self) -> str:
-        return "No access to global memory yet." if self.session.trace else ""
+        return "No access to global memory yet." if self.session.trace else self.session.trouble
 
     def geometry_now(self) -> WarpGeometry | None:
         """The layout of what is drawn now."""

@@ -224,6 +224,8 @@ def test_an_elements_menu(window, qtbot, monkeypatch):
     menu = canvas.menu_at(QPointF(cell))
     titles = [action.text() for action in menu.actions() if action.text()]
     assert titles[0] == "A[1, 2]"
+    assert titles[0] == menu.accessibleName()  # whose menu it is, and nothing to be chosen
+    assert not menu.actions()[0].isEnabled()
     stop = next(a for a in menu.actions() if a.text().startswith("Stop when"))
     stop.trigger()
     assert session.breakpoints == {Breakpoint(element=("A", (1, 2)))}

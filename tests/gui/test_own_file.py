@@ -288,3 +288,21 @@ def test_a_kernel_pasted_over_a_rung_can_run_by_itself(window, qtbot):
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
         window.workbench.run_source()
     assert window.message.go.isHidden() or window.message.go.text() != "Run it by itself"
+
+
+def test_pictures_say_what_to_do_where_nothing_has_run(window, qtbot, tmp_path):
+    path = tmp_path / "wrong.cu"
+    path.write_text("__global__ void fill(float* v)\n{\n    v[0] = 1\n}\n")
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.workbench.open_file(str(path))
+    assert window.session.trace is None
+    assert window.warp.caption.text() == (
+        "Nothing has run yet. Put line 4 right and press Ctrl+Return."
+    )
+    blank = window.matrices.grab().toImage()
+    window.session.trouble = ""
+    assert window.matrices.grab().toImage() != blank
+    assert not window.transport.buttons["pause"].isEnabled()
+    window.source.edit.set_text(path.read_text().replace("= 1", "= 1;"))
+    recorded(window, qtbot, window.workbench.run_source)
+    assert (window.session.trace is not None, window.session.trouble) == (True, "")

@@ -85,7 +85,10 @@ def test_units_and_speed_are_those_of_the_session(session, qtbot):
     session.unit = "line"
     assert bar.units.value == "line"
     session.speed = 12.0
-    assert bar.speed_label.text() == "12 a second"
+    assert bar.speed_label.text() == "12 steps a second"
+    bar.resize(2400, 90)
+    assert bar.units_label.isVisible()
+    assert bar.units_label.geometry().right() < bar.units.geometry().left()
     bar.speed.setValue(0)
     assert session.speed == 0.5
 
