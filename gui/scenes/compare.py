@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOMENT = frozenset({"trace", "block", "step"})
 SHARED = frozenset({"heat", "close_up", "warp_trail", "counts_by"})
 """Ways to look that both sides share."""
+EVERYTHING = MOMENT | SHARED | {"thread", "line", "element"}
 
 
 class Comparison:
@@ -47,7 +48,7 @@ class Comparison:
         self._active = active
         if active:
             self._locks.clear()
-            self._lead("a", {"trace", "block", "step", "thread", "line", "element"} | SHARED)
+            self._lead("a", EVERYTHING)
 
     def close(self) -> None:
         """Let go of both sessions."""
@@ -64,8 +65,7 @@ class Comparison:
         if "trace" in names or "block" in names:
             self._locks.clear()
         if "trace" in names:  # another launch on this side: it joins where the clock stands
-            names = frozenset({"trace", "block", "step", "thread", "line", "element"})
-            self._lead("a", names)
+            self._lead("a", EVERYTHING)
         else:
             self._lead("b", names)
 
