@@ -68,6 +68,14 @@ class Grid:
         first, second = np.divmod(flats, width)
         return (second, first) if self.transposed else (first, second)
 
+    def flats(self, shown: Rect) -> Ints:
+        """The flat elements of a rectangle of cells, row by row, of those that are elements."""
+        top, left, rows, columns = shown
+        down, across = np.mgrid[top : top + rows, left : left + columns].reshape(2, -1)
+        height, width = self.extent
+        flats = across * height + down if self.transposed else down * width + across
+        return flats[(down < height) & (across < width) & (flats < self.size)]
+
     def flat(self, row: int, column: int) -> int:
         """The flat element at a cell, -1 outside the array."""
         height, width = self.extent

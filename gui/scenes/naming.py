@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,6 +57,7 @@ def thread_name(index: Sequence[int], three: bool = False) -> str:
     return f"({x}, {y}, {z})" if three or z else f"({x}, {y})"
 
 
+@lru_cache(maxsize=1 << 16, typed=True)  # the same values are written frame after frame
 def value_text(value: float | int, digits: int = 3) -> str:
     """A value in few characters: `digits` significant for floating point, a true minus sign."""
     if isinstance(value, (int, np.integer)):

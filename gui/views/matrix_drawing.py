@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
@@ -45,24 +48,25 @@ class MatrixDrawing:
 
     def _draw_cells_colored(self, grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> None:
         """Fill each element's cell with its colour (uint8[n, 4])."""
-        box = bounding_box(grid, flats)
-        if box[2] * box[3] > IMAGE_LIMIT:
-            rows, columns = grid.cells(flats)
-            self._fill_cells(grid, rows, columns, QColor.fromRgb(*(int(c) for c in colors[0][:3])))
+        self._draw_picture(grid, picture_of(grid, flats, colors))
+
+    def _draw_picture(self, grid: Grid, picture: CellPicture) -> None:
+        if picture.image is None:
+            self._fill_cells(grid, *picture.cells, picture.color)
             return
-        rows, columns = grid.cells(flats)
-        pixels = np.zeros((box[2], box[3], 4), np.uint8)
-        pixels[rows - box[0], columns - box[1]] = colors
-        image = QImage(pixels.data, box[3], box[2], box[3] * 4, QImage.Format.Format_RGBA8888)
         smooth = self.scale < 1
         self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
-        self.p.drawImage(self.layout.rect(grid, self.view, box, 1), image)
+        self.p.drawImage(self.layout.rect(grid, self.view, picture.box, 1), picture.image)
 
     def _fill_cells(
         self, grid: Grid, rows: Ints, columns: Ints, color: QColor, least: float = 0.0
     ) -> None:
-        rects = [self.layout.rect(grid, self.view, r, least) for r in rectangles(rows, columns)]
-        fill(self.p, rects, color)
+        self._fill_rectangles(grid, rectangles(rows, columns), color, least)
+
+    def _fill_rectangles(
+        self, grid: Grid, cells: Sequence[Rect], color: QColor, least: float = 0.0
+    ) -> None:
+        fill(self.p, [self.layout.rect(grid, self.view, r, least) for r in cells], color)
 
     def _draw_hairlines(self, grid: Grid) -> None:
         if self.scale < GRID_FROM:
@@ -91,6 +95,17 @@ class MatrixDrawing:
         bottom = min(grid.top + grid.rows, bottom)
         return top, left, max(0, bottom - top), max(0, right - left)
 
+    def _seen(self, grid: Grid, flats: Ints) -> NDArray[np.bool_]:
+        """Which elements are in the window: of many thousand only those are worth texts."""
+        top, left, high, wide = self._visible(grid)
+        rows, columns = grid.cells(flats)
+        inside = (rows >= top) & (rows < top + high)
+        return inside & (columns >= left) & (columns < left + wide)
+
+    def _cells(self, grid: Grid, flats: Ints) -> list[QRectF]:
+        """The cell of each element."""
+        return self.layout.cell_rects(grid, self.view, *grid.cells(flats))
+
     def _initial(self, grid: Grid) -> NDArray[np.generic] | None:
         trace = self.session.trace
         if trace is None:
@@ -103,15 +118,11 @@ class MatrixDrawing:
     def _write_values(
         self, grid: Grid, flats: Ints, values: NDArray[np.generic], color: QColor
     ) -> None:
-        """Write each element's value into its cell."""
+        """Write each element's value into its cell, of those that are in sight."""
+        seen = self._seen(grid, flats)
         font, digits = value_type(self.theme, self.across, self.scale)
-        rows, columns = grid.cells(flats)
-        cells = (
-            self.layout.rect(grid, self.view, (r, c, 1, 1))
-            for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
-        )
-        words = (value_text(value, digits) for value in values.tolist())
-        texts(self.p, zip(cells, words, strict=True), color, font)
+        words = (value_text(value, digits) for value in values[seen].tolist())
+        texts(self.p, zip(self._cells(grid, flats[seen]), words, strict=True), color, font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
         """Frame elements (those that touch together) in the colour of a meaning."""
@@ -122,6 +133,28 @@ class MatrixDrawing:
         rects = [inset(self.layout.rect(grid, self.view, cell, 5), -0.5) for cell in cells]
         frame(self.p, rects, pen(self.theme.color("panel"), width + 2))
         frame(self.p, rects, pen(self.theme.color(name), width))
+
+
+@dataclass(frozen=True)
+class CellPicture:
+    """Coloured cells as an image of a pixel each; without one where that would be too large."""
+
+    box: Rect
+    cells: tuple[Ints, Ints]
+    color: QColor
+    image: QImage | None
+
+
+def picture_of(grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> CellPicture:
+    """The picture of elements (at least one) in colours (uint8[n, 4])."""
+    box, (rows, columns) = bounding_box(grid, flats), grid.cells(flats)
+    first = QColor.fromRgb(*(int(part) for part in colors[0][:3]))
+    if box[2] * box[3] > IMAGE_LIMIT:
+        return CellPicture(box, (rows, columns), first, None)
+    pixels = np.zeros((box[2], box[3], 4), np.uint8)
+    pixels[rows - box[0], columns - box[1]] = colors
+    image = QImage(pixels.data, box[3], box[2], box[3] * 4, QImage.Format.Format_RGBA8888)
+    return CellPicture(box, (rows, columns), first, image.copy())  # as the pixels go
 
 
 def value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:

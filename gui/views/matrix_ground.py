@@ -151,14 +151,7 @@ class MatrixGround(MatrixDrawing):
         data = self._initial(grid)
         if data is None:
             return
-        top, left, rows, columns = self._visible(grid)
-        flats = [
-            flat
-            for r in range(top, top + rows)
-            for c in range(left, left + columns)
-            if (flat := grid.flat(r, c)) >= 0
-        ]
-        shown = np.array(flats, np.int64)
+        shown = grid.flats(self._visible(grid))
         self._write_values(grid, shown, data[shown], self.theme.color("text_dim"))
 
     def _draw_names(self) -> None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
 from gui.scenes.grids import Grid, Rect
+from gui.scenes.history import Ints
 
 MAX_CELL = 72.0
 MIN_CELL = 0.02
@@ -137,6 +139,14 @@ class MatrixLayout:
             middle = (top + bottom) / 2
             top, bottom = round(middle - least / 2), round(middle + least / 2)
         return QRectF(left, top, right - left, bottom - top)
+
+    def cell_rects(self, grid: Grid, view: Transform, rows: Ints, columns: Ints) -> list[QRectF]:
+        """Many single cells as `rect` gives them, in one go."""
+        origin = self.origin(grid, view)
+        left, right = (np.rint(origin.x() + view.across * c) for c in (columns, columns + 1))
+        top, bottom = (np.rint(origin.y() + view.scale * r) for r in (rows, rows + 1))
+        sides = (side.tolist() for side in (left, top, right - left, bottom - top))
+        return list(map(QRectF, *sides))
 
     def cell_at(self, grid: Grid, view: Transform, point: QPointF) -> tuple[int, int] | None:
         """Row and column under a pixel, None outside the grid's window."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -11,11 +14,14 @@ from gui.scenes.grids import Grid, Owned, rectangles
 from gui.scenes.history import Ints, history_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.naming import element_name, elements_name, thread_name, value_text
+from gui.scenes.once import once_for_each
 from gui.views.matrix_drawing import (
     GRID_FROM,
     OUTLINE_FROM,
+    CellPicture,
     flat_of,
     one_of,
+    picture_of,
     title_widths,
 )
 from gui.views.matrix_outside import MatrixOutside
@@ -41,7 +47,7 @@ class MatrixMarks(MatrixOutside):
             box = self.layout.box(grid, self.view)
             self.p.setClipRect(box.adjusted(-3, -3, 3, 3))
             if loads:
-                self._draw_heat(grid)
+                self._draw_heat(grid, marks)
             else:
                 self._draw_trail(grid, marks)
             self._draw_band(grid, marks)
@@ -81,22 +87,38 @@ class MatrixMarks(MatrixOutside):
         if end > above.bottom() + 2:
             self.p.drawLine(QPointF(x, above.bottom() + 2), QPointF(x, end))
 
-    def _draw_heat(self, grid: Grid) -> None:
-        block = self.session.block_trace
-        if block is None:
+    def _draw_heat(self, grid: Grid, marks: GridMarks) -> None:
+        kept, key = _kept_for(marks), ("heat", self.theme.name)
+        if key not in kept:
+            kept[key] = self._heat_picture(grid)
+        if kept[key] is None:
             return
-        history, name, step = history_of(block), grid.array.name, self.session.step
-        flats, times = history.loaded(name, step)
-        if not len(flats):
-            return
-        colors = self.theme.heat_lut[np.rint(heat_levels(times) * 255).astype(int)]
-        self._draw_cells_colored(grid, flats, colors)
+        self._draw_picture(grid, kept[key])
         self._draw_hairlines(grid)
         if self.values_fit:
-            for count in np.unique(times):
-                level = float(heat_levels(np.array([count]))[0])
-                ink = text_on(self.theme.heat(level))
-                self._write_values(grid, flats[times == count], times[times == count], ink)
+            self._write_heat(grid)
+
+    def _heat_picture(self, grid: Grid) -> CellPicture | None:
+        flats, times = self._loaded(grid)
+        if not len(flats):
+            return None
+        colors = self.theme.heat_lut[np.rint(heat_levels(times) * 255).astype(int)]
+        return picture_of(grid, flats, colors)
+
+    def _write_heat(self, grid: Grid) -> None:
+        """How often each element in sight was loaded."""
+        flats, times = self._loaded(grid)
+        seen = self._seen(grid, flats)
+        flats, times = flats[seen], times[seen]
+        for count in np.unique(times):
+            level = float(heat_levels(np.array([count]))[0])
+            ink = text_on(self.theme.heat(level))
+            self._write_values(grid, flats[times == count], times[times == count], ink)
+
+    def _loaded(self, grid: Grid) -> tuple[Ints, Ints]:
+        block = self.session.block_trace
+        assert block is not None, "there are marks of a block's step"
+        return history_of(block).loaded(grid.array.name, self.session.step)
 
     def _draw_band(self, grid: Grid, marks: GridMarks) -> None:
         if marks.band is None:
@@ -109,8 +131,10 @@ class MatrixMarks(MatrixOutside):
             frame(self.p, [rect], pen(self.theme.color("selected", 0.4), 1))
 
     def _draw_trail(self, grid: Grid, marks: GridMarks) -> None:
-        rows, columns = grid.cells(marks.trail)
-        self._fill_cells(grid, rows, columns, self.theme.color("load", 0.24), 1.0)
+        kept = _kept_for(marks)
+        if "trail" not in kept:
+            kept["trail"] = rectangles(*grid.cells(marks.trail))
+        self._fill_rectangles(grid, kept["trail"], self.theme.color("load", 0.24), 1.0)
 
     def _draw_tiles(self, grid: Grid, marks: GridMarks) -> None:
         for tile in marks.tiles:
@@ -140,17 +164,14 @@ class MatrixMarks(MatrixOutside):
             rows, columns = grid.cells(flats)
             self._fill_cells(grid, rows, columns, color, LEAST_LIT)
             if self.scale >= GRID_FROM:
-                self._draw_gaps(grid, rows, columns)
+                self._draw_gaps(grid, flats[self._seen(grid, flats)])
             self._rewrite(grid, marks, flats, text_on(color))
 
-    def _draw_gaps(self, grid: Grid, rows: Ints, columns: Ints) -> None:
+    def _draw_gaps(self, grid: Grid, flats: Ints) -> None:
         """Hairlines between lit cells, so that they can be counted."""
-        if len(rows) > 2048:
+        if len(flats) > 2048:
             return
-        cells = [
-            self.layout.rect(grid, self.view, (r, c, 1, 1))
-            for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
-        ]
+        cells = self._cells(grid, flats)
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         frame(self.p, cells, pen(self.theme.color("panel", 0.8), 1))
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
@@ -239,6 +260,12 @@ class MatrixMarks(MatrixOutside):
                 who = thread_name(block.threads[thread])
                 words += f" is stored by thread {who}, warp {thread // 32}, lane {thread % 32}"
         return words
+
+
+@once_for_each
+def _kept_for(marks: GridMarks) -> dict[Hashable, Any]:
+    """What was worked out to paint a step's marks, which are painted again as the view moves."""
+    return {}
 
 
 def _stored(marks: GridMarks) -> tuple[Ints, NDArray[np.generic]]:

@@ -1,0 +1,91 @@
+"""Zooming and panning: a frame works for what is in sight, not for all that a block has touched."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF
+
+from gui.scenes.grids import grids_of
+from gui.scenes.once import once_for_each
+from gui.views import matrix_drawing, matrix_marks
+from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.matrix_layout import VALUE_WIDTH, Margins, MatrixLayout, Transform
+from tests.gui.fake_kernels import aat, simple
+
+N = 96
+
+
+@pytest.fixture
+def canvas(session, qtbot):
+    """A canvas at the end of a launch whose block has loaded many elements."""
+    session.trace = simple(N, N, N, (8, 8))
+    session.last()
+    canvas = MatrixCanvas(session)
+    qtbot.addWidget(canvas)
+    canvas.resize(640, 480)
+    canvas.show()
+    qtbot.waitExposed(canvas)
+    return canvas
+
+
+def zoom_in(canvas):
+    """About the first element of A, until values are written."""
+    while canvas._view.scale < VALUE_WIDTH:
+        place = canvas._layout.box(canvas.grids[0], canvas._view).topLeft()
+        canvas.zoom(1.2, place + QPointF(1, 1))
+
+
+@pytest.mark.parametrize("trace", [simple(9, 12, 7, (4, 4)), aat(32, 16)], ids=["AB", "AAT"])
+def test_elements_and_places_of_many_cells_are_those_of_each(trace):
+    grids = grids_of(trace)
+    layout, view = MatrixLayout(grids, Margins(30, 20, 10, 10, 15)), Transform(7.3, 3.25, -8.5, 1.7)
+    for grid in grids:
+        shown = (1, 2, grid.rows - 1, grid.columns - 2)
+        cells = [(r, c) for r in range(1, grid.rows) for c in range(2, grid.columns)]
+        assert grid.flats(shown).tolist() == [grid.flat(*cell) for cell in cells]
+        rows, columns = np.array(cells).T
+        each = [layout.rect(grid, view, (*cell, 1, 1)) for cell in cells]
+        assert layout.cell_rects(grid, view, rows, columns) == each
+
+
+@pytest.mark.parametrize("heat", [False, True])
+def test_only_values_in_sight_are_written(canvas, qtbot, monkeypatch, heat):
+    written = []
+
+    def texts(painter, places, *rest):
+        written.extend(list(places))
+
+    monkeypatch.setattr(matrix_drawing, "texts", texts)
+    canvas.session.heat = heat
+    zoom_in(canvas)
+    canvas.grab()
+    assert 20 < len(written) < 2 * 640 * 480 / VALUE_WIDTH**2
+    window = canvas.rect().toRectF()
+    assert all(window.intersects(cell) for cell, _ in written)
+    assert len(canvas.session.block_trace.threads) * N > 3 * len(written)  # it had loaded more
+
+
+def test_what_a_step_loaded_is_gathered_once_however_often_it_is_painted(canvas, monkeypatch):
+    made = []
+    pictures = matrix_marks.picture_of
+    monkeypatch.setattr(matrix_marks, "picture_of", lambda *a: made.append(1) or pictures(*a))
+    canvas.session.heat = True
+    for _ in range(4):
+        canvas.zoom(1.3)
+        canvas.pan(5, 3)
+        canvas.grab()
+    assert len(made) == 2  # A and B
+    canvas.session.seek(forward=False)
+    canvas.grab()
+    assert len(made) == 4
+
+
+def test_what_is_kept_goes_with_its_marks():
+    class Marks:
+        pass
+
+    kept = once_for_each(lambda _: {})
+    marks = Marks()
+    kept(marks)["heat"] = 1
+    assert kept(marks) == {"heat": 1}
+    del marks
+    assert kept(Marks()) == {}
