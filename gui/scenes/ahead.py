@@ -23,7 +23,6 @@ from gui.scenes.warp import warp_scene
 if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
 
-
 STORES = 400  # that are replayed ahead
 ACCESSES = 300  # of the block's record that are read ahead; the rest when the window is idle
 

@@ -260,34 +260,6 @@ def test_closing_while_recording_leaves_no_thread(qtbot, qapp, ladder):
     qapp.processEvents()
 
 
-def test_the_headless_run_prints_the_table_and_writes_pictures(tmp_path, capsys, qapp):
-    from gui.headless import main
-
-    assert main([str(tmp_path), "--size", "1280x800"]) == 0
-    text = capsys.readouterr().out
-    assert "sectors" in text
-    assert "Stepped" in text
-    pictures = sorted(tmp_path.glob("*.png"))
-    assert len(pictures) >= 5
-    assert all(p.stat().st_size > 20_000 for p in pictures)
-    assert main([str(tmp_path), "--set", "n=0"]) == 2
-
-
-@pytest.mark.parametrize(
-    "wrong", [["--set", "n=--5"], ["--set", "n=²"], ["--theme", "pink"], ["--size", "large"]]
-)
-def test_wrong_options_are_a_sentence(capsys, qapp, wrong):
-    from gui import app, headless
-
-    for main in (app.main, headless.main):
-        try:
-            status = main(wrong)
-        except SystemExit as left:  # argparse
-            status = left.code
-        assert status == 2
-        assert wrong[1] in capsys.readouterr().err
-
-
 def test_a_view_floats_and_comes_home(tiled, qtbot, qapp):
     page = tiled.step_page
     dock = page.docks["PTX"]
