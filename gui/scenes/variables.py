@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 64
 """Elements of a local array that get a row each; a longer one stays in one row."""
+MOST_BASES = 6  # names of whole arrays and structures that a sentence has
 MOST_NAMES = 4
 """That are said to have changed; of more, arrays are named as a whole."""
 
@@ -131,6 +132,8 @@ def variables_caption(
     changed = [row.name for row in rows if row.changed]
     few = len(changed) <= MOST_NAMES
     names = changed if few else list(dict.fromkeys(name.partition("[")[0] for name in changed))
+    if len(names) > MOST_BASES:
+        names = [*names[: MOST_BASES - 1], f"{len(names) - MOST_BASES + 1} others"]
     if warp_table:
         who = f"Warp {session.warp}, lane by lane"
     else:

@@ -84,10 +84,12 @@ class SessionView(QWidget):
 class Caption(QLabel):
     """One sentence. A narrow caption keeps room for two lines, so that it does not jump.
 
-    What does not fit ends in an ellipsis, and the tooltip has it whole.
+    It takes more where a sentence needs them, and keeps them while its width stays. What does not
+    fit even so ends in an ellipsis, and the tooltip has it whole.
     """
 
     NARROW = 46  # times the width of a digit
+    MOST = 4  # lines; one beside buttons, in their middle, has one unless it `may_take` more
 
     def __init__(self, text: str = "", role: str = "caption") -> None:
         super().__init__()
@@ -97,6 +99,7 @@ class Caption(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._lines = 1
+        self._most: int | None = None
         self._wrapped: list[str] = []
         self._wrapped_for: object = None
         self._widths: dict[str, int] = {}
@@ -114,6 +117,7 @@ class Caption(QLabel):
         if text != self._text:
             self._text = text
             self.setAccessibleName(text)
+            self._take(max(self._lines, self._wanted()))
             self.update()
 
     def event(self, event: QEvent) -> bool:
@@ -124,7 +128,7 @@ class Caption(QLabel):
         return super().event(event)
 
     def sizeHint(self) -> QSize:
-        """High enough for its one or two lines."""
+        """High enough for its lines."""
         return QSize(0, self._lines * self.fontMetrics().lineSpacing())
 
     def minimumSizeHint(self) -> QSize:
@@ -132,27 +136,46 @@ class Caption(QLabel):
         return self.sizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Take a second line when narrow."""
+        """Take a second line when narrow, and more where the sentence needs them."""
         super().resizeEvent(event)
-        narrow = self.width() < self.NARROW * self.fontMetrics().horizontalAdvance("0") * 1.25
-        lines = 2 if narrow and self.may_wrap() else 1
+        if event.size().width() != event.oldSize().width():
+            self._take(self._wanted())
+
+    def may_take(self, lines: int) -> None:
+        """Set how many lines it takes at most."""
+        self._most = lines
+        self._take(self._wanted())
+
+    def most_lines(self) -> int:
+        """How many lines it takes at most."""
+        if self._most is not None:
+            return self._most
+        return self.MOST if self.alignment() & Qt.AlignmentFlag.AlignTop else 1
+
+    def _wanted(self) -> int:
+        """How many lines the sentence needs here, and a narrow caption has in any case."""
+        most, digit = self.most_lines(), self.fontMetrics().horizontalAdvance("0")
+        if most == 1 or self.width() <= 0:
+            return 1
+        narrow = self.width() < self.NARROW * digit * 1.25
+        return max(min(2 if narrow else 1, most), len(self._wrap(most)))
+
+    def _take(self, lines: int) -> None:
         if lines != self._lines:
             self._lines = lines
             self.updateGeometry()
-
-    def may_wrap(self) -> bool:
-        """Whether the caption may wrap; a caption beside buttons may not."""
-        return bool(self.alignment() & Qt.AlignmentFlag.AlignTop)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the sentence, wrapped at words, the last line cut where it must be."""
         key = (self.text(), self._lines, self.width(), self.font().key())
         if key != self._wrapped_for:
-            self._wrapped, self._wrapped_for = self._wrap(), key
+            self._wrapped, self._wrapped_for = self._wrap(self._lines), key
         painter = QPainter(self)
         painter.setPen(self.palette().windowText().color())
         spacing, box = self.fontMetrics().lineSpacing(), self.contentsRect()
-        top = box.top() if self._lines == 2 else box.top() + (box.height() - spacing) // 2
+        top = box.top()
+        if self._lines == 1 or self.alignment() & Qt.AlignmentFlag.AlignVCenter:
+            top += (box.height() - len(self._wrapped) * spacing) // 2
         across = self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask
         flags = int(Qt.AlignmentFlag.AlignTop | across)
         for i, line in enumerate(self._wrapped):
@@ -163,18 +186,19 @@ class Caption(QLabel):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._widths.clear()
+            self._take(self._wanted())
 
-    def _wrap(self) -> list[str]:
+    def _wrap(self, most: int) -> list[str]:
+        """The sentence in at most so many lines."""
         width, words = self.contentsRect().width(), self.text().split(" ")
-        count = self._fitting(words, width)
-        if count == len(words):
-            return [self.text()]
-        if self._lines == 1 or not count:
-            return [self._cut(self.text(), width)]
-        first, rest = words[:count], words[count:]
-        text = " ".join(rest)
-        whole = self._fitting(rest, width) == len(rest)
-        return [" ".join(first), text if whole else self._cut(text, width)]
+        lines: list[str] = []
+        while words:
+            count = self._fitting(words, width)
+            if count < len(words) and (len(lines) + 1 == most or not count):
+                return [*lines, self._cut(" ".join(words), width)]
+            lines.append(" ".join(words[:count]))
+            words = words[count:]
+        return lines
 
     def _cut(self, text: str, width: int) -> str:
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, width)

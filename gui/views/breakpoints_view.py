@@ -11,8 +11,8 @@ from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 
 HINT = (
-    "Click left of a line's number to stop there, or choose “Stop when it is touched” in the menu "
-    "of an element of a matrix (right click). F8 runs to the next breakpoint, Shift+F8 back."
+    "To stop at a line, click left of its number; to stop where an element is touched, right-click "
+    "it in a matrix. F8 runs to the next stop, Shift+F8 back."
 )
 
 

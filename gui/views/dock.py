@@ -27,7 +27,7 @@ PUT_BACK = "Back to all views (F10 or Escape)"
 
 
 COMPACT = 58  # digits: a narrower dock shrinks its controls
-CAPTION = 24  # digits that a caption beside controls has at least
+CAPTION = 36  # digits that a caption beside controls has at least
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     Qt,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent
+from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QTableView, QVBoxLayout
 
 from gui.scenes.selection import Hover, pointed_thread
@@ -176,11 +176,21 @@ class VariablesView(SessionView):
         text = "   ".join(facts)
         if text != self.builtins.text():
             self.builtins.setText(text)
+            self._keep_facts()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the lines below the table whole: the table scrolls."""
+        super().resizeEvent(event)
+        self._keep_facts()
+
+    def _keep_facts(self) -> None:
+        self.builtins.setMinimumHeight(self.builtins.heightForWidth(self.width()))
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""
         self.table.verticalHeader().setDefaultSectionSize(current_theme().spacing.control - 4)
         self._fit()
+        self._keep_facts()
 
     def _fit(self) -> None:
         header = self.table.horizontalHeader()
