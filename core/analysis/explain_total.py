@@ -12,7 +12,8 @@ import numpy as np
 
 from core.analysis import banks
 from core.analysis.counters import UNITS, WAYS, Count
-from core.analysis.explain import WARP, Explanation, Section, explain_access
+from core.analysis.explain import WARP, explain_access
+from core.analysis.explanation import Explanation, Section
 
 if TYPE_CHECKING:
     from core.trace.access import Access

@@ -7,8 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from core.analysis.counters import WAYS, Count
-from core.analysis.explain import Explanation, Section, explain_access
+from core.analysis.explain import explain_access
 from core.analysis.explain_total import Place, explain_total
+from core.analysis.explanation import Explanation, Section
 from gui.scenes.counters import CounterRow
 from gui.scenes.history import history_of
 from gui.scenes.why_element import Fetched, explain_fetches

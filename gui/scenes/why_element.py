@@ -9,7 +9,7 @@ import numpy as np
 
 from core.analysis.coalescing import SECTOR
 from core.analysis.counters import COUNTERS
-from core.analysis.explain import Explanation, Section
+from core.analysis.explanation import Explanation, Section
 from core.analysis.wording import columns, lanes_name
 from gui.scenes.history import History, Ints, history_of
 from gui.scenes.once import last_for_each

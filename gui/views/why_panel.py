@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.analysis.explain import Explanation
 from core.analysis.explain_total import Place
+from core.analysis.explanation import Explanation
 from gui.scenes.session import Session
 from gui.scenes.why import Topic, as_html, explain
 from gui.style import set_icon

@@ -242,7 +242,7 @@ def test_the_panel_follows_the_step(qtbot, session) -> None:
 
 
 def test_markup_is_escaped(session) -> None:
-    from core.analysis.explain import Explanation, Section
+    from core.analysis.explanation import Explanation, Section
 
     found = as_html(Explanation("t", (Section("a < b", "c & d", ("<e>",)),)), "Mono")
     assert "a &lt; b" in found

@@ -1,0 +1,60 @@
+"""What an explanation consists of, and the lines that all of them have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.analysis.counters import COUNTERS
+from core.analysis.wording import columns
+from core.trace.arrays import label
+
+if TYPE_CHECKING:
+    from core.trace.access import Access, WarpAccess
+
+SHORT = {"load": "ld", "store": "st", "atomic": "atom"}
+"""Kinds of accesses in the names of counters."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading (often `name = value`), a sentence, and lines of figures to be set in columns."""
+
+    heading: str
+    text: str = ""
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A number explained."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+    @property
+    def text(self) -> str:
+        """All of it as plain text."""
+        parts = [self.title]
+        for section in self.sections:
+            lines = [section.heading, section.text, *(f"    {line}" for line in section.lines)]
+            parts.append("\n".join(line for line in lines if line.strip()))
+        return "\n\n".join(parts) + "\n"
+
+
+def nsight_names(names: Iterable[str]) -> Section:
+    """What Nsight Compute calls the counters of these names."""
+    rows = [(name.rpartition("_")[2], COUNTERS[name]) for name in names if name in COUNTERS]
+    return Section("In Nsight Compute", "", tuple(columns(rows)))
+
+
+def elements_of(access: Access, part: WarpAccess, lanes: list[int]) -> str:
+    """`A[0,0]`, or the first and the last of several: `A[0,0] … A[0,7]`."""
+    array = access.array
+    flats = sorted({int(part.elements[lane]) for lane in lanes if part.elements[lane] >= 0})
+    if array is None or not flats:
+        return ""
+    last = flats[-1] + max(part.width // array.dtype.itemsize, 1) - 1
+    ends = [label(array.name, array.index(flats[0])), label(array.name, array.index(last))]
+    return ends[0] if flats[0] == last else " … ".join(ends)
