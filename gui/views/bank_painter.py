@@ -25,6 +25,7 @@ from gui.views.painting import (
 from gui.views.shared_geometry import SharedGeometry
 
 FEW = 4  # words, which are drawn as quickly as a picture of them, and differ from step to step
+STALE = 0.5  # strength of the colour of words that an earlier step asked for
 LEAST = 0.6  # of the theme's small type: words that would be smaller are left out
 
 
@@ -69,7 +70,7 @@ class BankPainter:
         if sum(map(len, asked)) <= FEW:
             self._draw_asked(self.p, banks)
         else:
-            state = theme.name, banks.verb, banks.conflicts > 0, asked
+            state = theme.name, banks.live, banks.verb, banks.conflicts > 0, asked
             self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
         self._draw_marks(banks)
 
@@ -92,7 +93,7 @@ class BankPainter:
 
     def _numbered(self, bank: int) -> bool:
         """Whether there is room for a bank's number."""
-        return bank % 4 == 0 or self.wide >= 0.95 * self.metrics.horizontalAdvance("00")
+        return bank % 4 == 0 or self.wide >= self.metrics.horizontalAdvance("00") + 2
 
     def _draw_columns(self, p: QPainter) -> None:
         """The empty columns with their numbers."""
@@ -105,8 +106,9 @@ class BankPainter:
     def _draw_asked(self, p: QPainter, banks: BankScene) -> None:
         """The words asked of each bank, with how many there are where that is a conflict."""
         theme = self.theme
-        calm = theme.color("load" if banks.verb == "loads" else "store")
-        alarm = theme.color("conflict")
+        strength = 1.0 if banks.live else STALE
+        calm = theme.tint("load" if banks.verb == "loads" else "store", strength)
+        alarm = theme.tint("conflict", strength)
         numbers, ways = [], []
         for bank, asked in enumerate(banks.words):
             if not asked:
@@ -124,7 +126,7 @@ class BankPainter:
                 ways.append((above, f"×{len(asked)}"))
             if self._numbered(bank):
                 numbers.append((self._label(bank), str(bank)))
-        texts(p, ways, alarm, theme.font("small", bold=True))
+        texts(p, ways, theme.color("conflict"), theme.font("small", bold=True))
         fill(p, [rect for rect, _ in numbers], theme.color("panel"))
         texts(p, numbers, theme.color("text"), theme.font("small"))
 

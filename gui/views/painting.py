@@ -150,6 +150,16 @@ def link(start: QPointF, end: QPointF) -> QPainterPath:
     return path
 
 
+def blend(below: QColor, above: QColor, strength: float) -> QColor:
+    """Two opaque colours mixed: 0 gives the one below, 1 the one above."""
+    return QColor.fromRgbF(
+        *(
+            b + (a - b) * strength
+            for b, a in zip(below.getRgbF()[:3], above.getRgbF()[:3], strict=True)  # type: ignore
+        )
+    )
+
+
 def text_on(background: QColor) -> QColor:
     """Near-black or white, whichever is read better on the background."""
     light = 0.2126 * background.redF() + 0.7152 * background.greenF() + 0.0722 * background.blueF()

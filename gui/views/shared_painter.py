@@ -11,11 +11,20 @@ from gui.scenes.session import Session
 from gui.scenes.shared import BANKS, SharedGrid, SharedScene
 from gui.theme import Theme
 from gui.views.bank_painter import BankPainter, hovered_lane
-from gui.views.painting import LEFT, fill, frame, inset, pen, text, text_on, texts
+from gui.views.painting import (
+    LEFT,
+    fill,
+    frame,
+    inset,
+    pen,
+    shortest_fit,
+    text,
+    text_on,
+    texts,
+)
 from gui.views.shared_geometry import SharedGeometry, cells_rect
 from gui.views.shared_ground import SharedGround, value_at, value_font
 
-STALE = 0.58  # opacity of an access that is not of this step
 LANES_FROM, VALUES_FROM = 11.0, 26.0  # pixels a cell
 
 
@@ -30,17 +39,15 @@ class SharedPainter:
         self._threads = block.n_threads if block is not None else 1
 
     def draw(self, scene: SharedScene, geometry: SharedGeometry) -> None:
-        """Everything; the banks paler where the access is not of this step."""
+        """Everything."""
         for grid, box, title, cell in zip(
             scene.grids, geometry.grids, geometry.titles, geometry.cells, strict=True
         ):
             self._draw_grid(grid, box, cell)
             self._draw_title(grid, title)
         if scene.banks is not None:
-            self.p.setOpacity(1.0 if scene.banks.live else STALE)
             kept = self.ground.banks
             BankPainter(self.p, self.theme, self.session, kept, geometry).draw(scene.banks)
-            self.p.setOpacity(1.0)
 
     def _draw_title(self, grid: SharedGrid, box: QRectF) -> None:
         p, theme = self.p, self.theme
@@ -49,10 +56,17 @@ class SharedPainter:
         text(p, box, grid.array.name, theme.color("text"), font, LEFT)
         size = " × ".join(str(n) for n in grid.array.shape)
         done, whole = int(grid.written.sum()), grid.size
-        state = "all written" if done == whole else f"{done} of {whole} written"
-        state = state if done else "empty"
+        if not done:
+            states = ["empty"]
+        elif done == whole:
+            states = ["all written", "full"]
+        else:  # a share takes less room than two counts, and says as much
+            share = f"{100 * done // whole} %"
+            states = [f"{done} of {whole} written", f"{share} written", share]
         rest = box.adjusted(wide, 0, 0, 0)
-        text(p, rest, f"{size}   {state}", theme.color("text_dim"), small, LEFT)
+        choices = [f"{size}   {state}" for state in states] + [size]
+        words = shortest_fit(choices, small, rest.width())
+        text(p, rest, words, theme.color("text_dim"), small, LEFT)
 
     def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
         p, theme = self.p, self.theme

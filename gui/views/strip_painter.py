@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath
@@ -13,8 +14,10 @@ from gui.views.kept import Kept
 from gui.views.painting import (
     CENTRE,
     LEFT,
+    RIGHT,
     Placed,
     fill,
+    fitting,
     frame,
     hatch,
     inset,
@@ -26,7 +29,11 @@ from gui.views.painting import (
     texts,
     upright_texts,
 )
-from gui.views.warp_geometry import WarpGeometry
+from gui.views.warp_geometry import SECTOR_GAP, StripLine, WarpGeometry
+
+STALE = 0.5  # strength of the colour of what an earlier step used
+LEAST = 0.75  # of the theme's small type: smaller numbers are left out
+TINY = 0.6  # the same where cells lie apart
 
 
 class StripPainter:
@@ -41,6 +48,7 @@ class StripPainter:
         self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
         self.kept = kept
         self.meaning = "load" if scene.verb == "loads" else "store"
+        self.strong = theme.tint(self.meaning, 1.0 if scene.live else STALE)
 
     def draw_strip(self) -> None:
         """The lines of memory with their names."""
@@ -49,14 +57,17 @@ class StripPainter:
             return
         area = self._strip_area()
         state = (
-            self.meaning, g.cell_width,
+            self.meaning, scene.live, g.cell_width,
             tuple((line.fetched, line.lanes) for line in scene.lines),
             tuple(corner(placed.box) for placed in g.strip),
         )  # fmt: skip
         self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
         small, dim = self.theme.font("small"), self.theme.color("text_dim")
         for line, placed in zip(scene.lines, g.strip, strict=True):
-            if not placed.label.isEmpty():
+            if g.labelled:
+                who = line.touched.split(": ")[0]
+                text(self.p, placed.label, who, dim, small, RIGHT, elide=False)
+            elif not placed.label.isEmpty():
                 label = line.label if g.rows == 1 else _label(line, placed.label, small)
                 text(self.p, placed.label, label, dim, small, LEFT)
 
@@ -68,8 +79,9 @@ class StripPainter:
         if g.rows == 1:
             joined = [(starts[i], rect) for i, rect in ends.items() if i not in chosen]
             area = QRectF(starts[0].topLeft(), starts[-1].bottomRight()).united(self._strip_area())
-            state = self.meaning, tuple((*corner(start), *corner(end)) for start, end in joined)
-            color = theme.color(self.meaning, 0.55)
+            ends_of = tuple((*corner(start), *corner(end)) for start, end in joined)
+            state = self.meaning, self.scene.live, ends_of
+            color = theme.color(self.meaning, 0.55 if self.scene.live else 0.3)
             self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
         for lane in chosen.keys() & ends.keys():
             self._draw_chosen(starts[lane], ends[lane], chosen[lane])
@@ -90,8 +102,7 @@ class StripPainter:
         return area
 
     def _draw_lines(self, p: QPainter) -> None:
-        theme, scene, g = self.theme, self.scene, self.geometry
-        strong = theme.color(self.meaning)
+        theme, scene, g, strong = self.theme, self.scene, self.geometry, self.strong
         used: list[QRectF] = []
         waste: list[QRectF] = []
         idle: list[QRectF] = []
@@ -111,26 +122,64 @@ class StripPainter:
         frame(p, boxes, pen(theme.color("border"), 1))
         self._draw_words(p, text_on(strong))
 
+    def _numbering(self, single: list[Placed]) -> tuple[QFont, int]:
+        """The type of lane numbers, and every how many of them are written; 0 for none."""
+        small = self.theme.font("small")
+        narrowest = min(area.width() for area, _ in single)
+        longest = max((words for _, words in single), key=len)
+        font = fitting(small, longest, narrowest - 3)
+        if font.pointSizeF() >= LEAST * self.theme.sizes.small:
+            return font, 1
+        joined = sum(_adjoin(a[0], b[0]) for a, b in pairwise(single))
+        if joined < len(single) // 2:  # a number over its neighbours would hide what they are
+            return font, int(font.pointSizeF() >= TINY * self.theme.sizes.small)
+        need = QFontMetricsF(small).horizontalAdvance(longest) + 4
+        return small, next((n for n in (2, 4, 8) if n * narrowest >= need), 0)
+
     def _draw_words(self, p: QPainter, ink: QColor) -> None:
         """The lane that uses a cell, or how many do."""
-        theme, scene, g = self.theme, self.scene, self.geometry
-        small, tiny = theme.font("small"), theme.font("small")
-        size = min(theme.sizes.small, g.cell_width * 0.62)
-        tiny.setPointSizeF(max(size, 1.0))
-        room = QFontMetricsF(small).horizontalAdvance("×32") + 2
+        small = self.theme.font("small")
+        runs = [
+            run
+            for line, placed in zip(self.scene.lines, self.geometry.strip, strict=True)
+            for run in _runs(line, placed)
+        ]
+        single = [(area, f"{lanes[0]}") for area, lanes in runs if len(lanes) == 1]
+        if single and not self.geometry.labelled:
+            font, every = self._numbering(single)
+            shown = [place for place in single if every and int(place[1]) % every == 0]
+            texts(p, shown, ink, font)
         level: list[Placed] = []
         upright: list[Placed] = []
-        for line, placed in zip(scene.lines, g.strip, strict=True):
-            for cell, rect in placed.cells.items():
-                lanes = line.lanes[cell]
-                if len(lanes) == 1:
-                    level.append((rect, str(lanes[0])))
-                elif lanes:
-                    high = rect.width() < room < rect.height() + 2
-                    (upright if high else level).append((rect, f"×{len(lanes)}"))
+        for area, lanes in runs:
+            if len(lanes) > 1:
+                words = f"×{len(lanes)}"
+                room = QFontMetricsF(small).horizontalAdvance(words) + 2
+                if room <= area.width():
+                    level.append((area, words))
+                elif room <= area.height() + 2 and area.width() > 8:
+                    upright.append((area, words))
         upright_texts(p, upright, ink, small, CENTRE)
-        if size >= 0.62 * theme.sizes.small:
-            texts(p, level, ink, tiny)
+        texts(p, level, ink, small)
+
+
+def _adjoin(first: QRectF, second: QRectF) -> bool:
+    """Whether a cell ends where the other begins, but for the gap between sectors."""
+    return first.top() == second.top() and abs(first.right() - second.left()) <= SECTOR_GAP + 0.5
+
+
+def _runs(line: LineStrip, placed: StripLine) -> list[tuple[QRectF, tuple[int, ...]]]:
+    """The used cells of a line, those beside each other that the same lanes use as one."""
+    found: list[tuple[QRectF, tuple[int, ...]]] = []
+    for cell, rect in placed.cells.items():
+        lanes = line.lanes[cell]
+        if not lanes:
+            continue
+        if found and found[-1][1] == lanes and abs(found[-1][0].right() - rect.left()) < 0.5:
+            found[-1] = (found[-1][0].united(rect), lanes)
+        else:
+            found.append((rect, lanes))
+    return found
 
 
 def _label(line: LineStrip, area: QRectF, font: QFont) -> str:

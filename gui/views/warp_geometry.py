@@ -35,6 +35,7 @@ class WarpGeometry:
 
     figures: QRectF
     bar: QRectF
+    bar_label: QRectF
     groups: QRectF
     lanes: list[QRectF]
     names: list[QRectF]
@@ -45,6 +46,11 @@ class WarpGeometry:
     overview_title: QRectF
     overview: list[QRectF]
     overview_label: float
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the lines of memory have the lanes that use them to their left."""
+        return bool(self.strip) and self.strip[0].label.right() < self.strip[0].box.left()
 
 
 def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
@@ -57,6 +63,10 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     lane = box.width() / LANES
     figures = QRectF(box.left(), box.top(), box.width(), figures_height(theme))
     bar = QRectF(box.left(), figures.bottom() + 5, box.width(), 7)
+    bar_label, wide = QRectF(), small.horizontalAdvance("00.0 % of the bytes used") + 6
+    if 2.5 * wide < box.width():
+        bar.setRight(box.right() - wide)
+        bar_label = QRectF(bar.right(), bar.center().y() - line / 2, wide, line)
     groups = QRectF(box.left(), bar.bottom() + gap, box.width(), line + 3)
     lane_height = max(1.35 * line, min(lane, 2 * line))
     lanes = [
@@ -79,10 +89,11 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
         names_height = longest
     names = [QRectF(r.left(), top + 1, r.width(), names_height) for r in lanes if names_height]
     area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
-    strip, rows, cell = _strip(scene.lines, area, lane, line)
+    strip, rows, cell = _strip(scene.lines, area, lane, small)
     return WarpGeometry(
-        figures, bar, groups, lanes, names, strip, rows, cell, readout, title, overview, line
-    )
+        figures, bar, bar_label, groups, lanes, names, strip, rows, cell,
+        readout, title, overview, line,
+    )  # fmt: skip
 
 
 def _overview(count: int, box: QRectF, line: float) -> tuple[QRectF, list[QRectF]]:
@@ -107,9 +118,10 @@ MANY_LINES = 8  # with more, the lanes' elements are named at the lines instead
 
 
 def _strip(
-    lines: tuple[LineStrip, ...], area: QRectF, lane: float, text: float
+    lines: tuple[LineStrip, ...], area: QRectF, lane: float, small: QFontMetricsF
 ) -> tuple[list[StripLine], int, float]:
     """The lines in as few rows as leave the widest cells, below room for the links to them."""
+    text = small.height()
     whole = len(lines) == 1
     single = _pack(lines, area.width(), lane * 0.6, whole)
     if whole or not single or single[-1] == 0:
@@ -117,6 +129,8 @@ def _strip(
     link = 1.4 * text
     room = QRectF(area.left(), area.top() + link, area.width(), area.height() - link)
     cell, rows, count = lane, single, 1
+    while cell > 3.0 and max(_need(line, cell, whole) for line in lines) > room.width():
+        cell -= 0.25
     while True:
         rows = _pack(lines, room.width(), cell, whole)
         count = rows[-1] + 1
@@ -124,6 +138,10 @@ def _strip(
             break
         cell = max(3.0, cell - 0.25)
     named = room.height() / count >= 2.1 * text
+    if not named:
+        beside = _labelled(lines, room, small)
+        if beside is not None:
+            return beside
     below = 1.35 * text if named else 0.25 * text
     pitch = min(room.height() / count, _cell_height(cell, text) + below + text)
     high = max(min(pitch - below, 2.2 * text), 2.0)
@@ -138,6 +156,37 @@ def _strip(
         result.append(placed)
         left = placed.box.right() + LINE_GAP
     return result, count, cell
+
+
+def _labelled(
+    lines: tuple[LineStrip, ...], room: QRectF, small: QFontMetricsF
+) -> tuple[list[StripLine], int, float] | None:
+    """Many lines in columns of a power of two, the lanes of each left of it; None without room."""
+    text = small.height()
+    label = max(small.horizontalAdvance(line.touched.split(": ")[0]) for line in lines) + 4
+    for columns in (1, 2, 4, 8):
+        count = -(-len(lines) // columns)
+        pitch = min(room.height() / count, 2.6 * text)
+        if pitch < text:
+            continue
+        column = room.width() / columns
+        cell = 2 * text
+        while cell > 2.0 and max(_need(line, cell, False) for line in lines) > (
+            column - label - LINE_GAP
+        ):
+            cell -= 0.25
+        if cell <= 2.0:
+            return None
+        high = min(pitch - 3, 1.9 * text)
+        result = []
+        for number, line in enumerate(lines):
+            row, place = divmod(number, columns)
+            left, top = room.left() + place * column, room.top() + row * pitch
+            placed = _place(line, left + label, top, cell, high, text, False)
+            placed.label = QRectF(left, top, label - 4, high)
+            result.append(placed)
+        return result, count, cell
+    return None
 
 
 def _one_row(
@@ -170,12 +219,17 @@ def _widths(line: LineStrip, cell: float, whole: bool) -> list[float]:
     return [8 * cell if fetched or whole else closed for fetched in line.fetched]
 
 
+def _need(line: LineStrip, cell: float, whole: bool) -> float:
+    """The width of a line."""
+    return sum(_widths(line, cell, whole)) + 3 * SECTOR_GAP * (not whole)
+
+
 def _pack(lines: tuple[LineStrip, ...], width: float, cell: float, whole: bool) -> list[int]:
     """The row of each line when they are set one after another."""
     rows: list[int] = []
     row, used = 0, 0.0
     for line in lines:
-        need = sum(_widths(line, cell, whole)) + 3 * SECTOR_GAP * (not whole)
+        need = _need(line, cell, whole)
         if used and used + LINE_GAP + need > width + 0.5:
             row, used = row + 1, 0.0
         used += need + (LINE_GAP if used else 0.0)

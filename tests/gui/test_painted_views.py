@@ -1,5 +1,7 @@
 """The painted views: they draw without a word of complaint, and pointing reaches the session."""
 
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
@@ -253,3 +255,32 @@ class TestShared:
             g.grids[1].topLeft() + QPointF(0.5 * g.cells[1].width(), 3.5 * g.cells[1].height()),
         )
         assert (session.element, session.thread) == (("t", (3, 0)), 3)
+
+
+class TestWarpStrip:
+    """Lines of memory, their lanes, and what is written into cells."""
+
+    def geometry(self, qtbot, size, coalesced):
+        trace = simple(32, 32, 32, (32, 4), coalesced=coalesced)
+        session, view = show(qtbot, WarpView, trace, size)
+        session.step = accesses(session, "A")[0]
+        view.grab()
+        return view, view._geometry
+
+    def test_lines_lie_within_the_view_at_every_width(self, qtbot, qapp):
+        for coalesced in (True, False):
+            for width in (300, 400, 430, 620, 1100):
+                view, found = self.geometry(qtbot, (width, 320), coalesced)
+                right = found.lanes[-1].right()
+                assert all(line.box.right() <= right + 3 for line in found.strip), width
+                view.close()
+
+    def test_many_lines_have_their_lanes_beside_them(self, qtbot, qapp):
+        view, found = self.geometry(qtbot, (420, 260), coalesced=False)
+        assert found.labelled
+        assert len(found.strip) == 32
+        tops = sorted({line.box.top() for line in found.strip})
+        assert len(tops) in (8, 16)  # rows of a power of two, read from left to right
+        for first, second in pairwise(found.strip):
+            assert not first.box.intersects(second.label)
+        view.close()
