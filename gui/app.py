@@ -96,9 +96,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.size:
         window.resize(*options.size)
     if options.report:
-        from gui.report import keep_report
+        from gui.state_file import keep_state_file
 
-        keep_report(window, options.report)
+        keep_state_file(window, options.report)
     window.show()
     if start is None and not options.no_tour and not window.touring.toured:
         tour_once(window)

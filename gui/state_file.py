@@ -103,7 +103,7 @@ def docks(window: MainWindow) -> dict[str, Any]:
     }
 
 
-def keep_report(window: MainWindow, path: str) -> None:
+def keep_state_file(window: MainWindow, path: str) -> None:
     """Keep `state` in the file `path`, whole or not at all, up to date within EVERY_MS."""
     target = Path(path)
     draft = target.with_suffix(".part")
