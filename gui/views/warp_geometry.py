@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SECTORS = 4
 LINE_GAP, SECTOR_GAP = 12.0, 3.0
+SLIGHT = 5.0  # pixels: narrower cells leave room for names only beside the lines
 
 
 @dataclass
@@ -138,7 +139,7 @@ def _strip(
             break
         cell = max(3.0, cell - 0.25)
     named = room.height() / count >= 2.1 * text
-    if not named:
+    if not named or cell < SLIGHT:
         beside = _labelled(lines, room, small)
         if beside is not None:
             return beside

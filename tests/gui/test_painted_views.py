@@ -261,7 +261,7 @@ class TestWarpStrip:
     """Lines of memory, their lanes, and what is written into cells."""
 
     def geometry(self, qtbot, size, coalesced):
-        trace = simple(32, 32, 32, (32, 4), coalesced=coalesced)
+        trace = simple(32, 32, 32, (4, 32), coalesced=coalesced)
         session, view = show(qtbot, WarpView, trace, size)
         session.step = accesses(session, "A")[0]
         view.grab()
