@@ -12,6 +12,7 @@ access in which no two lanes of a group meet in a bank.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -68,10 +69,30 @@ def ideal_wavefronts(
     return np.minimum(actual, -(-active_lanes * width // (BANKS * WORD)))
 
 
-def words_per_bank(offset: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """How many different words of each bank the lanes ask for; int64 (32,)."""
-    words = _words(offset[None, :], width)[0]
-    return np.bincount(np.unique(words) % BANKS, minlength=BANKS).astype(np.int64)
+@dataclass(frozen=True)
+class Group:
+    """Lanes of a warp that go together, and how many of their words each bank serves in turn.
+
+    `passes` int64 (32,): different words of the bank, or with atomics lanes that update one.
+    """
+
+    lanes: slice
+    passes: NDArray[np.int64]
+
+
+def groups(
+    offset: NDArray[np.int64], active: NDArray[np.bool_], width: int, sharing: Sharing = "grouped"
+) -> tuple[Group, ...]:
+    """The groups in which one warp's access goes: the wavefronts are the sum of their most passes.
+
+    `offset` int64 and `active` bool, (32,).
+    """
+    rows, mask, found = offset[None, :], active[None, :], []
+    for lanes, taken in _groups(rows, mask, width, sharing):
+        if taken[0] and mask[0, lanes].any():
+            counts = _counts(rows[:, lanes], mask[:, lanes], width, sharing == "apart")
+            found.append(Group(lanes, counts[0]))
+    return tuple(found)
 
 
 def _words(offset: Rows, width: int) -> Rows:
@@ -103,6 +124,12 @@ def _passes(
 
     With `apart` a word counts as often as lanes ask for it.
     """
+    passes: NDArray[np.int64] = _counts(offset, active, width, apart).max(axis=1)
+    return passes
+
+
+def _counts(offset: Rows, active: NDArray[np.bool_], width: int, apart: bool) -> NDArray[np.int64]:
+    """The same of every bank: int64 (rows, 32)."""
     words = _words(offset, width)
     wide = np.repeat(active, words.shape[1] // active.shape[1], axis=1)
     ordered = np.sort(np.where(wide, words, _NONE), axis=1)
@@ -112,9 +139,8 @@ def _passes(
     new &= ordered != _NONE
     row = np.broadcast_to(np.arange(len(words))[:, None], ordered.shape)
     keys = row[new] * BANKS + ordered[new] % BANKS
-    counts = np.bincount(keys, minlength=len(words) * BANKS).reshape(-1, BANKS)
-    passes: NDArray[np.int64] = counts.max(axis=1)
-    return passes
+    counts: NDArray[np.int64] = np.bincount(keys, minlength=len(words) * BANKS)
+    return counts.reshape(-1, BANKS)
 
 
 def _groups(

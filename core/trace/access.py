@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis import banks, coalescing, global_atomics
+from core.analysis.banks import Group
 from core.trace.arrays import Array, SharedArray
 
 WARP = 32
@@ -83,9 +84,20 @@ class WarpAccess:
         return np.where(self.active, self.addresses // banks.WORD % banks.BANKS, -1)
 
     @property
+    def groups(self) -> tuple[Group, ...]:
+        """The lanes of an access to shared memory that go together."""
+        return banks.groups(self.addresses, self.active, self.width, self.sharing)
+
+    @property
     def ways(self) -> NDArray[np.int64]:
-        """How many different words of each bank are asked for; int64 (32,)."""
-        return banks.words_per_bank(self._live, self.width)
+        """Passes that each bank takes at most for lanes that go together; int64 (32,).
+
+        In an n-way conflict there are n.
+        """
+        most = np.zeros(banks.BANKS, np.int64)
+        for group in self.groups:
+            most = np.maximum(most, group.passes)
+        return most
 
     @cached_property
     def wavefronts(self) -> int:

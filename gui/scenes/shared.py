@@ -97,12 +97,19 @@ class BankScene:
     """Wavefronts beyond those of an access in which no two lanes meet in a bank."""
     width: int
     """Bytes a lane."""
+    passes: tuple[int, ...]
+    """For each of the banks how often it goes for lanes that go together, at most."""
     fault: str = ""
     """What the lanes at fault do, in words; empty where there are none."""
 
     @cached_property
     def ways(self) -> int:
-        """The most distinct words that one bank is asked for."""
+        """Of an n-way conflict n: the most passes that a bank takes for lanes that go together."""
+        return max(self.passes, default=0)
+
+    @cached_property
+    def highest(self) -> int:
+        """The most distinct words that one bank is asked for, by all lanes."""
         return max((len(words) for words in self.words), default=0)
 
 
@@ -195,6 +202,7 @@ def _banks(access: Access, warp: int, live: bool) -> BankScene:
         ideal=int(part.ideal_wavefronts),
         conflicts=int(part.conflicts),
         width=access.width,
+        passes=tuple(np.asarray(part.ways).tolist()),
         fault=faults.words(access, wrong, "lane") if wrong else "",
     )
 
@@ -219,9 +227,11 @@ def _caption(access: Access | None, banks: BankScene | None, grids: tuple[Shared
 
 def _verdict(banks: BankScene) -> str:
     if banks.conflicts:
-        worst = [i for i, words in enumerate(banks.words) if len(words) == banks.ways]
+        worst = [i for i, passes in enumerate(banks.passes) if passes == banks.ways]
         where = f"bank {worst[0]}" if len(worst) == 1 else f"banks {numbers_name(worst)}"
         cost = f"{plural(banks.wavefronts, 'wavefront')} where {banks.ideal} would do"
+        if banks.verb == "updates":
+            return f"one lane after another, {banks.ways} in {where}, {cost}"
         return f"{banks.ways}-way conflict in {where}, {cost}"
     if banks.wavefronts > 1:
         return (
@@ -229,6 +239,8 @@ def _verdict(banks: BankScene) -> str:
         )
     words = [w for bank in banks.words for w in bank]
     shared = max((len(w.lanes) for w in words), default=0)
+    if shared > 1 and banks.verb == "stores":
+        return f"{plural(len(words), 'word')}, up to {shared} lanes write into one, no conflict"
     if shared > 1:
         if len(words) == 1:
             return f"one word is broadcast to {shared} lanes, no conflict"

@@ -114,12 +114,15 @@ def _reasons(
     if needed:
         said.append(f"The block computes {plural(needed, 'element')} {where}, and each needs it.")
         flat = _flat(array, topic)
-        whole, all_copies = _in_all(block, array.name, flat)
+        whole, requests, all_copies = _in_all(block, array.name, flat)
         if whole >= needed:
             rest = f", {grouped(count)} of {times(whole)} so far" if count < whole else ""
-            said.append(
-                f"Every one of them {'has' if rest else 'had'} it fetched for itself{rest}."
-            )
+            said.append(f"Each of them has its own load of it{rest}.")
+            if requests < whole:
+                said.append(
+                    f"Lanes of one request share one fetch of it: {plural(whole, 'load')} in "
+                    f"{plural(requests, 'request')}."
+                )
         elif all_copies:
             said.append(_tiled(count, history.copies_read(array.name, flat, step)))
         else:
@@ -143,11 +146,19 @@ def _tiled(count: int, copies: int) -> str:
 
 
 @last_for_each
-def _in_all(block: BlockTrace, name: str, flat: int) -> tuple[int, int]:
-    """By how many lanes an element, and its copies, are loaded in the block's whole record."""
+def _in_all(block: BlockTrace, name: str, flat: int) -> tuple[int, int, int]:
+    """By how many lanes an element is loaded in the block's whole record, in how many requests.
+
+    And by how many lanes its copies are.
+    """
     history = history_of(block)
     loads = history.loads_of(name, flat, block.n_steps)
-    return sum(len(who) for _, who in loads), history.copies_read(name, flat, block.n_steps)
+    copies = history.copies_read(name, flat, block.n_steps)
+    return sum(len(who) for _, who in loads), _requests_of(loads), copies
+
+
+def _requests_of(loads: list[tuple[int, Ints]]) -> int:
+    return sum(len(np.unique(threads // WARP_SIZE)) for _, threads in loads)
 
 
 def _needed(trace: Trace, history: History, array: Array, topic: Fetched) -> tuple[int, str]:
@@ -189,7 +200,7 @@ def _place(array: Array, topic: Fetched, flat: int) -> Section:
 
 
 def _sharing(loads: list[tuple[int, Ints]]) -> Section:
-    requests = sum(len(np.unique(threads // WARP_SIZE)) for _, threads in loads)
+    requests = _requests_of(loads)
     names = columns([(what, COUNTERS[f"global_ld_{what}"]) for what in ("requests", "sectors")])
     return Section(
         "In Nsight Compute",

@@ -80,7 +80,7 @@ class BankPainter:
     def _words(self, banks: BankScene, bank: int) -> list[QRectF]:
         """Where the words asked of a bank stand, from the bottom up."""
         room = self.g.banks.height() - self.line
-        high = min(room / max(1, banks.ways), 3.4 * self.line)
+        high = min(room / max(1, banks.highest), 3.4 * self.line)
         left, bottom = self._column(bank) + 1, self.g.banks.bottom()
         return [
             QRectF(left, bottom - (number + 1) * high, self.wide - 2, high)
@@ -113,17 +113,18 @@ class BankPainter:
         for bank, asked in enumerate(banks.words):
             if not asked:
                 continue
-            conflict = banks.conflicts > 0 and len(asked) > 1
+            times = banks.passes[bank]
+            conflict = banks.conflicts > 0 and times > 1
             strong = alarm if conflict else calm
             rects = self._words(banks, bank)
             fill(p, [_body(rect) for rect in rects], strong)
             for word, rect in zip(asked, rects, strict=True):
                 self._draw_word(p, word, _body(rect), strong)
-            before = len(banks.words[bank - 1]) if bank else 0
-            if conflict and (len(asked) != before or self.wide > 2.2 * self.line):
+            before = banks.passes[bank - 1] if bank else 0
+            if conflict and (times != before or self.wide > 2.2 * self.line):
                 above = QRectF(rects[-1].left() - 7, rects[-1].top() - self.line, 0, self.line)
                 above.setWidth(self.wide + 12)
-                ways.append((above, f"×{len(asked)}"))
+                ways.append((above, f"×{times}"))
             if self._numbered(bank):
                 numbers.append((self._label(bank), str(bank)))
         texts(p, ways, theme.color("conflict"), theme.font("small", bold=True))

@@ -96,7 +96,7 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
 
 def _many_words(scene: SharedScene) -> bool:
     """Whether words are stacked up high in a bank."""
-    return scene.banks is not None and scene.banks.ways > 2
+    return scene.banks is not None and scene.banks.highest > 2
 
 
 def _arrays(

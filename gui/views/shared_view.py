@@ -225,7 +225,7 @@ class SharedView(SessionView):
             return Hover(bank=bank)
         asked = scene.banks.words[bank]
         line = QFontMetricsF(current_theme().font("small")).height()
-        high = min((g.banks.height() - line) / max(1, scene.banks.ways), 3.4 * line)
+        high = min((g.banks.height() - line) / max(1, scene.banks.highest), 3.4 * line)
         number = int((g.banks.bottom() - point.y()) // high)
         thread = None
         if 0 <= number < len(asked) and len(asked[number].lanes) == 1:

@@ -1,7 +1,10 @@
 """The shared memory view's scene: what is written, which lanes meet in which bank."""
 
 import numpy as np
+import pytest
 
+from core.launch import ArrayArgument, Dim3, Launch, Workload
+from core.recording import record
 from gui.scenes.shared import lane_label, shared_scene
 from tests.gui.fake_kernels import aat, simple, tiled
 
@@ -135,3 +138,52 @@ def test_long_arrays_are_wrapped_at_the_banks_and_narrow_ones_are_drawn_wide(qap
     assert geometry.cells[0].height() < 3
     assert not boxes[0].intersects(boxes[1])
     assert all(box.bottom() < geometry.banks.top() for box in boxes)
+
+
+def caption_of(statement, block=32, kind="load"):
+    source = (
+        f'extern "C" __global__ void k(float* out)\n{{\n    int t = threadIdx.x;\n{statement}\n}}'
+    )
+    made = (ArrayArgument("out", np.zeros(64, np.float32), "inout"),)
+    trace = record(Workload("k", source, "k.cu", "k", Launch(Dim3(1), Dim3(block), made)))
+    shown = trace.block(0)
+    step = next(
+        s
+        for s in range(shown.n_steps)
+        if (a := shown.access(s)) is not None and (a.space, a.kind) == ("shared", kind)
+    )
+    return shared_scene(trace, shown, step, 0)
+
+
+@pytest.mark.parametrize(
+    ("declared", "store", "words"),
+    [
+        # 64-bit: a half warp goes for itself, of 16 lanes 16 bytes apart two meet in a bank
+        ("double s[64]", "s[2 * t] = t;", "2-way conflict in banks 0, 1, 4, 5 …"),
+        ("double s[128]", "s[t * 16 % 128] = t;", "8-way conflict in banks 0, 1"),
+        ("double s[64]", "s[t] = t;", "2 wavefronts for 8 bytes a lane, no conflict"),
+        ("char s[64]", "s[t] = t;", "8 words, up to 4 lanes write into one, no conflict"),
+        ("float s[64]", "s[t / 8] = t;", "4 words, up to 8 lanes write into one, no conflict"),
+        ("float s[1056]", "s[33 * t] = t;", "no bank is asked for two words, no conflict"),
+    ],
+)
+def test_a_store_in_words(declared, store, words):
+    scene = caption_of(f"    __shared__ {declared};\n    {store}\n    out[t] = s[t];", kind="store")
+    assert words in scene.caption or words.replace(" …", ", ") in scene.caption
+    assert "broadcast" not in scene.caption
+    assert scene.banks.ways == (int(words[0]) if "-way" in words else 1)
+
+
+def test_atomics_on_one_word_go_one_after_another():
+    """Lanes 1, 5, 9, 13 update word 10, and so on: what a load would share."""
+    declared = "    __shared__ int s[64];\n    s[t] = 0;\n"
+    body = f"{declared}    atomicAdd(&s[t % 4 == 1 ? 10 : t], 1);\n    out[t] = s[t];"
+    scene = caption_of(body, block=16, kind="atomic")
+    assert scene.banks.passes[10] == 5  # lane 10 besides
+    assert (scene.banks.ways, scene.banks.wavefronts) == (5, 5)
+    assert "one lane after another, 5 in bank 10, 5 wavefronts where 1 would do" in scene.caption
+
+
+def test_loads_of_one_word_are_a_broadcast():
+    scene = caption_of("    __shared__ float s[8];\n    s[t % 8] = t;\n    out[t] = s[t / 8];")
+    assert "4 words, each broadcast to up to 8 lanes, no conflict" in scene.caption

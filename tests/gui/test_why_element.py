@@ -67,7 +67,9 @@ def test_a_tile_serves_what_each_thread_fetched_for_itself():
         words[name] = explain_fetches(trace, block, Fetched("B", (6, 2)), block.n_steps - 1).text
     assert "4 elements in column 2 of C" in words["coalesced"]
     assert "4 uses / 4 loads = 1 for each load" in words["coalesced"]
-    assert "Every one of them had it fetched for itself." in words["coalesced"]
+    assert "Each of them has its own load of it." in words["coalesced"]
+    assert "share one fetch of it: 4 loads in 1 request." in words["coalesced"]  # one warp's lanes
+    assert "share one fetch" not in words["tiled"]
     assert "4 uses / 1 load = 4 for each load" in words["tiled"]
     assert "from there 4 times so far" in words["tiled"]
 
@@ -91,7 +93,7 @@ __global__ void passes(const float* A, const float* B, float* C, int N) {
 
 
 @pytest.mark.parametrize(
-    ("columns", "reason"), [(1, "it fetched for itself"), (2, "serves several of them")]
+    ("columns", "reason"), [(1, "its own load of it"), (2, "serves several of them")]
 )
 def test_the_reason_is_the_whole_blocks_and_not_that_of_its_part(columns, reason):
     """Threads that load an element in each of four passes, for one or two columns of C."""

@@ -11,6 +11,7 @@ from core.analysis.counters import COUNTERS
 from core.analysis.explain import explain_access
 from core.analysis.explain_total import Place, explain_total
 from core.ladder import load_ladder
+from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording import record
 from core.trace.access import Access
 from core.trace.arrays import Array, SharedArray
@@ -192,3 +193,36 @@ def test_a_place_that_the_block_never_touched() -> None:
     trace = record(LADDER["vector_add"].workload(n=4, block_x=32))
     found = explain_total({}, Place("shared", "ld"), trace.block(0))
     assert [s.heading for s in found.sections] == ["Wavefronts = 0", "Ideal = 0"]
+
+
+def shared_access(statement: str, kind: str, block: int = 32):
+    """The first access of a kind to shared memory that a line of a kernel makes."""
+    source = (
+        f'extern "C" __global__ void k(float* out)\n{{\n    int t = threadIdx.x;\n{statement}\n}}'
+    )
+    made = (ArrayArgument("out", np.zeros(64, np.float32), "inout"),)
+    trace = record(Workload("k", source, "k.cu", "k", Launch(Dim3(1), Dim3(block), made)))
+    shown = trace.block(0)
+    found = (shown.access(s) for s in range(shown.n_steps))
+    return next(a for a in found if a is not None and (a.space, a.kind) == ("shared", kind))
+
+
+def test_atomics_share_nothing_and_are_not_said_to() -> None:
+    body = "    __shared__ int s[32];\n    s[t] = 0;\n    atomicAdd(&s[t % 4 ? t : 0], 1);\n"
+    said = explain_access(shared_access(f"{body}    out[t] = s[t];", "atomic", 16), 0)
+    words = {s.heading: s for s in said.sections}
+    assert "share it" not in words["Words of each bank"].text
+    assert "The most in one bank: 4 lanes, in 1 bank." in words["Words of each bank"].text
+    assert words["Words of each bank"].lines == ("bank 0  word 0  lanes 0, 4, 8, 12",)
+    assert words["Wavefronts = 4"].lines == ("max over the banks = 4",)
+    assert "lanes that update it" in words["Wavefronts = 4"].text
+
+
+def test_conflicts_of_doubles_are_those_of_half_warps() -> None:
+    body = "    __shared__ double s[64];\n    s[2 * t] = t;\n    out[t] = s[t];"
+    said = explain_access(shared_access(body, "store"), 0)
+    words = {s.heading: s for s in said.sections}
+    text = words["Words of each bank"].text
+    assert "The most in one bank: 2 different words of lanes 0 to 15, in 16 banks." in text
+    assert words["Wavefronts = 4"].lines == ("2 + 2 = 4",)
+    assert words["Conflicts = 2"].lines == ("4 - 2 = 2",)
