@@ -33,7 +33,7 @@ def shared_sections(access: Access, part: WarpAccess, active: int) -> list[Secti
             tuple(_lane_lines(access, part)),
         ),
         Section("Words of each bank", *_bank_lines(part)),
-        _wavefronts(access, part),
+        _wavefronts(part),
         Section(
             f"Conflicts = {part.conflicts}",
             "Wavefronts beyond those of an access in which no two lanes that go together meet in "
@@ -73,27 +73,51 @@ def _lane_lines(access: Access, part: WarpAccess) -> list[str]:
 
 
 def _bank_lines(part: WarpAccess) -> tuple[str, tuple[str, ...]]:
-    """A sentence, and the banks with the most different words, each with its words and lanes."""
-    words: dict[int, dict[int, list[int]]] = {}
-    for lane in np.flatnonzero(part.active).tolist():
-        for word in _words(part, lane):
-            words.setdefault(word % banks.BANKS, {}).setdefault(word, []).append(lane)
-    most = max(len(held) for held in words.values())
-    busiest = sorted(bank for bank, held in words.items() if len(held) == most)
-    text = (
-        f"Lanes that ask for the same word (offset / {banks.WORD}) share it; different words of "
-        f"one bank go one after another. The most in one bank: {counted(most, 'different word')}, "
-        f"in {counted(len(busiest), 'bank')}."
-    )
+    """A sentence, and the busiest bank's words with their lanes, in the group that decides."""
+    most = int(part.ways.max())
+    group = next(g for g in part.groups if g.passes.max() == most)
+    busiest = np.flatnonzero(group.passes == most).tolist()
+    words: dict[int, list[int]] = {}
+    for lane in range(*group.lanes.indices(WARP)):
+        if part.active[lane]:
+            for word in _words(part, lane):
+                if word % banks.BANKS == busiest[0]:
+                    words.setdefault(word, []).append(lane)
+    text = f"{_rule(part)} The most in one bank: {_counted_passes(part, most)}"
+    among = "" if len(part.groups) == 1 else f" of lanes {_span(group)}"
+    text += f"{among}, in {counted(len(busiest), 'bank')}."
     if most == 1:
         return text, ()
     rows = [
-        (f"bank {bank}", f"word {word}", lanes_name(lanes))
-        for bank in busiest[:1]
-        for word, lanes in sorted(words[bank].items())
+        (f"bank {busiest[0]}", f"word {word}", lanes_name(lanes))
+        for word, lanes in sorted(words.items())
     ]
     more = [f"and so {'bank' if len(busiest) == 2 else 'banks'} {ranges(busiest[1:])}"]
     return text, (*columns(rows), *(more if len(busiest) > 1 else []))
+
+
+def _rule(part: WarpAccess) -> str:
+    """What lanes of one bank share, in a sentence."""
+    word = f"word (offset / {banks.WORD})"
+    if part.kind == "atomic":
+        return (
+            f"An atomic shares nothing: lanes that update one bank go one after another, those of "
+            f"the same {word} as well."
+        )
+    share = "are served it together" if part.kind == "load" else "write into it together"
+    return (
+        f"Lanes that ask for the same {word} {share}; different words of one bank go one after "
+        "another."
+    )
+
+
+def _counted_passes(part: WarpAccess, most: int) -> str:
+    return counted(most, "lane" if part.kind == "atomic" else "different word")
+
+
+def _span(group: banks.Group) -> str:
+    first, end, _ = group.lanes.indices(WARP)
+    return f"{first} to {end - 1}"
 
 
 def _words(part: WarpAccess, lane: int) -> range:
@@ -101,41 +125,22 @@ def _words(part: WarpAccess, lane: int) -> range:
     return range(first, first + max(part.width // banks.WORD, 1))
 
 
-def _wavefronts(access: Access, part: WarpAccess) -> Section:
-    """Wavefronts of groups of lanes: the largest number of words in a bank, added up."""
+def _wavefronts(part: WarpAccess) -> Section:
+    """Wavefronts of groups of lanes: the most passes of a bank, added up."""
     heading = f"Wavefronts = {part.wavefronts}"
-    size = WARP * banks.WORD // max(part.width, banks.WORD)
-    for lanes in (size, 2 * size):
-        passes = _passes(part, lanes)
-        if lanes <= WARP and sum(passes) == part.wavefronts:
-            break
-    else:
+    passes = [int(group.passes.max()) for group in part.groups]
+    what = "lanes that update it" if part.kind == "atomic" else "different words"
+    size = len(range(*part.groups[0].lanes.indices(WARP)))
+    if size == WARP:
         return Section(
             heading,
-            "An atomic shares nothing: lanes in one bank go one after another, even those that "
-            "update the same word."
-            if access.kind == "atomic"
-            else "Measured for accesses of this kind; see docs/counting.md.",
-        )
-    if len(passes) == 1:
-        return Section(
-            heading,
-            "The bank with the most different words decides.",
+            f"The bank with the most {what} decides.",
             (f"max over the banks = {part.wavefronts}",),
         )
-    together = {16: "half", 8: "quarter"}.get(lanes, "part")
+    together = {16: "half", 8: "quarter"}.get(size, "part")
     return Section(
         heading,
         f"With {part.width} bytes a lane each {together} of a warp goes for itself, and the bank "
-        "with the most different words decides each time.",
+        f"with the most {what} decides each time.",
         (f"{' + '.join(map(str, passes))} = {part.wavefronts}",),
     )
-
-
-def _passes(part: WarpAccess, lanes: int) -> list[int]:
-    found = []
-    for start in range(0, WARP, lanes):
-        group = slice(start, start + lanes)
-        offsets = part.addresses[group][part.active[group]]
-        found.append(int(banks.words_per_bank(offsets, part.width).max()) if len(offsets) else 0)
-    return found
