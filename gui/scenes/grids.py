@@ -195,6 +195,12 @@ class Owned:
     full: bool
     """Whether the elements fill their bounding box."""
 
+    def thread_of(self, flat: int) -> int | None:
+        """The linear thread that stores an element, None where this block stores another."""
+        at = int(self.flats.searchsorted(flat))
+        mine = at < len(self.flats) and self.flats[at] == flat
+        return int(self.threads[at]) if mine else None
+
 
 def owned_by(trace: Trace, grid: Grid, block: int) -> Owned | None:
     """What a recorded block stores to the grid's array; None if nothing."""

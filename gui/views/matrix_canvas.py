@@ -234,7 +234,7 @@ class MatrixCanvas(PanZoomView):
         edges = MatrixGround(painter, theme, self._layout, self._view, box, self.session)
         if not edges.fits_all():
             edges.draw_edges()
-        marks.draw_pointed(self._scene, self._own)
+        marks.draw_pointed(self._scene, self._own, self._others())
 
     def _draw_ground(self, layout: MatrixLayout, theme: Theme) -> QPixmap:
         """What stays the same from step to step, as a pixmap."""
@@ -243,13 +243,16 @@ class MatrixCanvas(PanZoomView):
         pixmap.setDevicePixelRatio(ratio)
         pixmap.fill(theme.color("panel"))
         painter = QPainter(pixmap)
-        own = self.session.block
-        others = [o for b, o in self.ahead.owned.items() if o is not None and b != own]
         box = QRectF(self.rect())
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
-        ground.draw(self._own, others)
+        ground.draw(self._own, self._others())
         painter.end()
         return pixmap
+
+    def _others(self) -> list[Owned]:
+        """What the blocks that are not selected store, as far as it is known yet."""
+        known = self.ahead.owned.items()
+        return [o for b, o in known if o is not None and b != self.session.block]
 
     # ---- pointing
 
@@ -268,10 +271,7 @@ class MatrixCanvas(PanZoomView):
         """The thread of the selected block that stores an element of the result."""
         if not grid.result or self._own is None:
             return None
-        at = int(self._own.flats.searchsorted(flat))
-        if at < len(self._own.flats) and self._own.flats[at] == flat:
-            return int(self._own.threads[at])
-        return None
+        return self._own.thread_of(flat)
 
     def _name(self, grid: Grid, flat: int) -> Element:
         return grid.array.name, grid.array.index(flat)
@@ -304,8 +304,7 @@ class MatrixCanvas(PanZoomView):
         if owner is not None:
             values["thread"] = owner
         elif grid.result:
-            for block, owned in self.ahead.owned.items():
-                if owned is not None and flat in owned.flats:
-                    at = int(owned.flats.searchsorted(flat))
-                    values.update(block=block, thread=int(owned.threads[at]))
+            for owned in self._others():
+                if (thread := owned.thread_of(flat)) is not None:
+                    values.update(block=owned.block, thread=thread)
         self.session.update(**values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -198,8 +198,13 @@ class MatrixMarks(MatrixOutside):
             values[again] = new[place[again]]
         self._write_values(grid, flats, values, ink)
 
-    def draw_pointed(self, scene: MatrixScene, own: Owned | None) -> None:
-        """The selected and the hovered element, and a line of text about the latter."""
+    def draw_pointed(
+        self, scene: MatrixScene, own: Owned | None, others: Sequence[Owned] = ()
+    ) -> None:
+        """The selected and the hovered element, and a line of text about the latter.
+
+        `own` is what the selected block stores, `others` what other blocks do.
+        """
         chosen, hover = self.session.element, self.session.hover
         for grid in self.layout.grids:
             if chosen is not None and chosen[0] == grid.array.name:
@@ -208,7 +213,7 @@ class MatrixMarks(MatrixOutside):
                 self._outline(grid, one_of(grid, hover.element[1]), "hover", 2.0)
             elif hover is not None and hover.thread is not None:
                 self._outline(grid, self._of_thread(grid, hover.thread, own), "hover", 2.0)
-        words = self._about(own)
+        words = self._about(own, others)
         small = self.theme.font("small")
         line = QFontMetricsF(small).height()
         area = QRectF(12, self.window.bottom() - line - 6, self.window.width() - 24, line)
@@ -225,14 +230,15 @@ class MatrixMarks(MatrixOutside):
             return now
         return np.concatenate([now, own.flats[own.threads == thread]])
 
-    def _about(self, own: Owned | None) -> str:
+    def _about(self, own: Owned | None, others: Sequence[Owned]) -> str:
         hover, block = self.session.hover, self.session.block_trace
         if block is None:
             return ""
         element = hover.element if hover is not None else None
         for grid in self.layout.grids:
             if element is not None and element[0] == grid.array.name:
-                return self._about_element(grid, flat_of(grid, element[1]), own)
+                known = others if own is None else [own, *others]
+                return self._about_element(grid, flat_of(grid, element[1]), known)
         thread = self.session.thread
         words = (
             f"Thread {thread_name(block.threads[thread])}, warp {thread // 32}, lane {thread % 32}"
@@ -244,7 +250,7 @@ class MatrixMarks(MatrixOutside):
                     words += f", stores {elements_name(grid.array, mine)}"
         return words
 
-    def _about_element(self, grid: Grid, flat: int, own: Owned | None) -> str:
+    def _about_element(self, grid: Grid, flat: int, known: Sequence[Owned]) -> str:
         words = element_name(grid.array, flat)
         block = self.session.block_trace
         data = self._initial(grid)
@@ -253,13 +259,23 @@ class MatrixMarks(MatrixOutside):
         if self.session.heat and not grid.result and block is not None:
             times = history_of(block).times_loaded(grid.array.name, flat, self.session.step)
             words += f", loaded {'once' if times == 1 else f'{times} times'} by this block so far"
-        if grid.result and own is not None and block is not None:
-            at = int(np.searchsorted(own.flats, flat))
-            if at < len(own.flats) and own.flats[at] == flat:
-                thread = int(own.threads[at])
-                who = thread_name(block.threads[thread])
-                words += f" is stored by thread {who}, warp {thread // 32}, lane {thread % 32}"
+        for owned in known if grid.result else ():
+            if (thread := owned.thread_of(flat)) is not None:
+                return f"{words} is stored by {self._storer(owned.block, thread)}"
         return words
+
+    def _storer(self, number: int, thread: int) -> str:
+        """A thread, and its block where that is not the selected one."""
+        trace = self.session.trace
+        assert trace is not None
+        block = trace.block(number)
+        words = (
+            f"thread {thread_name(block.threads[thread])}, warp {thread // 32}, lane {thread % 32}"
+        )
+        if number == self.session.block:
+            return words
+        at = block.index
+        return f"{words} of block {thread_name((at.x, at.y, at.z))}"
 
 
 @once_for_each

@@ -190,3 +190,21 @@ def edge(image, box):
     """The pixels just within a cell's left edge."""
     left = round(box.left()) + 1
     return [image.pixel(left, y) for y in range(round(box.top()) + 4, round(box.bottom()) - 4)]
+
+
+def test_an_element_that_another_block_stores_is_said_to_be(qtbot, shown, session, monkeypatch):
+    """C[3, 2] of 4 x 4 in tiles of 2 belongs to thread (0, 1) of block (1, 1)."""
+    said = []
+    canvas = shown(MatrixCanvas)
+    qtbot.waitUntil(lambda: canvas.ahead.owned.get(3) is not None, timeout=5000)
+    monkeypatch.setattr(
+        "gui.views.matrix_marks.text", lambda painter, area, words, *rest: said.append(words)
+    )
+    session.hover = Hover(element=("C", (3, 2)))
+    canvas.grab()
+    assert any(
+        w == "C[3, 2] is stored by thread (0, 1), warp 0, lane 2 of block (1, 1)" for w in said
+    )
+    session.hover = Hover(element=("C", (1, 0)))
+    canvas.grab()
+    assert said[-1] == "C[1, 0] is stored by thread (0, 1), warp 0, lane 2"
