@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from gui.pages import PAGES
 from gui.scenes.session import UNITS, Unit
-from gui.theme import load_theme, theme_names
+from gui.theme import NORMAL, load_theme, theme_names
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -226,6 +226,9 @@ def _view_commands(window: MainWindow) -> list[Command]:
     def close_up() -> None:
         session.close_up = not session.close_up
 
+    def normal_size() -> None:
+        session.text_size = NORMAL
+
     return [
         Command("Why this number?", ("W",), window.explaining.why),
         *(
@@ -243,6 +246,9 @@ def _view_commands(window: MainWindow) -> list[Command]:
             Command(page.title, (f"Ctrl+{place}",), partial(window.look_at_page, page.key))
             for place, page in enumerate(PAGES, start=1)
         ),
+        Command("Larger text", ("Ctrl++", "Ctrl+="), partial(window.change_text_size, 1)),
+        Command("Smaller text", ("Ctrl+-",), partial(window.change_text_size, -1)),
+        Command("Normal text size", ("Ctrl+Shift+T",), normal_size),
         Command("Next theme", ("Ctrl+T",), window.next_theme),
         Command("Full screen", ("F11",), window.toggle_full_screen),
     ]

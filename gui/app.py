@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
-    from gui.keeping import Keeper, theme_of
+    from gui.keeping import Keeper, text_size_of, theme_of
     from gui.main_window import MainWindow
     from gui.pauses import ShortPauses
     from gui.scenes.saved import default_path, load
@@ -86,8 +86,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     kept = load(path)
     saved = None if options.fresh else kept
     theme = theme_of(saved, options.theme)
-    apply_theme(app, theme)
-    window = MainWindow(ladder, theme)
+    text_size = text_size_of(saved, app.primaryScreen())
+    apply_theme(app, theme, text_size)
+    window = MainWindow(ladder, theme, text_size)
     ShortPauses(window)
     keeper = Keeper(window, path)
     if saved is not None:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.pieces import PAUSE, Pieces, Steps
 from gui.still import Still
-from gui.style import stylesheet, window_name
+from gui.style import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.theme import apply_theme
 from gui.views.base import SessionView
 
@@ -41,7 +41,7 @@ class Dressing(QObject):
         self._naked: dict[QWidget, None] = {}
         self._untold: dict[QWidget, None] = {}
         self._pieces.done.connect(lambda: window.removeEventFilter(self))
-        window.setStyleSheet(stylesheet())
+        window.setStyleSheet(stylesheet() + size_rules())
 
     @property
     def busy(self) -> bool:
@@ -49,13 +49,14 @@ class Dressing(QObject):
         return self._pieces.busy
 
     def put_on(self, name: str) -> None:
-        """Begin to give the window a theme, one that there is."""
+        """Begin to give the window a theme, one that there is, at the session's text size."""
         app, window = QApplication.instance(), self._window
         assert isinstance(app, QApplication)
         everything = [window, *window.findChildren(QWidget)]
         self._still.hold(w for w in everything if w.isWindow() and w.isVisible())
-        apply_theme(app, name)
+        apply_theme(app, name, window.session.text_size)
         window.setObjectName(window_name(name))
+        window.setProperty(TEXT_SIZE, window.session.text_size)
         polished = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
         self._naked = {w: None for w in everything if w.testAttribute(polished)}
         views = [w for w in everything if isinstance(w, SessionView)]

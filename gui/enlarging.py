@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
+from gui.focus import focus_page
+
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
     from gui.views.dock import ViewDock
@@ -64,7 +66,7 @@ class Enlarging(QObject):
             main.left.hide()
             focus = QApplication.focusWidget()
             if focus is None or not focus.isVisible():
-                main.matrices.setFocus()
+                focus_page(main)
         else:
             main.left.setVisible(self._left_was_shown)
             if self._left_was_shown:  # first, so that the views come back to the room they had

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QObject, QTimer
+from PySide6.QtGui import QScreen
 
 from gui.moments import places_of
 from gui.pages import PAGES
 from gui.scenes.saved import LOOKS, Saved, save, selection
-from gui.theme import theme_names
+from gui.scenes.selection import TEXT_SIZES
+from gui.theme import NORMAL, theme_names
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -42,6 +44,7 @@ class Keeper(QObject):
         return Saved(
             **kept,
             theme=main.theme_name,
+            text_size=self._text_size(),
             page=main.tabs.value,
             toured=main.touring.toured,
             geometry=bytes(main.saveGeometry().toBase64().data()).decode(),
@@ -52,6 +55,11 @@ class Keeper(QObject):
             drafts=main.source.draft.kept(),
             launches=dict(main.workbench.launches),
         )
+
+    def _text_size(self) -> int:
+        """The text size if somebody has chosen it, 0 while it is the first guess."""
+        size = self.main.session.text_size
+        return 0 if size == text_size_of(None, self.main.screen()) else size
 
     def restore_window(self, saved: Saved, *, geometry: bool = True) -> None:
         """Take up the place and layout of the window, and what was typed; before it is shown."""
@@ -89,6 +97,20 @@ class Keeper(QObject):
 
 def _is_known(kept: Configuration | None, main: MainWindow) -> bool:
     return kept is not None and (kept.own is not None or kept.rung in main.recorder.ladder)
+
+
+def text_size_of(saved: Saved | None, screen: QScreen) -> int:
+    """The text size to start with, in per cent: the one chosen before, or one that is readable.
+
+    Text that is 13 of 1,080 lines high can be read; on a screen of more it is to have at least
+    three quarters of that share of the height. What Qt or the system scales already (device
+    independent pixels, fonts of more than 96 dots an inch) is not scaled again.
+    """
+    if saved is not None and saved.text_size in TEXT_SIZES:
+        return saved.text_size
+    lines = screen.size().height() * 96 / screen.logicalDotsPerInchY()
+    wanted = NORMAL * max(0.75 * lines / 1080, 1.0)
+    return max(size for size in TEXT_SIZES if size <= wanted)
 
 
 def theme_of(saved: Saved | None, wanted: str | None) -> str:

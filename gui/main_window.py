@@ -23,10 +23,11 @@ from gui.page_stack import Pages
 from gui.pages import PAGES, Page
 from gui.recording import Recorder
 from gui.reporting import Reporter
+from gui.scenes.selection import TEXT_SIZES
 from gui.scenes.session import Configuration, Session
 from gui.step_page import StepPage
 from gui.stopping import Stopping
-from gui.theme import current_theme, theme_names
+from gui.theme import NORMAL, current_theme, theme_names
 from gui.touring import Touring
 from gui.views.base import Panel
 from gui.views.configuration_form import ConfigurationForm
@@ -39,6 +40,7 @@ from gui.workbench import Workbench
 if TYPE_CHECKING:
     from core.ladder import Ladder
 
+LEAST = 800, 560  # pixels
 MIN_LEFT, LEFT, MAX_LEFT = 22, 31, 60  # widths of the left column, in digits
 
 
@@ -47,10 +49,10 @@ class MainWindow(QMainWindow):
 
     closing = Signal()
 
-    def __init__(self, ladder: Ladder, theme: str = "light") -> None:
+    def __init__(self, ladder: Ladder, theme: str = "light", text_size: int = NORMAL) -> None:
         super().__init__()
         self.session = Session()
-        self.session.theme = theme
+        self.session.update(theme=theme, text_size=text_size)
         self.session.offered.update(theme=theme_names(), page=tuple(page.key for page in PAGES))
         self.recorder = Recorder(self.session, ladder, self)
         self.theme_actions: QActionGroup | None = None
@@ -71,6 +73,7 @@ class MainWindow(QMainWindow):
         self._focus_keys = FocusKeys(app, self)
         self.dressing = Dressing(self, self._parts)
         self._connect()
+        self.setMinimumSize(*LEAST)  # or else large text would make it larger than the screen
         self.resize(1440, 900)
         self.pages.open("step")
         self.pages.finish()
@@ -146,6 +149,7 @@ class MainWindow(QMainWindow):
         session.configuration_changed.connect(self._on_configuration)
         session.page_changed.connect(self._open_page)
         session.theme_changed.connect(self.dressing.put_on)
+        session.text_size_changed.connect(lambda _: self.dressing.put_on(session.theme))
         recorder.recorded.connect(self.pages.make_ahead, Qt.ConnectionType.SingleShotConnection)
         self.form.watch(recorder)
 
@@ -183,6 +187,11 @@ class MainWindow(QMainWindow):
         """Light, dark, projector, and light again."""
         names = theme_names()
         self.session.theme = names[(names.index(self.theme_name) + 1) % len(names)]
+
+    def change_text_size(self, steps: int) -> None:
+        """Larger text, or with a negative number smaller text, as far as there are sizes."""
+        at = TEXT_SIZES.index(self.session.text_size) + steps
+        self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
 
     def toggle_full_screen(self) -> None:
         """Enter or leave the full screen."""

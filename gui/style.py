@@ -2,7 +2,8 @@
 
 The palette and type come from `gui.theme`; this adds what a QPalette cannot say. Widgets opt in by
 object name or by the dynamic property `role`. The window has one sheet with the rules of every
-theme; its own name says which of them apply (`gui.dressing`).
+theme and text size; its own name and the property `TEXT_SIZE` say which of them apply
+(`gui.dressing`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon
 
-from gui.theme import Theme, current_theme, load_theme, theme_names
+from gui.scenes.selection import TEXT_SIZES
+from gui.theme import NORMAL, Theme, current_theme, load_theme, theme_names
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QAbstractButton
+
+TEXT_SIZE = "textSize"
+"""The window's property that says its text size in per cent."""
 
 ICONS = {
     "first": "ph.skip-back-fill",
@@ -65,6 +70,34 @@ def window_name(theme: str) -> str:
 def stylesheet() -> str:
     """Rules for everything in a window of any `window_name`."""
     return "".join(_within(window_name(name), rules(load_theme(name))) for name in theme_names())
+
+
+def size_rules() -> str:
+    """Of each theme what other text sizes change, for a window with the property `TEXT_SIZE`."""
+    sizes = [size for size in TEXT_SIZES if size != NORMAL]
+    return "".join(
+        _within(f'{window_name(name)}[{TEXT_SIZE}="{size}"]', _changes(name, size))
+        for name in theme_names()
+        for size in sizes
+    )
+
+
+def _changes(name: str, size: int) -> str:
+    """The declarations of a theme's rules that are others at a text size."""
+    plain = _blocks(rules(load_theme(name)))
+    sized = _blocks(rules(load_theme(name, size)))
+    found = ""
+    for (selectors, before), (_, after) in zip(plain, sized, strict=True):
+        changed = [new for old, new in zip(before, after, strict=True) if old != new]
+        if changed:
+            found += f"{selectors.strip()} {{ {'; '.join(changed)} }}\n"
+    return found
+
+
+def _blocks(text: str) -> list[tuple[str, list[str]]]:
+    """Each rule's selectors and declarations."""
+    parts = (block.split("{") for block in text.split("}")[:-1])
+    return [(selectors, body.split(";")) for selectors, body in parts]
 
 
 def _within(name: str, text: str) -> str:

@@ -9,7 +9,7 @@ panel, so that the full-strength colours are left to what the current step does.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,8 @@ from gui.theme_parts import Meanings, Sizes, Spacing, Surfaces
 
 RESOURCES = Path(__file__).resolve().parent.parent / "resources"
 DEFAULT = "light"
+NORMAL = 100
+"""The text size, in per cent, at which type and distances are as the theme's file says."""
 
 SANS = ("Inter", "Segoe UI Variable", "Segoe UI", "SF Pro Text", "Noto Sans", "DejaVu Sans")
 MONO = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Menlo", "Consolas", "DejaVu Sans Mono")
@@ -59,6 +61,13 @@ class Theme:
     strength: float
     spread: float
     heat_stops: tuple[str, str, str]
+    text_size: int = NORMAL
+    """Per cent of the file's sizes of type and distances that these are; corners stay."""
+
+    @property
+    def key(self) -> str:
+        """Names it with its text size: two that draw alike have the same."""
+        return f"{self.name}-{self.text_size}"
 
     def color(self, name: str, alpha: float = 1.0) -> QColor:
         """A surface or meaning by name, with `alpha` 0..1. Raises AttributeError if unknown."""
@@ -151,13 +160,30 @@ def theme_names() -> tuple[str, ...]:
     return (*first, *sorted(found - set(first)))
 
 
+def load_theme(name: str, text_size: int = NORMAL) -> Theme:
+    """Read a theme by name, with its type and distances at `text_size` per cent.
+
+    Raises KeyError with the names there are if it is unknown.
+    """
+    return _load(name, text_size)
+
+
 @cache
-def load_theme(name: str) -> Theme:
-    """Read a theme by name. Raises KeyError with the names there are if it is unknown."""
+def _load(name: str, text_size: int) -> Theme:
+    if text_size != NORMAL:
+        return _sized(load_theme(name), text_size)
     path = RESOURCES / "themes" / f"{name}.toml"
     if name not in theme_names():
         raise KeyError(f"there is no theme {name!r}; there are {', '.join(theme_names())}")
     return _parse(name, tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+def _sized(theme: Theme, text_size: int) -> Theme:
+    by = text_size / NORMAL
+    sizes = Sizes(**{name: round(points * by, 2) for name, points in vars(theme.sizes).items()})
+    distances = {name: round(pixels * by) for name, pixels in vars(theme.spacing).items()}
+    spacing = Spacing(**{**distances, "radius": theme.spacing.radius})
+    return replace(theme, sizes=sizes, spacing=spacing, text_size=text_size)
 
 
 def _parse(name: str, data: dict[str, Any]) -> Theme:
@@ -177,16 +203,16 @@ def _parse(name: str, data: dict[str, Any]) -> Theme:
     )
 
 
-_current = DEFAULT
-_WORN = "tilescope_theme"  # the application's property that names the theme on it
+_current = (DEFAULT, NORMAL)
+_WORN = "tilescope_theme"  # the application's property that names the theme on it, and its size
 
 
 def current_theme() -> Theme:
     """The theme last applied (light before that). Views ask for it each time they paint."""
-    return load_theme(_current)
+    return load_theme(*_current)
 
 
-def apply_theme(app: QApplication, name: str) -> Theme:
+def apply_theme(app: QApplication, name: str, text_size: int = NORMAL) -> Theme:
     """Give the whole application a theme; every widget gets a PaletteChange event and repaints.
 
     The style is set once, and a theme that is on already is left alone: each of these polishes
@@ -194,12 +220,12 @@ def apply_theme(app: QApplication, name: str) -> Theme:
     window has one (`gui.style`).
     """
     global _current
-    theme = load_theme(name)
-    _current = name
+    theme = load_theme(name, text_size)
+    _current = name, text_size
     worn = app.property(_WORN)
-    if worn == name:
+    if worn == theme.key:
         return theme
-    app.setProperty(_WORN, name)
+    app.setProperty(_WORN, theme.key)
     if worn is None:
         load_fonts()
         app.setStyle(QStyleFactory.create("Fusion"))

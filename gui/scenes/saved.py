@@ -44,6 +44,8 @@ class Saved:
     unit: str = "access"
     speed: float = 4.0
     theme: str = "light"
+    text_size: int = 0
+    """In per cent; 0 for what suits the screen."""
     page: str = "step"
     toured: bool = False
     geometry: str = ""
@@ -138,6 +140,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "unit": str,
     "speed": (int, float),
     "theme": str,
+    "text_size": int,
     "page": str,
     "toured": bool,
     "geometry": str,
@@ -149,6 +152,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
 
 
 def _saved(data: Mapping[str, Any]) -> Saved:
+    data = {"text_size": 0, **data}  # which older files have not
     values = {name: _checked(data[name], kind, name) for name, kind in _FIELDS.items()}
     if values["unit"] not in UNITS:
         raise ValueError(f"unit {values['unit']!r}")

@@ -23,6 +23,8 @@ VIEWS = (
 COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")
 """Views of a comparison; "Memory" is whichever of the next two the step accesses."""
 MIN_SPEED, MAX_SPEED = 0.5, 60.0
+TEXT_SIZES = (80, 90, 100, 115, 130, 150, 175, 200)
+"""Sizes of text there are, in per cent of the theme's."""
 UNTITLED = "untitled.cu"
 """In place of a path: a text that is in no file. Paths of files are whole, so that none is this."""
 

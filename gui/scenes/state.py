@@ -10,6 +10,7 @@ from gui.scenes.selection import (
     COMPARED_VIEWS,
     MAX_SPEED,
     MIN_SPEED,
+    TEXT_SIZES,
     UNITS,
     Breakpoint,
     Configuration,
@@ -36,6 +37,10 @@ def _offered(name: str) -> Callable[[State, str], str]:
     return fit
 
 
+def _nearest(value: float, choices: tuple[int, ...]) -> int:
+    return min(choices, key=lambda choice: abs(choice - value))
+
+
 def _direction(_: object, value: int) -> int:
     return (value > 0) - (value < 0)
 
@@ -60,6 +65,7 @@ class State(Settings):
     view_changed = Signal(str)
     large_changed = Signal(bool)
     theme_changed = Signal(str)
+    text_size_changed = Signal(int)
     question_changed = Signal(object)
     heat_changed = Signal(bool)
     close_up_changed = Signal(bool)
@@ -105,6 +111,8 @@ class State(Settings):
     """Whether `view` alone is shown, over the whole page (the first view where it names none)."""
     theme: Setting[str] = Setting("light", _offered("theme"))
     """The window's theme, by name."""
+    text_size: Setting[int] = Setting(100, lambda _, size: _nearest(size, TEXT_SIZES))
+    """How large text is, in per cent of the theme's sizes: the nearest of `TEXT_SIZES`."""
     question: Setting[object | None] = Setting(None)
     """What "Why this number?" explains: a topic of `gui.scenes.why`, or None while closed."""
     heat: Setting[bool] = Setting(False, lambda _, on: bool(on))

@@ -65,12 +65,12 @@ class BankPainter:
         else:
             text(self.p, g.bank_title, words, theme.color("text_dim"), theme.font("small"), LEFT)
         area = g.banks.united(g.labels).adjusted(-6, 0, 6, 0)
-        self.kept.draw(self.p, "columns", area, theme.name, self._draw_columns)
+        self.kept.draw(self.p, "columns", area, theme.key, self._draw_columns)
         asked = tuple(tuple(word.lanes for word in words) for words in banks.words)
         if sum(map(len, asked)) <= FEW:
             self._draw_asked(self.p, banks)
         else:
-            state = theme.name, banks.live, banks.verb, banks.conflicts > 0, asked
+            state = theme.key, banks.live, banks.verb, banks.conflicts > 0, asked
             self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
         self._draw_marks(banks)
 

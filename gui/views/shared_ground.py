@@ -60,7 +60,7 @@ class SharedGround:
     ) -> None:
         grid, box, cell, theme, threads = parts
         sizes = box.getRect(), cell.width(), cell.height()
-        state = theme.name, threads, grid.array.shape, sizes, written
+        state = theme.key, threads, grid.array.shape, sizes, written
 
         def sharply(q: QPainter) -> None:
             hint = QPainter.RenderHint.Antialiasing
