@@ -181,6 +181,10 @@ class Caption(QLabel):
         for i, line in enumerate(self._wrapped):
             painter.drawText(box.left(), top + i * spacing, box.width(), spacing, flags, line)
 
+    def shown_lines(self) -> list[str]:
+        """The lines as they are drawn."""
+        return self._wrap(self._lines)
+
     def changeEvent(self, event: QEvent) -> None:
         """Measure words anew in another font."""
         super().changeEvent(event)

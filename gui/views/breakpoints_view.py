@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QStackedLayout, QToolButton
+from PySide6.QtWidgets import (
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QStackedLayout,
+    QToolButton,
+)
 
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption, next_stop
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 
 HINT = (
-    "To stop at a line, click left of its number; to stop where an element is touched, right-click "
-    "it in a matrix. F8 runs to the next stop, Shift+F8 back."
+    "Click left of a line's number, or right-click an element, to stop there. F8 runs to the next "
+    "stop."
 )
 
 
@@ -32,11 +39,11 @@ class BreakpointsView(SessionView):
         self.list.setAccessibleName("Breakpoints")
         self.list.itemClicked.connect(self._go)
         self.list.itemActivated.connect(self._go)
-        self.hint = QLabel(HINT)
-        self.hint.setWordWrap(True)
-        self.hint.setProperty("role", "dim")
-        self.hint.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.hint.setContentsMargins(12, 6, 12, 6)
+        self.words = QLabel(HINT)
+        self.words.setWordWrap(True)
+        self.words.setProperty("role", "dim")
+        self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.words.setContentsMargins(12, 2, 12, 0)
         self.clear = QToolButton()
         self.clear.setText("Clear")
         self.clear.setProperty("role", "action")
@@ -46,6 +53,10 @@ class BreakpointsView(SessionView):
         self.controls = (self.clear,)
         self.pages = QStackedLayout(self)
         self.pages.setContentsMargins(8, 0, 0, 0)
+        self.hint = QScrollArea()
+        self.hint.setWidget(self.words)
+        self.hint.setWidgetResizable(True)
+        self.hint.setFrameShape(QScrollArea.Shape.NoFrame)
         self.pages.addWidget(self.hint)
         self.pages.addWidget(self.list)
 

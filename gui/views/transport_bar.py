@@ -172,7 +172,7 @@ class TransportBar(SessionView):
         top.addWidget(self.speed_label)
         top.addSpacing(space.margin)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        self.caption.may_take(2)
+        self.caption.may_take(3)
         top.addWidget(self.caption, 1)
         top.addSpacing(space.margin)
         top.addWidget(self.phase)

@@ -24,6 +24,8 @@ from gui.views.segmented import Segmented
 Index = QModelIndex | QPersistentModelIndex
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+ROWS = 5  # that the table has before what is below it gets room
+VALUE = 12  # digits that a value has before types get room
 
 
 class VariableModel(QAbstractTableModel):
@@ -140,6 +142,7 @@ class VariablesView(SessionView):
         self.table.setMouseTracking(True)
         self.table.viewport().installEventFilter(self)
         self.table.setWordWrap(False)
+        self._wide = [0, 0]  # of names and types
         self.builtins = QLabel()
         self.builtins.setProperty("role", "dim")
         self.builtins.setContentsMargins(12, 4, 8, 6)
@@ -179,12 +182,23 @@ class VariablesView(SessionView):
             self._keep_facts()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the lines below the table whole: the table scrolls."""
+        """Give the room to what is needed most: names and values."""
         super().resizeEvent(event)
         self._keep_facts()
+        self._fit_types()
 
     def _keep_facts(self) -> None:
-        self.builtins.setMinimumHeight(self.builtins.heightForWidth(self.width()))
+        """The lines below the table are whole where there is room; the table scrolls."""
+        need = max(self.builtins.heightForWidth(self.width()), 0)
+        self.builtins.setMinimumHeight(need)
+        rows = ROWS * self.table.verticalHeader().defaultSectionSize()
+        self.builtins.setVisible(self.height() >= need + rows)
+
+    def _fit_types(self) -> None:
+        """Types, which the tips have as well, where they leave room for values."""
+        digit = self.fontMetrics().horizontalAdvance("0")
+        narrow = sum(self._wide) + VALUE * digit > self.width() > 0
+        self.table.setColumnHidden(1, self.model.across or narrow)
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""
@@ -201,12 +215,13 @@ class VariablesView(SessionView):
             header.setStretchLastSection(False)
             self._fit_names()
             self._fit_lanes()
-            self.table.setColumnHidden(1, True)  # the lanes need the room; the tips have the type
+            self.table.setColumnHidden(1, True)  # the lanes need the room
             return
-        self.table.setColumnHidden(1, False)
+        self.table.setColumnHidden(1, False)  # so that its width is known
         for column, how in enumerate((mode.Interactive, mode.Interactive, mode.Stretch)):
             header.setSectionResizeMode(column, how)
         self._fit_names()
+        self._fit_types()
 
     def _fit_names(self) -> None:
         """Names and types as wide as they need; QTableView would ask every cell for everything."""
@@ -218,7 +233,8 @@ class VariablesView(SessionView):
             texts = {(row.name, row.type)[column] for row in self.model.rows}
             widths = [metrics.horizontalAdvance(text) for text in texts]
             width = max(*widths, head.horizontalAdvance(title), 0)
-            self.table.setColumnWidth(column, width + 3 * theme.spacing.gap)
+            self._wide[column] = width + 3 * theme.spacing.gap
+            self.table.setColumnWidth(column, self._wide[column])
 
     def _fit_lanes(self) -> None:
         """Every lane as wide as the longest value needs: asking each cell would take too long."""
