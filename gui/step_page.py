@@ -44,6 +44,7 @@ class StepPage(DockArea):
             dock.visibilityChanged.connect(lambda on, dock=dock: self._on_visible(dock, on))
         session.view_changed.connect(self._bring)
         session.trace_changed.connect(self._on_trace)
+        session.breakpoints_changed.connect(lambda _: self._count_tabs())
         session.step_changed.connect(self._on_step)
         self.arrange(layout_for(self.size(), *units()))
 
@@ -183,7 +184,14 @@ class StepPage(DockArea):
                     if before:
                         before[0].raise_()
 
+    def _count_tabs(self) -> None:
+        """Say on the tabs of lists how much is in them."""
+        found, stops = len(finding_rows(self.session.trace)), len(self.session.breakpoints)
+        self.docks["Findings"].setWindowTitle(f"▲ Findings {found}" if found else "Findings")
+        self.docks["Breakpoints"].setWindowTitle(f"Breakpoints {stops}" if stops else "Breakpoints")
+
     def _on_trace(self, trace: object) -> None:
+        self._count_tabs()
         shown = self._shown()
         self.show_what_there_is()
         if shown != self._shown() and not self.arranged and self._layout is not None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
 SOURCES = {".cu", ".cuh"}
+NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file with Ctrl+O."
 
 
 class Workbench(QObject):
@@ -215,6 +216,7 @@ class Workbench(QObject):
     def _refuse(self, error: object) -> None:
         if not isinstance(error, TilescopeError):
             error = TilescopeError(f"The file could not be opened: {error!r}.")
+        self.session.trouble = NOTHING_OPEN
         self._say(str(error))
 
     def _say(self, sentence: str) -> None:

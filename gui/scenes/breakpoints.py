@@ -113,10 +113,11 @@ class Kept:
 
 @dataclass(frozen=True)
 class BreakRow:
-    """One breakpoint as it is listed: where it stands in words, and how often it stops."""
+    """One breakpoint as it is listed: where it stands, the line's code, how often it stops."""
 
     place: Breakpoint
     title: str
+    code: str
     times: str
 
 
@@ -125,17 +126,20 @@ def break_rows(
 ) -> tuple[BreakRow, ...]:
     """The breakpoints in the order of lines, then of elements."""
     rows = []
+    lines = trace.workload.source.splitlines() if trace is not None else []
     for place in sorted(places, key=_order):
         count = 0 if trace is None or block is None else len(stops_of(trace, block, place))
-        times = "never in this block" if not count else f"{grouped(count)} ×"
-        rows.append(BreakRow(place, break_title(place), times))
+        times = plural(count, "stop") if count else "no stop in this block"
+        there = place.line is not None and 0 < place.line <= len(lines)
+        code = lines[place.line - 1].strip() if there and place.line is not None else ""
+        rows.append(BreakRow(place, break_title(place), code, times))
     return tuple(rows)
 
 
 def break_title(place: Breakpoint) -> str:
-    """A breakpoint in words: `line 24`, `A[0, 2] touched`."""
+    """A breakpoint in words: `Line 24`, `A[0, 2] touched`."""
     if place.line is not None:
-        return f"line {place.line}"
+        return f"Line {place.line}"
     assert place.element is not None
     return f"{index_text(*place.element)} touched"
 

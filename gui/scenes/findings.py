@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gui.scenes.text import plural, spaced
+from gui.scenes.text import index_text, plural, spaced
 
 if TYPE_CHECKING:
     from core.analysis.findings import Finding
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FindingRow:
-    """One finding: its kind in words, its sentence, and the finding itself."""
+    """One finding: its kind in words, its place, its sentence, and the finding itself."""
 
     title: str
+    place: str
     message: str
     finding: Finding
 
@@ -26,8 +27,15 @@ def finding_rows(trace: Trace | None) -> tuple[FindingRow, ...]:
     """The launch's findings in the order in which they were found."""
     findings = trace.findings if trace is not None else ()
     return tuple(
-        FindingRow(f.kind.replace("_", " ").capitalize(), spaced(f.message), f) for f in findings
+        FindingRow(f.kind.replace("_", " ").capitalize(), _place(f), spaced(f.message), f)
+        for f in findings
     )
+
+
+def _place(finding: Finding) -> str:
+    line = f"line {finding.line}" if finding.line > 0 else ""
+    element = index_text(finding.array, finding.index) if finding.array and finding.index else ""
+    return "   ".join(filter(None, (line, element)))
 
 
 def findings_caption(trace: Trace | None) -> str:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QLabel,
-    QListWidget,
-    QListWidgetItem,
-    QScrollArea,
-    QStackedLayout,
-    QToolButton,
-)
+from PySide6.QtWidgets import QLabel, QListWidgetItem, QScrollArea, QStackedLayout, QToolButton
 
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption, next_stop
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
+from gui.views.place_list import PlaceList, PlaceRow
 
 HINT = (
     "Click left of a line's number, or right-click an element, to stop there. F8 runs to the next "
     "stop."
 )
+
+TIP = "Click to go to its next stop; Delete, or the cross, takes it away"
 
 
 class BreakpointsView(SessionView):
@@ -33,10 +29,8 @@ class BreakpointsView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.rows: tuple[BreakRow, ...] = ()
-        self.list = QListWidget()
-        self.list.setSpacing(1)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setAccessibleName("Breakpoints")
+        self.list = PlaceList("Breakpoints")
+        self.list.removed.connect(self._remove)
         self.list.itemClicked.connect(self._go)
         self.list.itemActivated.connect(self._go)
         self.words = QLabel(HINT)
@@ -52,7 +46,7 @@ class BreakpointsView(SessionView):
         self.clear.clicked.connect(self._clear)
         self.controls = (self.clear,)
         self.pages = QStackedLayout(self)
-        self.pages.setContentsMargins(8, 0, 0, 0)
+        self.pages.setContentsMargins(0, 0, 0, 0)
         self.hint = QScrollArea()
         self.hint.setWidget(self.words)
         self.hint.setWidgetResizable(True)
@@ -69,23 +63,26 @@ class BreakpointsView(SessionView):
     def _list(self) -> None:
         session = self.session
         self.rows = break_rows(session.trace, session.block_trace, session.breakpoints)
-        chosen = self.list.currentRow()
-        self.list.clear()
-        for row in self.rows:
-            item = QListWidgetItem(f"{row.title}   {row.times}")
-            item.setToolTip("Click to go to its next stop; Delete takes it away")
-            self.list.addItem(item)
-        self.list.setCurrentRow(min(chosen, len(self.rows) - 1))
+        rows = [PlaceRow(r.title, r.code, r.times, removes="Take it away") for r in self.rows]
+        self.list.show_rows(rows, TIP)
         self.clear.setEnabled(bool(self.rows))
         self.pages.setCurrentWidget(self.list if self.rows else self.hint)
+
+    def restyle(self) -> None:
+        """Take up the theme's sizes and colours."""
+        self.list.scheduleDelayedItemsLayout()
+        super().restyle()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Delete takes the chosen breakpoint away."""
         row = self.list.currentRow()
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and 0 <= row < len(self.rows):
-            self.session.breakpoints -= {self.rows[row].place}
+            self._remove(row)
         else:
             super().keyPressEvent(event)
+
+    def _remove(self, row: int) -> None:
+        self.session.breakpoints -= {self.rows[row].place}
 
     def _go(self, item: QListWidgetItem) -> None:
         place = self.rows[self.list.row(item)].place

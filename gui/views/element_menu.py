@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QWidget, QWidgetAction
 
 from gui.scenes.breakpoints import exists, next_touch
 from gui.scenes.selection import Breakpoint, Element
 from gui.scenes.session import Session
 from gui.scenes.text import index_text
 from gui.scenes.why_element import Fetched
-from gui.theme import current_theme
 
 
 def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
@@ -17,9 +16,7 @@ def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
     menu = QMenu(parent)
     menu.setAccessibleName(index_text(*element))
     place = Breakpoint(element=element)
-    title = menu.addAction(index_text(*element))  # a section's text is not drawn by every style
-    title.setEnabled(False)
-    title.setFont(current_theme().font(bold=True))
+    menu.addAction(_title(index_text(*element), menu))
     menu.addSeparator()
     stop = menu.addAction("Stop when it is touched\tShift+F9")
     stop.setCheckable(True)
@@ -37,6 +34,18 @@ def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
         )
     menu.addAction("Select").triggered.connect(lambda: session.update(element=element))
     return menu
+
+
+def _title(text: str, menu: QMenu) -> QWidgetAction:
+    """Whose menu it is: a section's text is not drawn by every style."""
+    label = QLabel(text)
+    label.setProperty("role", "figure")
+    label.setContentsMargins(22, 4, 26, 4)
+    action = QWidgetAction(menu)
+    action.setText(text)
+    action.setDefaultWidget(label)
+    action.setEnabled(False)
+    return action
 
 
 def go_to_touch(session: Session, element: Element, *, forward: bool = True) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout
+from PySide6.QtWidgets import QListWidgetItem, QVBoxLayout
 
 from gui.scenes.findings import finding_rows, findings_caption, go_to
 from gui.scenes.session import Session
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
+from gui.views.place_list import PlaceList, PlaceRow
+
+TIP = "Click to go to its step, thread and line"
 
 
 class FindingsView(SessionView):
@@ -19,13 +20,9 @@ class FindingsView(SessionView):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.caption = Caption()
-        self.list = QListWidget()
-        self.list.setWordWrap(True)
-        self.list.setSpacing(2)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setAccessibleName("Findings")
+        self.list = PlaceList("Findings")
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 0, 0, 0)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.list)
         self.list.itemClicked.connect(self._go)
         self.list.itemActivated.connect(self._go)
@@ -33,11 +30,13 @@ class FindingsView(SessionView):
     def refresh(self, names: frozenset[str]) -> None:
         """List the trace's findings."""
         self.caption.setText(findings_caption(self.session.trace))
-        self.list.clear()
-        for row in finding_rows(self.session.trace):
-            item = QListWidgetItem(f"{row.title}. {row.message}")
-            item.setForeground(current_theme().color("text"))
-            self.list.addItem(item)
+        self.list.show_rows(
+            [
+                PlaceRow(row.title, row.place, sentence=row.message, fault=True)
+                for row in finding_rows(self.session.trace)
+            ],
+            TIP,
+        )
 
     def restyle(self) -> None:
         """Take up the theme's colours."""

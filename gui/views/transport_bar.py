@@ -26,7 +26,7 @@ UNIT_TIPS = {
     "phase": "Right and Left go from phase to phase (4)",
 }
 SPEED_STEPS = 100
-ROOM_FOR_PHASE, ROOM_FOR_SPEED, ROOM_FOR_UNITS = 165, 148, 128  # digits
+ROOM_FOR_PHASE, ROOM_FOR_SPEED, ROOM_FOR_UNITS = 165, 140, 128  # digits
 
 
 class TransportBar(SessionView):
@@ -80,7 +80,7 @@ class TransportBar(SessionView):
             self.speed.blockSignals(True)
             self.speed.setValue(_to_slider(session.speed))
             self.speed.blockSignals(False)
-            self.speed_label.setText(f"{session.speed:.3g} steps a second")
+            self.speed_label.setText(f"{session.speed:.3g} steps/s")
         if names & {"trace", "block"}:
             self._reserve()
         if names & {"playing", "speed"}:
@@ -104,7 +104,7 @@ class TransportBar(SessionView):
         for button, icon in self._icons.items():
             set_icon(button, icon)
         metrics = self.speed_label.fontMetrics()
-        self.speed_label.setMinimumWidth(metrics.horizontalAdvance("00.0 steps a second"))
+        self.speed_label.setMinimumWidth(metrics.horizontalAdvance("00.0 steps/s"))
         self._reserve()
         size = current_theme().spacing.control
         for button in self._icons:

@@ -168,8 +168,8 @@ def test_breakpoints_are_checked_and_listed(stepping):
         Breakpoint(element=("A", (0, 2))), Breakpoint(line=24), Breakpoint(line=1)
     }  # fmt: skip
     rows = break_rows(session.trace, session.block_trace, session.breakpoints)
-    assert [row.title for row in rows] == ["line 1", "line 24", "A[0, 2] touched"]
-    assert [row.times for row in rows] == ["never in this block", "2 ×", "1 ×"]
+    assert [row.title for row in rows] == ["Line 1", "Line 24", "A[0, 2] touched"]
+    assert [row.times for row in rows] == ["no stop in this block", "2 stops", "1 stop"]
     empty = break_steps(session.trace, session.block_trace, ())
     assert empty.tolist() == []
 
@@ -260,7 +260,14 @@ def test_the_list_goes_to_the_next_stop_and_deletes(window, qtbot):
     view.list.setFocus()
     qtbot.keyClick(view.list, Qt.Key.Key_Delete)
     assert session.breakpoints == {Breakpoint(element=("B", (0, 0)))}
+    assert window.step_page.docks["Breakpoints"].windowTitle() == "Breakpoints 1"
+    session.breakpoints |= {Breakpoint(line=24)}
+    rect = view.list.visualItemRect(view.list.item(0))
+    step, cross = session.step, QPoint(rect.right() - 12, rect.center().y())
+    qtbot.mouseClick(view.list.viewport(), Qt.MouseButton.LeftButton, pos=cross)
+    assert (session.breakpoints, session.step) == ({Breakpoint(element=("B", (0, 0)))}, step)
     view.clear.click()
+    assert window.step_page.docks["Breakpoints"].windowTitle() == "Breakpoints"
     assert view.list.count() == 0
 
 

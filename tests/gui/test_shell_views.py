@@ -85,7 +85,7 @@ def test_units_and_speed_are_those_of_the_session(session, qtbot):
     session.unit = "line"
     assert bar.units.value == "line"
     session.speed = 12.0
-    assert bar.speed_label.text() == "12 steps a second"
+    assert bar.speed_label.text() == "12 steps/s"
     bar.resize(2400, 90)
     assert bar.units_label.isVisible()
     assert bar.units_label.geometry().right() < bar.units.geometry().left()

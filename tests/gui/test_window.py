@@ -207,7 +207,10 @@ def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
     assert (session.block, session.thread, session.line) == (first.block, first.thread, first.line)
     assert session.step == first.step
     assert window.step_page.in_front("Findings")
-    assert window.findings.list.count() == len(session.trace.findings)
+    count = len(session.trace.findings)
+    assert window.findings.list.count() == count
+    assert window.step_page.docks["Findings"].windowTitle() == f"▲ Findings {count}"
+    assert f"line {first.line}" in window.findings.list.item(0).text()
     assert list(window.transport.scrub.timeline.faults) == sorted(
         {f.step for f in session.trace.findings if f.block == first.block}
     )
