@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QSize
 
 WIDE = 155  # digits: from here on, shared memory has a place of its own beside the source
+LOW = 32  # lines of text: below, two rows of views are all there is room for
 HIGH = 80  # lines of text: from here on, what shared a place stands above each other
 
 
@@ -35,11 +36,19 @@ LISTS = ("Breakpoints", "Findings")
 def layout_for(size: QSize, digit: int, line: int) -> Layout:
     """The layout for a size in pixels, with the width of a digit and the height of a line."""
     wide, high = size.width() > WIDE * digit, size.height() > HIGH * line
+    if size.height() < LOW * line:
+        return _low()
     if wide and high:
         return _large()
     if wide:
         return _wide()
     return _small()
+
+
+def _low() -> Layout:
+    """Matrices and memory, and below them one view at a time over the whole width."""
+    upper = Row(((Cell(("Matrices",), 54),), (Cell(("Warp", "Shared"), 46),)), 62)
+    return upper, Row(((Cell((*CODE, "Variables", "Counters", *LISTS), 100),),), 38)
 
 
 def _small() -> Layout:

@@ -15,8 +15,10 @@ MAX_CELL = 44.0
 WIDER, WIDEST = 2.0, 30.0
 """A cell may be so many times as wide as high, or as high as wide; in a tall, narrow array so many
 pixels wide, in a flat one so many high."""
-ROOMY, CLOSE = 5.5, 3.4
-"""Lines of text that the bank columns are high: where there is room, and where cells need it."""
+ROOMY, CLOSE, LEAST = 5.5, 3.4, 2.2
+"""Lines of text that the bank columns are high: where there is room, where cells need it, and where
+the cells of a few rows would not be legible even so."""
+FEW_ROWS = 8
 VALUE = 1.3  # lines of text that a cell with its value is high
 LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
 
@@ -78,6 +80,9 @@ def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeom
         closer = _arrays(scene.grids, box, whole - CLOSE * line, head, theme)
         if min(p.legible for p in closer) >= VALUE * line:
             places, for_banks = closer, CLOSE * line
+        elif max(grid.rows for grid in scene.grids) <= FEW_ROWS:
+            places = _arrays(scene.grids, box, whole - LEAST * line, head, theme)
+            for_banks = LEAST * line
     most = 16.0 if _many_words(scene) else 4.0
     deepest = max(place.grid.bottom() for place in places)
     bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))

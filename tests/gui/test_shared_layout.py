@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 
 from core.trace.arrays import SharedArray
 from gui.scenes.session import Session
@@ -89,3 +89,13 @@ def test_the_ground_is_painted_again_only_when_something_was_written(light, monk
     assert painted(ground, empty, light) != first
     assert painted(ground, full, load_theme("dark")) != first
     assert len(drawn) == 3
+
+
+def test_arrays_of_few_rows_come_before_the_banks(qapp):
+    theme = load_theme("projector")
+    scene = SharedScene("", (grid("tile_a", 4, 4), grid("tile_b", 4, 4)), None)
+    found = shared_geometry(scene, QRectF(12, 4, 380, 225), theme)
+    line = QFontMetricsF(theme.font("small")).height()
+    assert min(cell.height() for cell in found.cells) >= 0.9 * line
+    assert found.banks.height() >= 2 * line
+    assert found.banks.top() >= max(grid.bottom() for grid in found.grids)
