@@ -54,15 +54,3 @@ def mix(first: str, second: str, amount: float) -> NDArray[np.uint8]:
     mixed = from_oklab(a + (b - a) * amount)
     mixed.flags.writeable = False
     return mixed
-
-
-def contrast(first: str, second: str) -> float:
-    """WCAG 2 contrast ratio of two colours, 1..21."""
-
-    def luminance(text: str) -> float:
-        rgb = parse(text) / 255.0
-        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-        return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
-
-    high, low = sorted((luminance(first), luminance(second)), reverse=True)
-    return (high + 0.05) / (low + 0.05)

@@ -18,7 +18,6 @@ from gui.views.chart import Chart
 from gui.views.log_axis import LogAxis
 
 NEAR = 12  # pixels within which a point is under the pointer
-_TOP_MARGIN = 0.02
 
 
 class RooflinePlot(Chart):

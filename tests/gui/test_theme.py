@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from gui.colours import contrast, from_oklab, mix, parse, to_oklab
+from gui.colours import from_oklab, mix, parse, to_oklab
 from gui.theme import apply_theme, current_theme, load_theme, theme_names
 
 TEXT = ("text", "text_dim", "accent")
@@ -22,6 +22,18 @@ def test_there_are_three():
     assert "projector" in theme_names()
     with pytest.raises(KeyError, match="light"):
         load_theme("sepia")
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG 2 contrast ratio of two colours, 1..21."""
+
+    def luminance(text: str) -> float:
+        rgb = parse(text) / 255.0
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
+
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
 
 
 def test_words_are_legible(theme):
