@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from core.trace.access import Access, WarpAccess
 
 SAME_ON_HARDWARE = (
-    "Hardware counts the same: a cache decides where a sector comes from, not how many are asked "
-    "for. Only the traffic behind the cache (L2, DRAM) is smaller where it hits."
+    "A GPU that runs the same build counts the same: a cache decides where a sector comes from, "
+    "not how many are asked for. Only the traffic behind the cache (L2, DRAM) is smaller where it "
+    "hits."
 )
 
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 WARP = 32
 MORE_ON_HARDWARE = (
-    "Hardware may count a little more: warps that want the shared memory at the same time are "
-    "arbitrated, and some wavefronts go twice. Bank conflicts inside the warp are the same."
+    "A GPU that runs the same build may count a little more: warps that want the shared memory at "
+    "the same time are arbitrated, and some wavefronts go twice. Bank conflicts inside the warp "
+    "are the same."
 )
 
 

@@ -43,6 +43,25 @@ class Explanation:
         return "\n\n".join(parts) + "\n"
 
 
+AS_WRITTEN = Section(
+    "Of which build",
+    "The code as written, compiled without optimisation (nvcc -G): every line does the accesses "
+    "that it says. An optimised build, nvcc's default and what a profile usually shows, may make "
+    "fewer: it keeps variables and small arrays in registers instead of local memory, loads once "
+    "what a loop would load again, and joins neighbours into loads of 8 or 16 bytes.",
+)
+AS_COMPILED = Section(
+    "Of which build",
+    "The optimised code, as nvcc compiles it by default: what is kept in registers, loaded once "
+    "for a whole loop, or joined into wider accesses is not counted again.",
+)
+
+
+def build_of(kind: str) -> Section:
+    """What the counts of a build are of: `kind` is that of `core.cuda.compiler.Build`."""
+    return AS_WRITTEN if kind == "as_written" else AS_COMPILED
+
+
 def nsight_names(names: Iterable[str]) -> Section:
     """What Nsight Compute calls the counters of these names."""
     rows = [(name.rpartition("_")[2], COUNTERS[name]) for name in names if name in COUNTERS]

@@ -73,6 +73,11 @@ class StepAxis:
         fetches = steps[loads & (spaces == "global")]
         return filling(self.phases, fetches, stores, steps[shared & loads])
 
+    def spaces_of(self, line: int) -> frozenset[str]:
+        """The memories that a source line accesses: "global", "shared", "local", "const"."""
+        steps, spaces = self._accesses
+        return frozenset(np.unique(spaces[self.line[steps] == line]).tolist())
+
     @cached_property
     def _accesses(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
         """Every step that accesses memory, ascending, and the space that each accesses."""

@@ -293,7 +293,8 @@ def _done(access: Access, lanes: int) -> str:
     verb = {"load": "load", "store": "store"}.get(access.kind, "update")
     verb += "s" if lanes == 1 else ""
     if access.array is None:
-        own = "their own local memory" if lanes > 1 else "its own local memory"
+        own = f"{'their' if lanes > 1 else 'its'} own local memory"
+        own += "; an optimised build may use registers" if access.space == "local" else ""
         what = own if access.space == "local" else access.target
         return f"{plural(lanes, 'thread')} {verb} {what}"
     what = elements_name(access.array, all_elements(access, access.array.dtype.itemsize))

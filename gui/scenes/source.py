@@ -151,6 +151,17 @@ def _category(token: str, text: str) -> str:
     return ""
 
 
+def _uncounted(session: Session, line: int) -> str:
+    """What a line without counts touches: local memory and constants are not counted."""
+    block = session.block_trace
+    spaces = block.spaces_of(line) if block is not None else frozenset()
+    if "local" in spaces:
+        return "it touches only its threads' own local memory, which is not counted"
+    if "const" in spaces:
+        return "it touches only constant memory, which is not counted"
+    return "it touches no memory"
+
+
 def source_caption(session: Session) -> str:
     """One sentence about the line that runs now."""
     trace, line = session.trace, session.current_line
@@ -160,6 +171,6 @@ def source_caption(session: Session) -> str:
         return f"{trace.workload.source_name}: no line is running."
     totals = line_totals(session.counts or trace).get(line)
     if totals is None:
-        return f"Line {line} runs; it touches no memory."
+        return f"Line {line} runs; {_uncounted(session, line)}."
     scope = "over the launch" if session.counts_complete else "in the recorded blocks"
     return f"Line {line}, {scope}: {totals.tip}"

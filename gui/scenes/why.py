@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
 from core.analysis.counters import WAYS, Count
 from core.analysis.explain import explain_access
 from core.analysis.explain_total import Place, explain_total
-from core.analysis.explanation import Explanation, Section
+from core.analysis.explanation import Explanation, Section, build_of
 from gui.scenes.counters import CounterRow
 from gui.scenes.history import history_of
 from gui.scenes.why_element import Fetched, explain_fetches
@@ -82,7 +82,14 @@ def counters_of(session: Session) -> Counters:
 
 
 def explain(session: Session, topic: Topic) -> Explanation:
-    """The explanation of a topic as things stand now."""
+    """The explanation of a topic as things stand now, and of which build the number is."""
+    found = _explain(session, topic)
+    if session.trace is None or not found.sections:
+        return found
+    return replace(found, sections=(*found.sections, build_of(session.trace.build.kind)))
+
+
+def _explain(session: Session, topic: Topic) -> Explanation:
     block = session.block_trace
     if session.trace is None or block is None or not block.n_steps:
         return Explanation("Nothing has been recorded yet.", ())

@@ -14,7 +14,7 @@ import numpy as np
 
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.trace import Access, Array, EventKind, SharedArray, SharedState
-from tests.gui.fake_record import BlockTrace, Counters
+from tests.gui.fake_record import AS_WRITTEN, BlockTrace, Counters
 
 F32 = np.dtype(np.float32)
 
@@ -120,7 +120,7 @@ class KernelTrace:
             launch=Launch(grid, shape, arguments), layout=layout,
         )  # fmt: skip
         self.parameters = MappingProxyType({})
-        self.build, self.findings, self.counters = None, (), Counters({}, {}, {})
+        self.build, self.findings, self.counters = AS_WRITTEN, (), Counters({}, {}, {})
         self.recorded_blocks = tuple(range(grid.count)) if recorded is None else tuple(recorded)
         self._program = program
         self.block = cache(self._block)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy as np
 from core.launch import Dim3
 from core.trace import EventKind
 from core.trace.phases import Filling
+
+AS_WRITTEN = SimpleNamespace(kind="as_written")
+"""In place of a build."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,9 @@ class BlockTrace:
     accesses: dict[int, Access] = field(default_factory=dict)
     states: list[dict[str, Any]] = field(default_factory=list)
     shared_states: list[dict[str, SharedState]] = field(default_factory=list)
+
+    def spaces_of(self, line: int) -> frozenset[str]:
+        return frozenset()
 
     @property
     def illegal_steps(self) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from core.launch import ArrayArgument, Dim3, Launch, MatrixLayout, ScalarArgument, Workload
 from core.trace import EventKind
 from tests.gui.fake_record import (
+    AS_WRITTEN,
     Access,
     Array,
     BlockTrace,
@@ -175,7 +176,7 @@ class Trace:
         )
         self.parameters = MappingProxyType({"n": n, "tile": tile})
         self.workload = self._workload(roles)
-        self.build = None
+        self.build = AS_WRITTEN
         self.findings: tuple[Finding, ...] = ()
         self.complete, self.note = True, ""
         self._sums: dict[tuple[str, int, str], list[int]] = {}

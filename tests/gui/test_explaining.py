@@ -14,7 +14,9 @@ from core.recording import record
 from gui.scenes.counters import counter_rows
 from gui.scenes.ptx import PtxListing, ptx_caption
 from gui.scenes.session import Session
+from gui.scenes.source import source_caption
 from gui.scenes.why import Step, as_html, explain, topic_of_line, topic_of_row, topic_of_step
+from gui.scenes.why_element import Fetched
 from gui.views.phase_grid import folded
 from gui.views.phase_view import PhaseView
 from gui.views.ptx_view import PtxView
@@ -251,3 +253,30 @@ def test_markup_is_escaped(session) -> None:
 
 def test_nothing_recorded() -> None:
     assert explain(Session(), Step("global")).title == "Nothing has been recorded yet."
+
+
+def test_every_number_says_of_which_build_it_is(session, tiled):
+    place = Place("global", "ld", None, "A")
+    for topic in (Step("global"), place, Fetched("A", (0, 1))):
+        session.step = tiled.block(0).n_steps - 1
+        last = explain(session, topic).sections[-1]
+        assert last.heading == "Of which build"
+        assert "compiled without optimisation (nvcc -G)" in last.text
+    session.trace = record(LADDER["tiled"].workload(n=4, tile=2), kind="as_compiled")
+    assert "optimised code" in explain(session, place).sections[-1].text
+
+
+def test_local_memory_is_told_from_none():
+    """`values` of the thread's own is an array: it lies in local memory in this build."""
+    session = Session()
+    session.trace = record(LADDER["tile_1d"].workload(), blocks=[0])
+    block = session.block_trace
+    said = {}
+    for step in range(block.n_steps):
+        session.step = step
+        spaces = block.spaces_of(int(block.line[step]))
+        said[spaces] = source_caption(session).partition("; ")[2]
+    assert said[frozenset({"local"})] == (
+        "it touches only its threads' own local memory, which is not counted."
+    )
+    assert said[frozenset()] == "it touches no memory."
