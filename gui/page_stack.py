@@ -24,7 +24,7 @@ from gui.views.blank_page import BlankPage
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
-FIRST_MS = 1500  # after the first trace, before anything is made ahead
+FIRST_MS = 500  # after the first trace, before anything is made ahead
 QUIET_S = 0.5  # since the session last changed
 SOON, LATER = Wait(10), Wait(200)
 

@@ -19,6 +19,7 @@ from bench_figures import Figure
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
+from window_looks import first_looks, themes
 from window_stage import (
     LARGE,
     SMALL,
@@ -32,7 +33,7 @@ from window_stage import (
     settle,
 )
 from window_start import first_paints
-from window_work import looks, work
+from window_work import work
 
 from gui.headless import record
 from gui.main_window import MainWindow
@@ -51,6 +52,7 @@ COMPARED = {"n": 64, "tile": 32}
 def figures(minutes: float = PLAY_MINUTES) -> Iterator[Figure]:
     """Measure everything. The start is that of new processes, as a user's is."""
     yield _figure("start to first paint", list(first_paints(RUNS)), 1500)
+    yield from first_looks()
     app, window, messages = open_window()
     record(window, app, "tiled", {})
     for launch in CONFIGURATIONS:
@@ -76,7 +78,7 @@ def figures(minutes: float = PLAY_MINUTES) -> Iterator[Figure]:
     yield from work(app, window)
     yield from _memory(app, window, minutes)
     yield from _comparison(app, window)
-    yield from looks(app, window)
+    yield from themes(app, window)
     yield from _close(app, window, messages)
 
 

@@ -52,9 +52,9 @@ class SessionView(QWidget):
         else:
             self.catch_up()
 
-    def catch_up(self) -> None:
-        """Show what changed since the last time, if this is to be seen."""
-        if self._stale and self.isVisible():
+    def catch_up(self, *, hidden: bool = False) -> None:
+        """Show what changed since the last time, if this is to be seen, or `hidden` or not."""
+        if self._stale and (hidden or self.isVisible()):
             stale, self._stale = self._stale, frozenset()
             self.refresh(stale)
 

@@ -89,9 +89,7 @@ class BenchmarkView(PageView):
 
     def refreshing(self, names: frozenset[str]) -> Steps:
         """Say what would be run; look for a GPU the first time."""
-        self.model.look_for_gpus()
-        yield
-        self._timer.start()
+        self.when_painted(self._look_for_gpus)
         configuration = self.session.configuration
         self.strip.show_setup(self.setup, choices(self._ladder, configuration, self.setup))
         yield
@@ -103,6 +101,10 @@ class BenchmarkView(PageView):
             yield
             if row is not None:
                 self._on_row(row, by_user=False)
+
+    def _look_for_gpus(self) -> None:
+        self.model.look_for_gpus()
+        self._timer.start()
 
     @property
     def measured(self) -> tuple[BenchmarkResult, ...]:

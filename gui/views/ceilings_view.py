@@ -103,8 +103,7 @@ class CeilingsView(PageView):
 
     def refreshing(self, names: frozenset[str]) -> Steps:
         """Show another launch: from what was counted before, or counted now."""
-        self.model.look_for_gpus()
-        yield
+        self.when_painted(self.model.look_for_gpus)
         if "configuration" in names:
             self._other = None
         self._name_wanted()

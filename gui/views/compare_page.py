@@ -23,7 +23,7 @@ from gui.pieces import PAUSE, Steps, whole
 from gui.scenes.presets import PRESETS
 from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.why import Topic
-from gui.views.base import Panel
+from gui.views.base import Panel, SessionView
 from gui.views.compare_side import CompareSide
 from gui.views.difference_view import DifferenceView
 from gui.views.scrub_bar import ScrubBar
@@ -162,7 +162,8 @@ class ComparePage(QWidget):
         session = self.comparing.a
         self.swap.clicked.connect(self.comparing.swap)
         self.copy.clicked.connect(self.comparing.copy_to_b)
-        self.next.clicked.connect(lambda: self.comparing.differing.go())
+        self.next.clicked.connect(lambda _: self.comparing.differing.go())
+        session.page_changed.connect(self._on_page)
         self.views.chosen.connect(lambda name: session.update(compared_view=name))
         self.switch.chosen.connect(lambda _: self._show_forms())
         session.compared_view_changed.connect(lambda _: self._show_views())
@@ -216,17 +217,32 @@ class ComparePage(QWidget):
 
     # ---- what is shown
 
+    def catching_up(self) -> Steps:
+        """Bring to date what will be seen, view by view, before the page is shown."""
+        for view in self.findChildren(SessionView):
+            if view.isVisibleTo(self) and view.session.trace is not None:
+                view.catch_up(hidden=True)
+                yield PAUSE
+        self._set_active(True)
+        yield PAUSE
+
     def showEvent(self, event: QShowEvent) -> None:
         """Start the common clock."""
         super().showEvent(event)
         if not event.spontaneous():
-            self._set_active(True)
+            if not self.comparing.active:
+                self._set_active(True)
             self._show_views()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Leave the window's own session alone again."""
         super().hideEvent(event)
         if not event.spontaneous():
+            self._set_active(False)
+
+    def _on_page(self, key: str) -> None:
+        """Another page was asked for before this one was shown."""
+        if key != "compare" and self.comparing.active and not self.isVisible():
             self._set_active(False)
 
     def _set_active(self, active: bool) -> None:

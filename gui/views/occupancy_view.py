@@ -85,18 +85,25 @@ class OccupancyView(PageView):
 
     def refreshing(self, names: frozenset[str]) -> Steps:
         """Compile the configured kernel for the chosen SM, and count its first block."""
+        configuration = self.session.configuration
+        if configuration is not None:
+            if "configuration" in names and self.example is not None:
+                self.example_box.setCurrentIndex(0)
+            if self.example is None:
+                self.subject.setText(self._title(configuration))
+            yield
+        self.when_painted(self._look)
+
+    def _look(self) -> None:
+        """Have the driver asked, once, the kernel compiled and the launch counted."""
         if not self._looked_for_gpus:
             self._looked_for_gpus = True
             self._driver.submit(work.devices_job())
         configuration = self.session.configuration
         if configuration is None:
             return
-        if "configuration" in names and self.example is not None:
-            self.example_box.setCurrentIndex(0)
-        yield
         if self.example is None:
             self._compile(configuration)
-        yield
         if self.first is not None:
             self.first.show_launch(configuration)
 

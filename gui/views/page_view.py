@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer
+
 from gui.pieces import Pieces, Steps, whole
 from gui.scenes.session import Session
 from gui.views.base import SessionView
+
+PAINTED_MS = 50
 
 
 class PageView(SessionView):
@@ -18,6 +24,7 @@ class PageView(SessionView):
         super().__init__(session)
         self.pieces = Pieces(self)
         """Of what is brought up to date in several events."""
+        self._ended = False
 
     def building(self) -> Steps:
         """Make the widgets."""
@@ -48,4 +55,9 @@ class PageView(SessionView):
 
     def shut_down(self) -> None:
         """End what runs."""
+        self._ended = True
         self.pieces.stop()
+
+    def when_painted(self, act: Callable[[], object]) -> None:
+        """Begin what keeps Python's lock for long, as imports do, when the page is to be seen."""
+        QTimer.singleShot(PAINTED_MS, self, lambda: None if self._ended else act())
