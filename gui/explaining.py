@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QModelIndex, QObject, QPoint
+from PySide6.QtCore import QModelIndex, QObject, QPoint, QRect
 from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.scenes.counters import CounterRow
 from gui.scenes.session import Session
 from gui.scenes.why import Step, Topic, topic_of_line, topic_of_moment, topic_of_row
 from gui.scenes.why_element import Fetched
+from gui.views.base import SessionView
 from gui.views.why_panel import WhyPanel
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ class Explaining(QObject):
         self.sessions = [window.session]
         """Those whose explanations Escape puts away."""
         self._beside: QPoint | None = None
+        self._view: QRect | None = None
         window.session.question_changed.connect(self._answer)
         connect_numbers(window, window.session, lambda topic: self.ask(topic, here=True))
         window.ptx.line_wanted.connect(window.source.go_to_next)
@@ -77,6 +80,7 @@ class Explaining(QObject):
     def ask(self, topic: Topic, *, here: bool = False) -> None:
         """Open the explanation of a topic, beside the pointer if it was clicked on."""
         self._beside = self._pointer() if here else None
+        self._view = self._view_at(QCursor.pos()) if here else self._view_of(topic)
         if self.session.question == topic:
             self._answer(topic)
         self.session.question = topic
@@ -108,11 +112,31 @@ class Explaining(QObject):
         if topic is None:
             self.panel.hide()
         else:
-            self.panel.ask(topic, self._beside)
-        self._beside = None
+            self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
+        self._beside = self._view = None
 
     def _closed(self) -> None:
         self.session.question = None
 
     def _pointer(self) -> QPoint:
         return self.window_.mapFromGlobal(QCursor.pos())
+
+    def _view_at(self, place: QPoint) -> QRect | None:
+        """The view at a place of the screen."""
+        widget = QApplication.widgetAt(place)
+        while widget is not None and not isinstance(widget, SessionView):
+            widget = widget.parentWidget()
+        return self._place_of(widget)
+
+    def _view_of(self, topic: Topic) -> QRect | None:
+        """The view that shows what is asked about, as far as it is to be seen."""
+        if isinstance(topic, Step):
+            return self._place_of(
+                self.window_.shared if topic.space == "shared" else self.window_.warp
+            )
+        return self._place_of(self.window_.matrices if isinstance(topic, Fetched) else None)
+
+    def _place_of(self, view: QWidget | None) -> QRect | None:
+        if view is None or not view.isVisible() or view.window() is not self.window_:
+            return None
+        return QRect(view.mapTo(self.window_, QPoint(0, 0)), view.size())

@@ -13,11 +13,11 @@ import numpy as np
 from core.analysis.explain_global import global_sections
 from core.analysis.explain_shared import shared_sections
 from core.analysis.explanation import Explanation, Section
-from core.analysis.wording import columns
+from core.analysis.wording import columns, counted
 from core.trace.arrays import label
 
 if TYPE_CHECKING:
-    from core.trace.access import Access
+    from core.trace.access import Access, WarpAccess
 
 WARP = 32
 
@@ -42,11 +42,41 @@ def explain_access(access: Access, warp: int) -> Explanation:
         f"{access.width} bytes each.",
     )
     if access.space == "global":
-        return Explanation(head, (request, *wrong, *global_sections(access, part, active)))
+        sections = request, *wrong, *global_sections(access, part, active)
+        return Explanation(head, sections, _sectors(part, active))
     if access.space == "shared":
-        return Explanation(head, (request, *wrong, *shared_sections(access, part, active)))
+        sections = request, *wrong, *shared_sections(access, part, active)
+        return Explanation(head, sections, _wavefronts(part))
     other = Section("Not counted", f"Accesses to {access.space} memory are not counted here.")
     return Explanation(head, (request, *wrong, other))
+
+
+def _sectors(part: WarpAccess, active: int) -> str:
+    """Why a request to global memory moves as many sectors as it does, in one sentence."""
+    moved, ideal = part.n_sectors, part.ideal_sectors
+    if moved == ideal:
+        return f"{counted(moved, 'sector')}: no order of the data or the threads takes fewer."
+    if part.kind == "atomic":
+        why = f"the passes of the atomic visit {counted(moved, 'sector')}"
+    elif moved == active:
+        why = f"each lane's {part.width} bytes lie in a sector of their own"
+    else:
+        why = f"the bytes of {counted(active, 'lane')} lie in so many different ones"
+    return f"{counted(moved, 'sector')}: {why}; {ideal} would do."
+
+
+def _wavefronts(part: WarpAccess) -> str:
+    """Why a request to shared memory takes as many wavefronts as it does, in one sentence."""
+    taken, ideal = part.wavefronts, part.ideal_wavefronts
+    if not part.conflicts:
+        return f"{counted(taken, 'wavefront')}: no bank is asked for two words at a time."
+    most = int(part.ways.max())
+    worst = np.flatnonzero(part.ways == most).tolist()
+    where = f"bank {worst[0]}" if len(worst) == 1 else f"each of {len(worst)} banks"
+    return (
+        f"{counted(taken, 'wavefront')}: {where} is passed through {most} times, once for each "
+        f"word that it is asked for; {ideal} would do."
+    )
 
 
 def _at_fault(access: Access, warp: int) -> tuple[Section, ...]:

@@ -28,15 +28,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A number explained."""
+    """A number explained; `answer` is the whole of it in one sentence, where there is one."""
 
     title: str
     sections: tuple[Section, ...]
+    answer: str = ""
 
     @property
     def text(self) -> str:
         """All of it as plain text."""
-        parts = [self.title]
+        parts = [self.title, *([self.answer] if self.answer else [])]
         for section in self.sections:
             lines = [section.heading, section.text, *(f"    {line}" for line in section.lines)]
             parts.append("\n".join(line for line in lines if line.strip()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from gui.scenes.why_element import Fetched, explain_fetches
 if TYPE_CHECKING:
     from core.analysis.counters import Counters
     from gui.scenes.session import Session
+
+FOLDED, SPARED = 8, 2  # lines of a list that are shown, and that are not worth a fold
 
 
 @dataclass(frozen=True)
@@ -110,17 +113,36 @@ def _explain(session: Session, topic: Topic) -> Explanation:
         return Explanation(f"No access to {topic.space} memory yet.", ())
     found = explain_access(access, session.warp)
     when = "" if access.step == session.step else " (the last before this step)"
-    return Explanation(f"{found.title}, step {access.step + 1}{when}", found.sections)
+    title = f"{found.title}, step {access.step + 1}{when}"
+    return Explanation(title, found.sections, found.answer)
 
 
-def as_html(explanation: Explanation, mono: str) -> str:
-    """The sections as HTML for a text browser; `mono` is the family that figures are set in."""
-    return "".join(_section(section, mono) for section in explanation.sections)
+def as_html(explanation: Explanation, mono: str, unfolded: Collection[str] = ()) -> str:
+    """An explanation as HTML for a text browser; `mono` is the family that figures are set in.
+
+    Of long lists the first `FOLDED` lines are shown, then a link with the section's heading; those
+    of headings in `unfolded` are shown whole.
+    """
+    answer = f'<p class="answer">{escape(explanation.answer)}</p>' if explanation.answer else ""
+    return answer + "".join(
+        _section(section, mono, whole=heading_of(section) in unfolded)
+        for section in explanation.sections
+    )
 
 
-def _section(section: Section, mono: str) -> str:
+def heading_of(section: Section) -> str:
+    """What a section is about, whatever its figure: "Sectors" of "Sectors = 32"."""
+    return section.heading.partition(" = ")[0]
+
+
+def _section(section: Section, mono: str, *, whole: bool) -> str:
     head = f"<h4>{escape(section.heading)}</h4>"
     text = f"<p>{escape(section.text)}</p>" if section.text else ""
-    lines = escape("\n".join(section.lines))
-    figures = f"<pre style=\"font-family:'{mono}'\">{lines}</pre>" if lines else ""
-    return head + text + figures
+    lines, more = section.lines, ""
+    if len(lines) > FOLDED + SPARED and not whole:
+        name = escape(heading_of(section))
+        more = f'<p class="more"><a href="{name}">… {len(lines) - FOLDED} lines more</a></p>'
+        lines = lines[:FOLDED]
+    shown = escape("\n".join(lines))
+    figures = f"<pre style=\"font-family:'{mono}'\">{shown}</pre>" if shown else ""
+    return head + text + figures + more

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QMainWindow,
     QSizeGrip,
     QTextBrowser,
     QToolButton,
@@ -18,15 +19,19 @@ from PySide6.QtWidgets import (
 from core.analysis.explain_total import Place
 from core.analysis.explanation import Explanation
 from gui.scenes.session import Session
-from gui.scenes.why import Topic, as_html, explain
+from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
 from gui.style import set_icon
 from gui.theme import current_theme
 from gui.views.base import SessionView
 
-WIDTH, HEIGHT = 104, 26  # digits and lines of text
+WIDTH, HEIGHT = 104, 26  # digits and lines of text, at most
+LEAST_WIDTH = 52  # digits
 ANEW = {"trace", "block", "counts"}  # what changes a total
 SHARE = 0.72  # of the window's width, at most: what is explained has to be seen beside it
 MARGIN = 12  # pixels between the panel and the window's edge
+BESIDE = 10  # and between it and the number's view
+TEXT_EDGE = 14  # around the text
+FRAME = 40  # the panel's height without its title and text
 
 
 class WhyPanel(SessionView):
@@ -45,6 +50,8 @@ class WhyPanel(SessionView):
         """Stands before the title: whose number it is, where two launches are compared."""
         self.explanation = Explanation("", ())
         self._grabbed: QPointF | None = None
+        self._unfolded: set[str] = set()
+        """Headings of lists that are shown whole."""
         self.frame = QFrame(self)
         self.frame.setProperty("role", "panel")
         self.title = QLabel()
@@ -61,6 +68,7 @@ class WhyPanel(SessionView):
         self.body = QTextBrowser()
         self.body.setFrameShape(QFrame.Shape.NoFrame)
         self.body.setOpenLinks(False)
+        self.body.anchorClicked.connect(self._unfold)
         self.body.setLineWrapMode(QTextBrowser.LineWrapMode.WidgetWidth)
         self.body.setAccessibleName("Explanation")
         self._lay_out()
@@ -91,13 +99,18 @@ class WhyPanel(SessionView):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.frame)
 
-    def ask(self, topic: Topic, beside: QPoint | None = None) -> None:
-        """Explain a topic; `beside` is where the number stands, in the parent's coordinates."""
+    def ask(self, topic: Topic, beside: QPoint | None = None, view: QRect | None = None) -> None:
+        """Explain a topic; `beside` is where the number stands, in the parent's coordinates.
+
+        `view` is what is to be seen meanwhile: the view that has the number.
+        """
         fresh = topic != self.topic or not self.isVisible()
         self.topic = topic
-        if beside is not None or not self.isVisible():
-            self._place(beside)
+        if fresh:
+            self._unfolded.clear()
         self.refresh(self.WATCHES)
+        if beside is not None or not self.isVisible():
+            self._place(beside, view)
         self.show()
         self.raise_()
         if fresh:
@@ -112,10 +125,21 @@ class WhyPanel(SessionView):
             return
         self.explanation = found
         self.title.setText(f"{self.side}{found.title}")
+        self._show_text()
+
+    def _show_text(self) -> None:
         bar = self.body.verticalScrollBar()
         place = bar.value()
-        self.body.setHtml(as_html(found, current_theme().mono().family()))
+        mono = current_theme().mono().family()
+        self.body.setHtml(as_html(self.explanation, mono, self._unfolded))
         bar.setValue(place)
+
+    def _unfold(self, link: QUrl) -> None:
+        """Show a list whole, and take the room for it that there is below."""
+        self._unfolded.add(link.toString())
+        self._show_text()
+        room, size = self._room(), self._wanted(self.width())
+        self.resize(self.width(), min(max(size.height(), self.height()), room.bottom() - self.y()))
 
     def restyle(self) -> None:
         """Take up the theme's type and colours."""
@@ -123,12 +147,15 @@ class WhyPanel(SessionView):
         set_icon(self.close_button, "close")
         self.body.setFont(theme.font())
         self.body.document().setDefaultStyleSheet(
-            f"h4 {{ color: {theme.color('text').name()}; margin: 8px 0 2px 0; }}"
+            f"h4 {{ color: {theme.color('text').name()}; margin: 8px 0 2px 0; font-weight: 600; }}"
+            f"a {{ color: {theme.color('accent').name()}; text-decoration: none; }}"
+            f".answer {{ color: {theme.color('text').name()}; margin: 0 0 6px 0; "
+            f"font-weight: 600; }} .more {{ margin: 0 0 4px 10px; }}"
             f"p {{ color: {theme.color('text_dim').name()}; margin: 0 0 3px 0; }}"
             f"pre {{ color: {theme.color('text').name()}; margin: 0 0 2px 10px; "
             f"font-size: {theme.mono(0.92).pointSizeF():.1f}pt; }}"
         )
-        self.body.document().setDocumentMargin(14)
+        self.body.document().setDocumentMargin(TEXT_EDGE)
         self.explanation = Explanation("", ())
         if self.isVisible():
             self.refresh(self.WATCHES)
@@ -139,25 +166,59 @@ class WhyPanel(SessionView):
 
     # ---- where it stands
 
-    def sizeHint(self) -> QSize:
-        """Wide enough for a line of addresses."""
-        metrics = self.fontMetrics()
-        return QSize(WIDTH * metrics.horizontalAdvance("0"), HEIGHT * metrics.lineSpacing())
+    def _wanted(self, width: int = 0) -> QSize:
+        """As wide as the longest line of figures (or `width`), as high as all of it then is."""
+        metrics, document = self.fontMetrics(), self.body.document()
+        if not width:
+            digit = metrics.horizontalAdvance("0")
+            least, most = LEAST_WIDTH * digit, WIDTH * digit
+            document.setTextWidth(-1)
+            figures = QFontMetrics(current_theme().mono(0.92))
+            lines = [
+                line
+                for section in self.explanation.sections
+                for line in section.lines[
+                    : None if heading_of(section) in self._unfolded else FOLDED
+                ]
+            ]
+            wide = max((figures.horizontalAdvance(line) for line in lines), default=0)
+            bar = self.body.verticalScrollBar().sizeHint().width()
+            width = min(max(wide + 2 * TEXT_EDGE + 10 + bar + 4, least), most)
+        text = document.clone()
+        text.setTextWidth(width - self.body.verticalScrollBar().sizeHint().width() - 4)
+        high = round(text.size().height()) + 2
+        text.deleteLater()
+        layout = self.frame.layout()
+        head = self.title.heightForWidth(width - 120) if layout is not None else 0
+        return QSize(width, high + max(head, current_theme().spacing.control) + FRAME)
 
-    def _place(self, beside: QPoint | None) -> None:
-        """Beside the number, on the side with more room, inside the parent."""
+    def _room(self) -> QRect:
+        """Where the panel may stand."""
         parent = self.parentWidget()
         assert parent is not None
         room = parent.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         if self._above is not None and self._above.isVisible():
             room.setBottom(self._above.mapTo(parent, QPoint(0, -MARGIN)).y())
-        wanted = self.sizeHint()
-        most = round(SHARE * room.width())
-        size = QSize(min(wanted.width(), most), min(wanted.height(), room.height()))
-        point = beside if beside is not None else room.center()
-        right = point.x() < room.center().x()
-        x = point.x() + 24 if right else point.x() - 24 - size.width()
-        x = min(max(x, room.left()), room.right() - size.width())
+        if isinstance(parent, QMainWindow) and parent.menuWidget() is not None:
+            room.setTop(parent.menuWidget().height() + MARGIN // 2)
+        return room
+
+    def _place(self, beside: QPoint | None, view: QRect | None) -> None:
+        """Beside the number's view, or else the number, on the side with more room."""
+        room = self._room()
+        most = QSize(
+            round(SHARE * room.width()),
+            min(HEIGHT * self.fontMetrics().lineSpacing(), room.height()),
+        )
+        size = self._wanted().boundedTo(most)
+        if size.width() == most.width():
+            size = self._wanted(size.width()).boundedTo(most)
+        point = beside if beside is not None else (view or room).center()
+        keep = view if view is not None else QRect(point, QSize(1, 1))
+        left, right = keep.left() - BESIDE - size.width(), keep.right() + BESIDE
+        fits = [x for x in (right, left) if room.left() <= x <= room.right() - size.width()]
+        more = right if room.right() - keep.right() > keep.left() - room.left() else left
+        x = min(max(fits[0] if fits else more, room.left()), room.right() - size.width())
         y = min(max(point.y() - size.height() // 3, room.top()), room.bottom() - size.height())
         self.setGeometry(x, y, size.width(), size.height())
 

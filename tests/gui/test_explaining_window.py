@@ -128,7 +128,9 @@ def test_a_count_of_the_heat_map_is_explained(window) -> None:
 
 def test_a_question_that_is_asked_twice_leaves_no_place_for_the_next_one(window, monkeypatch):
     explaining, session, places = window.explaining, window.session, []
-    monkeypatch.setattr(explaining.panel, "ask", lambda topic, beside=None: places.append(beside))
+    monkeypatch.setattr(
+        explaining.panel, "ask", lambda topic, beside=None, view=None: places.append(beside)
+    )
     for _ in range(2):
         explaining.ask(Step("global"), here=True)
     session.question = Step("shared")  # as a lesson asks
