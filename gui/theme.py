@@ -126,6 +126,7 @@ def _font(families: tuple[str, ...], size: float, bold: bool) -> QFont:
     font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
     if hasattr(QFont, "Tag"):
         font.setFeature(QFont.Tag("tnum"), 1)
+        font.setFeature(QFont.Tag("calt"), 0)  # it makes 0x40 into 0×40 and ++ into one sign
     font.setStyleStrategy(QFont.StyleStrategy.PreferAntialias)
     return font
 

@@ -139,7 +139,7 @@ def runs_at(
         sizes = {v for k, v in result.parameters.items() if k in ("m", "n", "k")}
         if size is not None and sizes != {size}:
             continue
-        block = " x ".join(str(side) for side in result.block if side > 1) or "1"
+        block = " × ".join(str(side) for side in result.block if side > 1) or "1"
         found.append(
             Run(
                 result.rung, result.title, dict(result.parameters), f"block {block}",

@@ -124,7 +124,7 @@ def bars(found: Occupancy) -> tuple[Bar, ...]:
         made.append(
             Bar(
                 title, total, each, found.blocks, found.limits[name], name in found.limited_by,
-                f"{found.blocks} x {grouped(each)} = {grouped(used)} of {grouped(total)}",
+                f"{found.blocks} × {grouped(each)} = {grouped(used)} of {grouped(total)}",
             )
         )  # fmt: skip
     return tuple(made)
@@ -176,7 +176,7 @@ def first_order(counts: Counts, phases: int) -> tuple[FirstOrder, ...]:
     even = phases > 1 and loads % phases == 0 and flops % phases == 0
     found = [
         FirstOrder(grouped(launch.block.count), "threads a block"),
-        FirstOrder(grouped(blocks), f"blocks ({launch.grid}) in the grid"),
+        FirstOrder(grouped(blocks), f"blocks ({spaced(f'{launch.grid}')}) in the grid"),
     ]
     per = "a block"
     if even:

@@ -9,6 +9,7 @@ import numpy as np
 
 from core.trace import Value
 
+_TIMES = re.compile(r"(?<=[\w)]) x (?=[0-9(])")
 _GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w,\]`])")
 
 
@@ -20,9 +21,11 @@ def grouped(value: int) -> str:
 def spaced(sentence: str) -> str:
     """A sentence of `core` with the window's spaces, not commas, between groups of digits.
 
-    Indices, sizes and what stands in a text of the user's (`64,128`, A[0,128], x=1,128) stay.
+    An x between figures is the sign of multiplication. Indices, sizes and what stands in a text of
+    the user's (`64,128`, A[0,128], x=1,128) stay.
     """
-    return _GROUPS.sub(lambda found: found[0].replace(",", "\u202f"), sentence)
+    grouped_digits = _GROUPS.sub(lambda found: found[0].replace(",", "\u202f"), sentence)
+    return _TIMES.sub(" × ", grouped_digits)
 
 
 def compact(value: int) -> str:

@@ -186,13 +186,13 @@ def _place(array: Array, topic: Fetched, flat: int) -> Section:
     """The element's address and sector, with the values put in."""
     size = int(array.dtype.itemsize)
     address = array.base + flat * size
-    inner = [f"{i} x {array.shape[d + 1]}" for d, i in enumerate(topic.index[:-1])]
+    inner = [f"{i} × {array.shape[d + 1]}" for d, i in enumerate(topic.index[:-1])]
     offset = " + ".join([*inner, str(topic.index[-1])]) if len(topic.index) <= 2 else str(flat)
     return Section(
         "Address",
         f"{array.name} begins at 0x{array.base:x}; an element has {plural(size, 'byte')}.",
         (
-            f"0x{array.base:x} + ({offset}) x {size} = 0x{address:x}",
+            f"0x{array.base:x} + ({offset}) × {size} = 0x{address:x}",
             f"sector: 0x{address:x} // {SECTOR} = 0x{address // SECTOR:x}, "
             f"bytes {address % SECTOR} to {address % SECTOR + size - 1} of its {SECTOR}",
         ),

@@ -43,7 +43,7 @@ def test_rows_are_the_ceilings_the_lowest_first(coalesced) -> None:
     assert (states["l1"], states["textbook"], states["issue"]) == ("binding", "textbook", "above")
     l1 = next(r for r in rows if r.name == "l1")
     assert (l1.note, l1.rate) == ("binds", "8\u202f303.7 GFLOPS")
-    assert "132 SMs x 1.98 GHz x 137\u202f438\u202f953\u202f472 FLOP" in l1.formula
+    assert "132 SMs × 1.98 GHz × 137\u202f438\u202f953\u202f472 FLOP" in l1.formula
     assert "Counted as compiled." in l1.remark
     assert scene.headline(coalesced).startswith("L1: distinct lines binds at 8\u202f303.7 GFLOPS")
 
@@ -150,7 +150,7 @@ def test_the_third_seeds_cliff() -> None:
     assert "11 registers a thread leave 5 blocks, 1\u202f280 threads, 17\u202f%" in sm.cliff(before)
     after = occupancy(SEED, Resources(256, 12))
     registers = next(bar for bar in sm.bars(after) if bar.title == "Registers")
-    assert registers.text == "5 x 3\u202f072 = 15\u202f360 of 16\u202f384"
+    assert registers.text == "5 × 3\u202f072 = 15\u202f360 of 16\u202f384"
     assert registers.limits
     slots = occupancy(SEED, Resources(128, 10))
     assert (slots.blocks, slots.threads, slots.limited_by) == (8, 1024, ("blocks",))
