@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.analysis.counters import UNITS, WAYS
-from gui.scenes.text import capital, grouped, join, plural, ratio
+from gui.scenes.text import capital, grouped, plural, ratio
 
 if TYPE_CHECKING:
     from core.analysis.counters import Count
@@ -138,4 +138,5 @@ def counters_caption(session: Session) -> str:
                 f"{plural(moved, f'{space} {unit[:-1]}')} where {grouped(ideal)} would do"
             )
     scope = "The whole launch" if session.counts_complete else _recorded(session)
-    return capital(f"{scope} moved {join(sentences)}." if sentences else f"{scope} moved nothing.")
+    said = ", and ".join(sentences) or "nothing"
+    return capital(f"{scope} moved {said}.")

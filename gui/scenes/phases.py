@@ -42,7 +42,9 @@ def phases_caption(session: Session, table: PhaseTable | None) -> str:
     if table is None:
         return why_no_table(session) or "The phase table is being made …"
     place = lit_column(session, table)
-    where = f"{table.columns[place].title} is lit. " if place >= 0 else ""
+    title = table.columns[place].title if place >= 0 else ""
+    column = title if title.startswith("Phase") else f"The column “{title}”"
+    where = f"{column} is lit. " if title else ""
     kinds = {entry.kind for row in table.rows for cell in row.cells for entry in cell}
     sums = "+= adds to a register, store writes it; " if "sum" in kinds else ""
     threads = plural(len(table.rows), "thread")

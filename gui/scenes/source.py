@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.analysis.counters import UNITS, WAYS, Count
+from core.trace import EventKind
 from gui.scenes.text import compact, grouped, plural
 
 if TYPE_CHECKING:
@@ -162,6 +163,17 @@ def _uncounted(session: Session, line: int) -> str:
     return "it touches no memory"
 
 
+def _event(session: Session, line: int) -> str:
+    """What happens at a line that is a barrier or the kernel's end; empty for any other."""
+    block = session.block_trace
+    kind = int(block.kind[session.step]) if block is not None else -1
+    if kind == EventKind.BARRIER:
+        return f"Line {line} is a barrier: the threads wait there for all of their block."
+    if kind == EventKind.EXIT:
+        return f"The threads leave the kernel at line {line}."
+    return ""
+
+
 def source_caption(session: Session) -> str:
     """One sentence about the line that runs now."""
     trace, line = session.trace, session.current_line
@@ -170,6 +182,8 @@ def source_caption(session: Session) -> str:
     if line is None:
         return f"{trace.workload.source_name}: no line is running."
     totals = line_totals(session.counts or trace).get(line)
+    if totals is None and (event := _event(session, line)):
+        return event
     if totals is None:
         return f"Line {line} runs; {_uncounted(session, line)}."
     scope = "over the launch" if session.counts_complete else "in the recorded blocks"

@@ -275,7 +275,7 @@ def test_local_memory_is_told_from_none():
     for step in range(block.n_steps):
         session.step = step
         spaces = block.spaces_of(int(block.line[step]))
-        said[spaces] = source_caption(session).partition("; ")[2]
+        said.setdefault(spaces, source_caption(session).partition("; ")[2])
     assert said[frozenset({"local"})] == (
         "it touches only its threads' own local memory, which is not counted."
     )

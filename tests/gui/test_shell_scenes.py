@@ -7,6 +7,7 @@ import pytest
 
 from core.ladder import load_ladder
 from core.recording import record
+from core.trace import EventKind
 from gui.scenes.counters import (
     CounterRow,
     counter_rows,
@@ -86,6 +87,19 @@ def test_each_kind_of_event_has_a_sentence(session):
     assert "All threads leave the kernel." in said
 
 
+def test_a_barrier_and_the_end_are_said_to_be_that(session):
+    block, grids = session.block_trace, grids_of(session.trace)
+    said = {}
+    for step in range(session.n_steps):
+        session.step = step
+        shown = matrix_scene(block, grids, step, 0).caption
+        said[int(block.kind[step])] = source_caption(session), shown
+    assert said[EventKind.BARRIER][0].startswith("Line 18 is a barrier: the threads wait there")
+    ends = "after the phases: all its threads have left the kernel."
+    assert said[EventKind.EXIT][0].startswith("The threads leave the kernel at line ")
+    assert said[EventKind.EXIT][1].endswith(ends)
+
+
 def test_counters_by_array_and_by_line_sum_to_the_totals(trace):
     for grouping in ("array", "line"):
         rows = counter_rows(trace, grouping)
@@ -106,7 +120,7 @@ def test_counters_name_what_could_be_saved():
 
 def test_caption_of_the_counters(session):
     assert counters_caption(session) == (
-        "The whole launch moved 160 global sectors, none of them wasted and 288 shared "
+        "The whole launch moved 160 global sectors, none of them wasted, and 288 shared "
         "wavefronts, none of them wasted."
     )
     assert "Nothing" in counters_caption(Session())
