@@ -20,6 +20,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from window_looks import first_looks, themes
+from window_moves import moves
 from window_stage import (
     LARGE,
     SMALL,
@@ -63,6 +64,13 @@ def figures(minutes: float = PLAY_MINUTES) -> Iterator[Figure]:
         for forward, way in ((True, "forwards"), (False, "backwards")):
             what = f"step {way}, painted, 19 of 20 under: {named(launch)}"
             yield _share(what, _steps(app, window, forward), 16)
+    change(app, window, LARGE)
+    for unit in ("line", "phase"):
+        window.session.unit = unit
+        what = f"step by {unit}, painted, 19 of 20 under: {named(LARGE)}"
+        yield _share(what, _steps(app, window, forward=True), 16)
+    window.session.unit = "access"
+    yield from moves(app, window)
     open_every_view(app, window)
     change(app, window, SMALL)
     yield _share(
