@@ -8,7 +8,8 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 
 from gui.focus import focus_page
-from gui.scenes.tour import STOPS
+from gui.scenes.tour import STOPS, step_of
+from gui.views.base import Panel
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -24,6 +25,8 @@ class Touring(QObject):
         self.toured = False
         self.overlay: TourOverlay | None = None
         self._at = 0
+        self._before: tuple[int, str, list[str]] | None = None
+        """The step before the tour, the session's view, and the views in front."""
         window.installEventFilter(self)
 
     def start(self) -> None:
@@ -37,7 +40,11 @@ class Touring(QObject):
             self.overlay = TourOverlay(self.main)
             self.overlay.moved.connect(self.move)
             self.overlay.left.connect(self.leave)
-        self._at = 0
+        session = self.main.session
+        session.update(playing=0, large=False)
+        page = self.main.step_page
+        front = [name for name in page.docks if page.in_front(name)]
+        self._before, self._at = (session.step, session.view, front), 0
         self._show()
 
     def move(self, by: int) -> None:
@@ -56,7 +63,18 @@ class Touring(QObject):
         if overlay is not None:
             overlay.hide()
             overlay.deleteLater()
+            self._put_back()
             focus_page(self.main)
+
+    def _put_back(self) -> None:
+        """Show again what was shown before: the step, and the views that were in front."""
+        before, self._before = self._before, None
+        if before is None:
+            return
+        step, view, front = before
+        for name in front:
+            self.main.step_page.front(name)
+        self.main.session.update(step=step, view=view)
 
     def _show(self, by: int = 1) -> None:
         stop = STOPS[self._at]
@@ -65,7 +83,17 @@ class Touring(QObject):
             return
         if stop.view:
             self.main.step_page.front(stop.view)
+        self._go_to(stop.space)
         self._point()
+
+    def _go_to(self, space: str) -> None:
+        """Show the first load from a memory, where the block has one; else the step before it."""
+        session, block = self.main.session, self.main.session.block_trace
+        found = step_of(block, space) if space and block is not None else None
+        if found is None and self._before is not None:
+            found = self._before[0]
+        if found is not None:
+            session.step = found
 
     def _point(self) -> None:
         if self.overlay is not None:
@@ -79,8 +107,8 @@ class Touring(QObject):
 
     def _widget(self, name: str) -> QWidget:
         panels = {
-            "ladder": self.main.ladder_panel,
-            "configuration": self.main.form,
+            "ladder": _panel_of(self.main.ladder_panel),
+            "configuration": _panel_of(self.main.form),
             "transport": self.main.transport,
             "header": self.main.tabs,
         }
@@ -92,3 +120,11 @@ class Touring(QObject):
         if self.overlay is not None and event.type() == QEvent.Type.Resize:
             QTimer.singleShot(0, self, self._point)
         return False
+
+
+def _panel_of(view: QWidget) -> QWidget:
+    """The framed panel that a view stands in, with its heading."""
+    panel: QWidget | None = view
+    while panel is not None and not isinstance(panel, Panel):
+        panel = panel.parentWidget()
+    return panel or view

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.trace import BlockTrace
 
 
 @dataclass(frozen=True)
@@ -14,6 +18,8 @@ class Stop:
     text: str
     view: str = ""
     """The view that comes to the front for it."""
+    space: str = ""
+    """The memory whose first load by the block is shown meanwhile; empty for the step there is."""
 
 
 STOPS: tuple[Stop, ...] = (
@@ -47,6 +53,7 @@ STOPS: tuple[Stop, ...] = (
         "32 lanes, the sectors of 32 bytes that they touch, and what of them is waste. Why? opens "
         "any number to the addresses that it is made of.",
         "Warp",
+        "global",
     ),
     Stop(
         "Shared",
@@ -54,6 +61,7 @@ STOPS: tuple[Stop, ...] = (
         "Shared arrays fill up as the tile is loaded; below them, which lane asks which of the 32 "
         "banks, and every conflict with its lanes.",
         "Shared",
+        "shared",
     ),
     Stop(
         "Source",
@@ -66,6 +74,15 @@ STOPS: tuple[Stop, ...] = (
         "header",
         "Go further",
         "Compare two launches, measure on a GPU, look at ceilings and occupancy. F1 shows every "
-        "key; Help > Tour shows this again.",
+        "key; Help > Tour shows this again. Now press Space and watch.",
     ),
 )
+
+
+def step_of(block: BlockTrace, space: str) -> int | None:
+    """The block's first load from "global" or "shared" memory, or None."""
+    for step in block.access_steps.tolist():
+        access = block.access(step)
+        if access is not None and (access.kind, access.space) == ("load", space):
+            return int(step)
+    return None

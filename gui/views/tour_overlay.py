@@ -65,12 +65,14 @@ class TourOverlay(QWidget):
         parent = self.parentWidget()
         assert parent is not None
         self.setGeometry(parent.rect())
-        self._place = place.adjusted(-4, -4, 4, 4).intersected(self.rect())
+        self._place = place.adjusted(-3, -3, 3, 3).intersected(self.rect())
         self.title.setText(stop.title)
         self.text.setText(stop.text)
         self.count.setText(f"{number + 1} of {count}")
         self.back.setEnabled(number > 0)
-        self.next.setText("Done" if number == count - 1 else "Next")
+        last = number == count - 1
+        self.next.setText("Done" if last else "Next")
+        self.skip.setVisible(not last)
         self.setAccessibleDescription(f"{stop.title}. {stop.text}")
         self._put_card()
         self.show()

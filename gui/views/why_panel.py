@@ -199,8 +199,9 @@ class WhyPanel(SessionView):
         room = parent.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         if self._above is not None and self._above.isVisible():
             room.setBottom(self._above.mapTo(parent, QPoint(0, -MARGIN)).y())
-        if isinstance(parent, QMainWindow) and parent.menuWidget() is not None:
-            room.setTop(parent.menuWidget().height() + MARGIN // 2)
+        header = parent.menuWidget() if isinstance(parent, QMainWindow) else None
+        if header is not None:
+            room.setTop(header.height() + MARGIN // 2)
         return room
 
     def _place(self, beside: QPoint | None, view: QRect | None) -> None:

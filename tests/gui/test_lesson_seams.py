@@ -1,7 +1,8 @@
 """A lesson drives the window through the session alone, and the tour leads through it."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtWidgets import QLabel
 
 from core.ladder import load_ladder
 from gui.main_window import MainWindow
@@ -166,3 +167,31 @@ def test_the_tour_goes_back_is_skipped_and_leaves_out_what_is_not_there(window, 
     qtbot.waitUntil(lambda: touring.overlay.size() == window.size())
     qtbot.keyClick(touring.overlay, Qt.Key.Key_Escape)
     assert touring.overlay is None
+
+
+def test_the_tour_shows_what_it_speaks_of_and_puts_everything_back(window, qtbot):
+    asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}))
+    session, touring, page = window.session, window.touring, window.step_page
+    before = session.step, [name for name in page.docks if page.in_front(name)]
+    assert session.block_trace.access(session.step).space == "global"
+    touring.start()
+    while touring.overlay is not None:
+        overlay, stop = touring.overlay, STOPS[touring._at]
+        access = session.block_trace.access(session.step)
+        if stop.space:
+            assert (access.kind, access.space) == ("load", stop.space)
+            assert page.in_front(stop.view)
+        if stop.space == "shared":
+            assert window.shared.scene.banks is not None
+        if stop.place in ("ladder", "configuration"):
+            heading = {"ladder": "Kernel ladder", "configuration": "Configuration"}[stop.place]
+            label = next(x for x in window.left.findChildren(QLabel) if x.text() == heading)
+            where = QRect(label.mapTo(window, QPoint(0, 0)), label.size())
+            assert overlay._place.contains(where)
+        last = stop is STOPS[-1]
+        assert overlay.skip.isVisible() != last
+        assert ("press Space" in overlay.text.text()) == last
+        qtbot.keyClick(overlay, Qt.Key.Key_Right)
+    qtbot.waitUntil(
+        lambda: (session.step, [name for name in page.docks if page.in_front(name)]) == before
+    )
