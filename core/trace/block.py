@@ -16,7 +16,7 @@ from core.ptx.dwarf_names import source_name
 from core.trace.access import Access
 from core.trace.arrays import Array, SharedArray, SharedState, owner_of
 from core.trace.axis import ACCESSES, StepAxis
-from core.trace.path import Path, Segments
+from core.trace.path import Moment, Path, Segments
 from core.trace.program_info import ProgramInfo
 from core.trace.shared_history import SharedHistory
 from core.trace.steps import EventKind, Executed, Steps, build_steps
@@ -223,11 +223,19 @@ class BlockTrace(StepAxis):
 
     def variables(self, step: int, thread: int) -> tuple[Variable, ...]:
         """The variables of a thread in scope at a step."""
-        now = self._variables(step, thread)
-        before = dict(self._variables(step - 1, thread)) if step > 0 else {}
+        moment = self._moment(step, thread)
+        if moment is None:
+            return ()
+        before: dict[Any, Value | None] = {}
+        if step > 0:
+            earlier = self._moment(step - 1, thread)
+            if earlier is not None and moment.goes_on_from(earlier):
+                before = dict(self._read(earlier.at_depth(moment.depth), thread))
         return tuple(
-            Variable(info.name, info.type.name, value, before.get(info, None) != value)
-            for info, value in now
+            Variable(
+                info.name, info.type.name, value, value is not None and before.get(info) != value
+            )
+            for info, value in self._read(moment, thread)
         )
 
     def variable_table(self, step: int, warp: int) -> list[VariableRow]:
@@ -237,24 +245,32 @@ class BlockTrace(StepAxis):
             thread = warp * WARP + lane
             if thread >= self.n_threads:
                 break
-            for info, value in self._variables(step, thread):
+            moment = self._moment(step, thread)
+            for info, value in self._read(moment, thread) if moment is not None else ():
                 row = rows.setdefault(
                     info.name, VariableRow(info.name, info.type.name, [None] * WARP)
                 )
                 row.values[lane] = value
         return list(rows.values())
 
-    def _variables(self, step: int, thread: int) -> list[tuple[Any, Value | None]]:
+    def _moment(self, step: int, thread: int) -> Moment | None:
+        """Where a thread is at a step: in its function, or in the caller of one of a header."""
         tick = int(self._steps.tick[step])
         if self.kind_at(step) != EventKind.LINE:
             tick += 1
         path = self._thread_path(thread)
         if not len(path.pcs):
-            return []
+            return None
         place = min(int(np.searchsorted(path.ticks, tick)), len(path.pcs) - 1)
-        lane = self._lanes.start + thread
         end = min(tick, int(path.ticks[-1]) + 1)  # others go on after this thread has ended
-        return self._reader.at(int(path.pcs[place]), int(path.depths[place]), end, lane)
+        moment = Moment(path, place, end)
+        while moment.depth and not self._reader.is_of_the_source(moment.pc):
+            moment = moment.at_depth(moment.depth - 1)
+        return moment
+
+    def _read(self, moment: Moment, thread: int) -> list[tuple[Any, Value | None]]:
+        lane = self._lanes.start + thread
+        return self._reader.at(moment.pc, moment.depth, moment.tick, lane)
 
     def executed(self, thread: int) -> Executed:
         """The instructions that a thread executed, in order, and the steps that they belong to."""

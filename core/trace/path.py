@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,40 @@ class Path:
     ticks: NDArray[np.int64]
     depths: NDArray[np.int64]
     segments: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Before an instruction of a thread's path, in the frame that this belongs to.
+
+    `place` is the instruction's, and what happened before `tick` has happened.
+    """
+
+    path: Path
+    place: int
+    tick: int
+
+    @property
+    def pc(self) -> int:
+        """The instruction."""
+        return int(self.path.pcs[self.place])
+
+    @property
+    def depth(self) -> int:
+        """How many calls deep it is."""
+        return int(self.path.depths[self.place])
+
+    def at_depth(self, depth: int) -> Moment:
+        """The same moment in the frame of a caller, which stands at its call."""
+        if depth == self.depth:
+            return self
+        places = np.flatnonzero(self.path.depths[: self.place + 1] == depth)
+        return replace(self, place=int(places[-1])) if len(places) else self
+
+    def goes_on_from(self, earlier: Moment) -> bool:
+        """Whether the frame was there at an earlier moment already."""
+        between = self.path.depths[earlier.place : self.place + 1]
+        return bool((between >= self.depth).all())
 
 
 class Segments:

@@ -70,6 +70,7 @@ class VariableReader:
         self._stack = StackHistory(record)
         self._image, self._debug = image, debug
         self._in_scope: dict[int, tuple[VariableInfo, ...]] = {}
+        self._of_source: dict[str, bool] = {}
 
     def at(
         self, pc: int, depth: int, tick: int, lane: int
@@ -80,6 +81,17 @@ class VariableReader:
             (info, self._value(info, function, pc, depth, tick, lane))
             for info in self._scope(function, pc)
         ]
+
+    def is_of_the_source(self, pc: int) -> bool:
+        """Whether the function at `pc` is the user's, and not one of a header."""
+        function = self._image.code_at(pc).function
+        if function.name not in self._of_source:
+            module = self._image.module
+            self._of_source[function.name] = any(
+                i.position.line and i.position.file == module.source_file
+                for i in module.instructions[function.first_pc : function.end_pc]
+            )
+        return self._of_source[function.name]
 
     def _scope(self, function: str, pc: int) -> tuple[VariableInfo, ...]:
         known = self._in_scope.get(pc)
