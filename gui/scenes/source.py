@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -30,69 +31,55 @@ class Span:
 
 
 @dataclass(frozen=True)
-class LineTotals:
-    """What one source line cost over the launch: global sectors and shared wavefronts."""
+class Total:
+    """What a source line cost over the launch in one unit, and what would do at best."""
 
-    sectors: int = 0
-    ideal_sectors: int = 0
-    wavefronts: int = 0
-    ideal_wavefronts: int = 0
+    actual: int
+    ideal: int
 
     @property
-    def sectors_text(self) -> str:
-        """The gutter's first column."""
-        return self._pair(self.sectors, self.ideal_sectors)
+    def text(self) -> str:
+        """Both, as the gutter says them."""
+        return f"{compact(self.actual)}/{compact(self.ideal)}"
 
     @property
-    def wavefronts_text(self) -> str:
-        """The gutter's second column."""
-        return self._pair(self.wavefronts, self.ideal_wavefronts)
-
-    @staticmethod
-    def _pair(value: int, ideal: int) -> str:
-        return f"{compact(value)}/{compact(ideal)}" if value else ""
+    def short(self) -> str:
+        """The actual one, for a narrow gutter."""
+        return compact(self.actual)
 
     @property
-    def wastes_sectors(self) -> bool:
-        """More sectors were fetched than the bytes asked for need."""
-        return self.sectors > self.ideal_sectors
+    def wasteful(self) -> bool:
+        """More than needed: of sectors, or by bank conflicts of wavefronts."""
+        return self.actual > self.ideal
 
-    @property
-    def wastes_wavefronts(self) -> bool:
-        """Bank conflicts cost extra wavefronts."""
-        return self.wavefronts > self.ideal_wavefronts
 
-    @property
-    def tip(self) -> str:
-        """The totals in a sentence."""
-        parts = []
-        for value, ideal, noun in (
-            (self.sectors, self.ideal_sectors, "global sector"),
-            (self.wavefronts, self.ideal_wavefronts, "shared wavefront"),
-        ):
-            if value:
-                spare = f"where {grouped(ideal)} would do" if value > ideal else "none wasted"
-                parts.append(plural(value, noun) + (" " if value > ideal else ", ") + spare)
-        return "; ".join(parts) + "." if parts else ""
+LineTotals = Mapping[str, Total]
+"""Of one source line, by unit: global memory's "sectors", shared memory's "wavefronts"."""
 
 
 def line_totals(counted: Trace | Counted) -> dict[int, LineTotals]:
     """Totals of every source line that touched memory, by line number (from 1)."""
-    found = {}
+    found: dict[int, dict[str, Total]] = {}
     for line, counts in counted.counters.by_line.items():
-        sums = []
         for space, unit in UNITS.items():
             made = [way for way in WAYS if counts.get(f"{space}_{way}_requests", Count()).value]
             costs = [counts[f"{space}_{way}_{unit}"] for way in made]
-            sums += [sum(c.value for c in costs), sum(c.ideal for c in costs)]
-        if line > 0 and any(sums):
-            found[line] = LineTotals(*sums)
-    return found
+            total = Total(sum(c.value for c in costs), sum(c.ideal for c in costs))
+            if line > 0 and total.actual:
+                found.setdefault(line, {})[unit] = total
+    return dict(found)
 
 
-def has_number(totals: LineTotals | None, column: str) -> bool:
-    """Whether a line has a total in a column of the gutter ("sectors" or "wavefronts")."""
-    return totals is not None and column != "" and bool(getattr(totals, column))
+def totals_text(totals: LineTotals) -> str:
+    """A line's totals in a sentence."""
+    parts = []
+    for space, unit in UNITS.items():
+        total = totals.get(unit)
+        if total is not None:
+            told = plural(total.actual, f"{space} {unit.removesuffix('s')}")
+            best = grouped(total.ideal)
+            parts.append(told + (f" where {best} would do" if total.wasteful else ", none wasted"))
+    return "; ".join(parts) + "." if parts else ""
 
 
 @lru_cache(maxsize=16)
@@ -187,4 +174,4 @@ def source_caption(session: Session) -> str:
     if totals is None:
         return f"Line {line} runs; {_uncounted(session, line)}."
     scope = "over the launch" if session.counts_complete else "in the recorded blocks"
-    return f"Line {line}, {scope}: {totals.tip}"
+    return f"Line {line}, {scope}: {totals_text(totals)}"

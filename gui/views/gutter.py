@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QBrush, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gui.scenes.source import LineTotals, has_number
+from gui.scenes.source import LineTotals, Total, totals_text
 from gui.theme import Theme, current_theme
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Gutter(QWidget):
         metrics = self._small_metrics()
         widths = []
         for name in GUTTER_COLUMNS:
-            texts = [self._text(t, name) for t in self.totals.values()]
+            texts = [self._text(t[name]) for t in self.totals.values() if name in t]
             longest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
             label = metrics.horizontalAdvance(self.column_name(name))
             widths.append(max(longest, label) + 12 if longest else 0)
@@ -97,9 +97,8 @@ class Gutter(QWidget):
         """What stands over a column."""
         return SHORT_NAMES[name] if self.brief else name
 
-    def _text(self, totals: LineTotals, name: str) -> str:
-        text: str = getattr(totals, f"{name}_text")
-        return text.split("/", maxsplit=1)[0] if self.brief else text
+    def _text(self, total: Total) -> str:
+        return total.short if self.brief else total.text
 
     def _small_metrics(self) -> QFontMetrics:
         return QFontMetrics(current_theme().mono(0.9))
@@ -141,16 +140,13 @@ class Gutter(QWidget):
         painter.setPen(theme.color("text" if strong else "text_faint"))
         width = self.number_width() - 6
         painter.drawText(0, top, width, height, right, str(line))
-        totals = self.totals.get(line)
-        if totals is None:
-            return
-        x = self.number_width()
+        x, totals = self.number_width(), self.totals.get(line, {})
         for name, column in zip(GUTTER_COLUMNS, self.column_widths(), strict=True):
-            text = self._text(totals, name)
-            wasteful = getattr(totals, f"wastes_{name}")
-            color = "conflict" if wasteful else "ideal"
-            painter.setPen(theme.color("text_faint" if self.stale else color))
-            painter.drawText(x, top, column - 6, height, right, text)
+            total = totals.get(name)
+            if total is not None:
+                color = "conflict" if total.wasteful else "ideal"
+                painter.setPen(theme.color("text_faint" if self.stale else color))
+                painter.drawText(x, top, column - 6, height, right, self._text(total))
             x += column
 
     def _paint_dot(self, painter: QPainter, theme: Theme, rect: QRectF, *, there: bool) -> None:
@@ -171,7 +167,7 @@ class Gutter(QWidget):
             self.break_wanted.emit(self._edit.line_at(point.y()))
             return
         line, column = self._edit.line_at(point.y()), self.column_at(point.x())
-        if has_number(self.totals.get(line), column):
+        if column in self.totals.get(line, {}):
             self.number_clicked.emit(line, column)
         else:
             self._edit.line_clicked.emit(line)
@@ -209,8 +205,7 @@ class Gutter(QWidget):
         line = self._edit.line_at(event.position().y())
         numbers = event.position().x() < self.number_width()
         self._point_at(line if numbers else None)
-        totals = self.totals.get(line)
-        tip = totals.tip if totals else ""
+        tip = totals_text(self.totals.get(line, {}))
         if numbers and not self.errors.get(line):
             there = line in self.breaks
             tip = f"Click to {'clear the breakpoint at' if there else 'stop at'} line {line}"

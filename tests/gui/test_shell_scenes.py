@@ -163,9 +163,9 @@ def test_source_is_coloured_line_by_line():
 
 def test_line_totals_add_up(trace):
     totals = line_totals(trace)
-    assert totals[12].sectors_text == "64/64"
-    assert totals[17].wavefronts == 256
-    assert not totals[17].wastes_wavefronts
+    assert totals[12]["sectors"].text == "64/64"
+    assert totals[17]["wavefronts"].actual == 256
+    assert not totals[17]["wavefronts"].wasteful
     assert 14 not in totals
 
 
