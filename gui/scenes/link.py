@@ -257,11 +257,12 @@ def go_to(session: Session, moment: Moment) -> str:
             continue
         session.update(**{key: wanted})
         if wanted >= count:
-            missing.append(f"{key} {wanted} (the last is {count - 1})")
+            shown = f", shown as step {count} / {count}" if key == "step" else ""
+            missing.append(f"{key} {wanted} (the last is {key}={count - 1}{shown})")
     if moment.block is not None and session.trace is not None:
         last = session.trace.workload.launch.grid.count - 1
         if moment.block > last:
-            missing.append(f"block {moment.block} (the last is {last})")
+            missing.append(f"block {moment.block} (the last is block={last})")
     if moment.line is not None:
         session.line = moment.line
     if moment.element is not None:
@@ -270,7 +271,7 @@ def go_to(session: Session, moment: Moment) -> str:
             name, index = moment.element
             missing.append(f"element {name}[{','.join(map(str, index))}]")
     sentence = f"The launch has no {' and no '.join(missing)}" if missing else ""
-    sentence += "; links count from 0." if "last is" in sentence else "." if sentence else ""
+    sentence += "; a link counts from 0." if "last is" in sentence else "." if sentence else ""
     original = session.origin.original if session.origin is not None else None
     if moment.check is not None and original is not None and checksum(original) != moment.check:
         sentence = f"The file has been changed since this link was made. {sentence}".strip()
