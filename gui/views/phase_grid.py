@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
     QPersistentModelIndex,
     QRect,
-    QSize,
     Qt,
 )
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from core.analysis.phase_table import Entry, PhaseTable
+from gui.scenes.phase_shape import TableShape, folded
 from gui.theme import current_theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -82,15 +79,6 @@ class PhaseModel(QAbstractTableModel):
 class EntryPainter(QStyledItemDelegate):
     """Draws a cell's entries below each other; the lit phase is tinted, the step's entry marked."""
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Room for the widest entry and all of them."""
-        model = index.model()
-        assert isinstance(model, PhaseModel)
-        metrics = QFontMetrics(current_theme().mono(SCALE))
-        lines = [line for entry in model.entries(index) for line in folded(entry.short)]
-        wide = max((metrics.horizontalAdvance(line) for line in lines), default=0)
-        return QSize(wide + 2 * EDGE, max(len(lines), 1) * line_height() + EDGE)
-
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw one cell."""
         model, theme = index.model(), current_theme()
@@ -119,15 +107,6 @@ class EntryPainter(QStyledItemDelegate):
             top = area.bottom() + 1
 
 
-@cache
-def folded(text: str) -> tuple[str, ...]:
-    """An entry on lines: the terms of a sum below each other."""
-    target, sign, terms = text.partition("= ")
-    first, *others = re.split(r" (?=[+-] )", terms)
-    indent = " " * len(target)
-    return (target + sign + first, *(indent + other for other in others))
-
-
 def line_height() -> int:
     """Pixels of one entry."""
     return QFontMetrics(current_theme().mono(SCALE)).lineSpacing() + 2
@@ -135,6 +114,17 @@ def line_height() -> int:
 
 class PhaseGrid(QTableView):
     """The table; a click goes to the entry under the pointer."""
+
+    def fit(self, shape: TableShape) -> None:
+        """Give columns and rows the room that their entries and heads need."""
+        metrics = QFontMetrics(current_theme().mono(SCALE))
+        across, down = self.horizontalHeader(), self.verticalHeader()
+        for column, longest in enumerate(shape.longest):
+            wide = metrics.horizontalAdvance(longest) + 2 * EDGE
+            across.resizeSection(column, max(wide, across.sectionSizeHint(column)))
+        for row, lines in enumerate(shape.lines):
+            high = max(lines, 1) * line_height() + EDGE
+            down.resizeSection(row, max(high, down.sectionSizeHint(row)))
 
     def entry_at(self, index: QModelIndex, y: int) -> Entry | None:
         """The entry of a cell at a height of the viewport; the nearest below or above the text."""

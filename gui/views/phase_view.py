@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from core.analysis.phase_table import Entry, PhaseTable
 from core.errors import TilescopeError
+from gui.scenes.phase_shape import TableShape, shaped
 from gui.scenes.phases import COPIES, lit_column, phases_caption, table_job, why_no_table
 from gui.scenes.selection import Hover, pointed_thread
 from gui.scenes.session import Session
@@ -83,6 +84,7 @@ class PhaseView(SessionView):
         self.pages.addWidget(self.grid)
         self._wanted: weakref.ref[BlockTrace] | None = None
         """The block whose table is shown or being made; a hidden view must not keep its record."""
+        self._shape: TableShape | None = None
         self.grid.viewport().installEventFilter(self)
         self.grid.viewport().setMouseTracking(True)
 
@@ -126,9 +128,10 @@ class PhaseView(SessionView):
         if reason or block is None or trace is None:
             self.worker.cancel()
         else:
-            self.worker.submit(table_job(trace, block))
+            self.worker.submit(shaped(table_job(trace, block)))
 
-    def _show(self, table: PhaseTable) -> None:
+    def _show(self, made: tuple[PhaseTable, TableShape]) -> None:
+        table, self._shape = made
         self.model.load(table)
         self.copy.setEnabled(True)
         self.pages.setCurrentWidget(self.grid)
@@ -142,8 +145,8 @@ class PhaseView(SessionView):
         self.reason.setText(str(error))
 
     def _fit(self) -> None:
-        self.grid.resizeColumnsToContents()
-        self.grid.resizeRowsToContents()
+        if self.table is not None and self._shape is not None:
+            self.grid.fit(self._shape)
 
     def _light(self, *, follow: bool) -> None:
         model, session = self.model, self.session
