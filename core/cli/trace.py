@@ -48,6 +48,15 @@ def trace(
         list[str] | None,
         _option("--set", panel=_SIZES, text="Any parameter by name: --set n=64. Repeatable."),
     ] = None,
+    inputs: Annotated[
+        Literal["random", "small", "places"] | None,
+        _option(
+            "--inputs",
+            panel=_SIZES,
+            text="What a rung reads: random numbers (so by default), small whole ones (1 to 9), or "
+            "places (3.2 in row 3, column 2).",
+        ),
+    ] = None,
     kernel_name: Annotated[
         str | None,
         _option("--kernel", panel=_LAUNCH, text="The __global__ function, if there are several."),
@@ -71,8 +80,8 @@ def trace(
             "--arg",
             panel=_LAUNCH,
             text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
-            "poison; index: below the first size), B=@b.npy. Repeatable; types come from the "
-            "kernel's signature. What is not given is guessed.",
+            "small, places, poison; index: below the first size), B=@b.npy. Repeatable; types come "
+            "from the kernel's signature. What is not given is guessed.",
         ),
     ] = None,
     build: Annotated[
@@ -157,12 +166,14 @@ def trace(
     }
     ptx: Build | None = None
     guessed = ""
+    if inputs is not None and (is_file(kernel) or kernel.endswith(".ptx")):
+        raise ArgumentError(f"--inputs is for a rung; say --arg A={inputs}:float32[64,64].")
     if kernel.endswith(".ptx"):
         workload, ptx = ptx_launch(Path(kernel), given, launch, seed)
     elif is_file(kernel):
         workload, guessed = file_launch(Path(kernel), given, launch, seed)
     else:
-        workload = rung_workload(kernel, given, launch, seed, blank=counters_only)
+        workload = rung_workload(kernel, given, launch, seed, blank=counters_only, inputs=inputs)
     if counters_only:
         _show_counts(workload, build, budget, seed, ptx, as_json=as_json)
         return

@@ -12,6 +12,7 @@ from core.errors import ArgumentError, ParameterError
 
 if TYPE_CHECKING:
     from core.cuda.compiler import Build
+    from core.ladder.buffers import Inputs
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
 
@@ -41,9 +42,15 @@ def is_file(name: str) -> bool:
 
 
 def rung_workload(
-    name: str, given: Mapping[str, int], launch: Mapping[str, Any], seed: int, *, blank: bool
+    name: str,
+    given: Mapping[str, int],
+    launch: Mapping[str, Any],
+    seed: int,
+    *,
+    blank: bool,
+    inputs: Inputs | None = None,
 ) -> Workload:
-    """The launch of a rung; its arrays are empty where `blank`."""
+    """The launch of a rung with random `inputs` or others; its arrays are empty where `blank`."""
     from core.ladder import load_ladder
 
     rung = load_ladder()[name]
@@ -52,7 +59,9 @@ def rung_workload(
             f"--{wrong[0]} is for a source file; the rung {name} is set with "
             f"{', '.join('--' + p.name.replace('_', '-') for p in rung.parameters)}."
         )
-    return rung.blank_workload(**given) if blank else rung.workload(seed, **given)
+    if blank:
+        return rung.blank_workload(**given)
+    return rung.workload_of(inputs or "random", seed, **given)
 
 
 def ptx_launch(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.errors import ParameterError
-from core.ladder.buffers import poisoned, random_array
+from core.ladder.buffers import MAKERS, Inputs, poisoned
 from core.ladder.expressions import IntExpression
 from core.launch import ArrayArgument, Dim3, Role, ScalarArgument
 
@@ -67,9 +67,12 @@ class ArrayRule:
     role: Role
 
     def make(
-        self, values: Mapping[str, int], generator: np.random.Generator | None
+        self,
+        values: Mapping[str, int],
+        generator: np.random.Generator | None,
+        inputs: Inputs = "random",
     ) -> ArrayArgument:
-        """The argument: random where the kernel reads it, poisoned where it only writes.
+        """The argument: as `inputs` says where the kernel reads it, poisoned where it only writes.
 
         Without a generator it is all zeros, which costs no time at any size.
         """
@@ -79,7 +82,7 @@ class ArrayRule:
         data = (
             poisoned(self.dtype, shape)
             if self.role == "output"
-            else random_array(generator, self.dtype, shape)
+            else MAKERS[inputs](generator, self.dtype, shape)
         )
         return ArrayArgument(self.name, data, self.role)
 
@@ -100,7 +103,10 @@ class ScalarRule:
     value: IntExpression
 
     def make(
-        self, values: Mapping[str, int], _generator: np.random.Generator | None
+        self,
+        values: Mapping[str, int],
+        _generator: np.random.Generator | None,
+        _inputs: Inputs = "random",
     ) -> ScalarArgument:
         """The argument."""
         return ScalarArgument(self.name, self.dtype.type(self.value.evaluate(values)))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ParameterError
+from core.ladder.buffers import Inputs
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
 from core.ladder.limits import Limit, limits_of
 from core.ladder.orientation import Orientation
@@ -106,19 +107,26 @@ class Rung:
 
         Raises ParameterError as `check` does.
         """
-        return self._workload(self.check(**parameters), np.random.default_rng(seed))
+        return self.workload_of("random", seed, **parameters)
+
+    def workload_of(self, inputs: Inputs, seed: int = DEFAULT_SEED, **parameters: int) -> Workload:
+        """The same launch, of arrays that hold what `inputs` says."""
+        return self._workload(self.check(**parameters), np.random.default_rng(seed), inputs)
 
     def blank_workload(self, **parameters: int) -> Workload:
         """The same launch over arrays of zeros: enough where only addresses matter, at any size."""
         return self._workload(self.check(**parameters), None)
 
     def _workload(
-        self, values: Mapping[str, int], generator: np.random.Generator | None
+        self,
+        values: Mapping[str, int],
+        generator: np.random.Generator | None,
+        inputs: Inputs = "random",
     ) -> Workload:
         launch = Launch(
             grid=dim3(self.grid, values),
             block=dim3(self.block, values),
-            arguments=tuple(rule.make(values, generator) for rule in self.arguments),
+            arguments=tuple(rule.make(values, generator, inputs) for rule in self.arguments),
             shared_bytes=self.dynamic_shared_bytes.evaluate(values),
         )
         inputs = {array.name: array.data for array in launch.arrays}

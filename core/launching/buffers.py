@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.cuda.signature import SignatureParameter
 from core.errors import ArgumentError
-from core.ladder.buffers import filled, poisoned, random_array
+from core.ladder.buffers import MAKERS, filled, poisoned
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
 from core.launching.plain_files import load_array
@@ -29,7 +29,7 @@ _BFLOAT16 = "bfloat16"
 _BUFFER = re.compile(r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\]")
 _Maker = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], NDArray[Any]]
 FILLS: Mapping[str, _Maker] = {
-    "random": random_array,
+    **MAKERS,
     "zeros": lambda _, dtype, shape: np.zeros(shape, dtype),
     "ones": lambda _, dtype, shape: filled(dtype, shape, lambda start, end: 1),
     "range": lambda _, dtype, shape: filled(dtype, shape, np.arange),

@@ -59,7 +59,11 @@ def thread_name(index: Sequence[int], three: bool = False) -> str:
 
 @lru_cache(maxsize=1 << 16, typed=True)  # the same values are written frame after frame
 def value_text(value: float | int, digits: int = 3) -> str:
-    """A value in few characters: `digits` significant for floating point, a true minus sign."""
+    """A value in few characters: `digits` significant for floating point, a true minus sign.
+
+    Whole numbers have no point, and of three digits up to 99.99 those that two decimals say exactly
+    keep both.
+    """
     if isinstance(value, (int, np.integer)):
         return f"{int(value)}".replace("-", "−")
     number = float(value)
@@ -68,10 +72,19 @@ def value_text(value: float | int, digits: int = 3) -> str:
     text = f"{number:.{digits}g}"
     if "e" not in text and abs(number) < 1000:
         decimals = max(0, digits - max(1, len(str(int(abs(number))))))
+        if digits >= 3 and decimals == 1 and _says(number, 2) and not _says(number, 1):
+            decimals = 2
         text = f"{number:.{decimals}f}"
+    if number == int(number) and 1 <= abs(number) < 10 ** (digits + 1):
+        text = f"{number:.0f}"
     if not text.strip("-0."):
         text = text.lstrip("-")  # what rounds to nothing has no sign
     return text.replace("-", "−")
+
+
+def _says(number: float, decimals: int) -> bool:
+    """Whether so many decimals give the number, as one of 32 bits."""
+    return bool(np.float32(round(number, decimals)) == np.float32(number))
 
 
 def percent(part: float, whole: float) -> str:

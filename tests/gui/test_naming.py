@@ -56,6 +56,11 @@ def test_lanes():
 def test_values_and_shares():
     assert value_text(-0.2512) == "−0.25"
     assert value_text(12.5) == "12.5"
+    assert value_text(float(np.float32(12.03))) == "12.03"
+    assert value_text(12.0312) == "12.0"
+    assert [value_text(v) for v in (5.0, -3.0, 1234.0)] == ["5", "−3", "1234"]
+    assert value_text(0.0) == "0.00"
+    assert value_text(3.2) == "3.20"
     assert value_text(float("nan")) == "NaN"
     assert value_text(-3) == "−3"
     assert percent(4, 32) == "12.5 %"
