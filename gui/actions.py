@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.pages import PAGES
-from gui.scenes.session import UNITS, Unit
+from gui.scenes.selection import UNITS, Unit
 from gui.theme import NORMAL, load_theme, theme_names
 
 if TYPE_CHECKING:

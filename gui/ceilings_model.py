@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.models.ceilings import Ceilings
     from core.models.counts import Counts
     from core.models.devices import Device
-    from gui.scenes.session import Configuration
+    from gui.scenes.selection import Configuration
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
 from gui.scenes.benchmark import size_parameters
-from gui.scenes.session import Configuration
+from gui.scenes.selection import Configuration
 from gui.work import Job
 
 if TYPE_CHECKING:

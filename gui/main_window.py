@@ -23,8 +23,8 @@ from gui.page_stack import Pages
 from gui.pages import PAGES, Page
 from gui.recording import Recorder
 from gui.reporting import Reporter
-from gui.scenes.selection import TEXT_SIZES
-from gui.scenes.session import Configuration, Session
+from gui.scenes.selection import TEXT_SIZES, Configuration
+from gui.scenes.session import Session
 from gui.step_page import StepPage
 from gui.stopping import Stopping
 from gui.theme import NORMAL, current_theme, theme_names

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from core.errors import ParameterError
 from gui.scenes.link import EXAMPLE, Moment, go_to, link_to, parse_link
 from gui.scenes.packed import checksum
-from gui.scenes.session import Configuration
+from gui.scenes.selection import Configuration
 from gui.theme import theme_names
 from gui.views.asking import ask_text
 

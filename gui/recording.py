@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
 from gui.scenes.ahead import Looks, Standpoint, look_ahead
-from gui.scenes.selection import UNTITLED
-from gui.scenes.session import Configuration, Origin, Session, source_key
+from gui.scenes.selection import UNTITLED, Configuration, Origin
+from gui.scenes.session import Session, source_key
 from gui.work import Job, Worker
 
 if TYPE_CHECKING:

@@ -38,8 +38,7 @@ from window_work import work
 
 from gui.headless import record
 from gui.main_window import MainWindow
-from gui.scenes.selection import Configuration
-from gui.scenes.session import MAX_SPEED
+from gui.scenes.selection import MAX_SPEED, Configuration
 
 STEPS = 200
 RUNS = 5

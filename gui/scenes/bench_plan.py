@@ -25,7 +25,7 @@ from gui.scenes.text import plural
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launching.file_launch import FileLaunch
-    from gui.scenes.session import Configuration
+    from gui.scenes.selection import Configuration
 
 CONFIGURED, CUBLAS = "configured", "cublas"
 TILE = "tile"

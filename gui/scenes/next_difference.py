@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from gui.scenes.correspondence import Lockstep, course_of
-from gui.scenes.session import WARP_SIZE
+from gui.scenes.selection import WARP_SIZE
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace

@@ -19,40 +19,13 @@ from gui.scenes.breakpoints import Kept, carried_over, exists
 from gui.scenes.clock import Clock
 from gui.scenes.correspondence import Anchor
 from gui.scenes.editing import line_map
-from gui.scenes.selection import (
-    MAX_SPEED,
-    MIN_SPEED,
-    UNITS,
-    WARP_SIZE,
-    Breakpoint,
-    Configuration,
-    Element,
-    Hover,
-    Origin,
-    Unit,
-)
+from gui.scenes.selection import WARP_SIZE, Breakpoint, Element, Origin
 from gui.scenes.turns import Turns
 
 if TYPE_CHECKING:
     from core.counting import Counted
     from core.trace import BlockTrace, Trace
     from gui.scenes.correspondence import Course
-
-
-__all__ = [
-    "MAX_SPEED",
-    "MIN_SPEED",
-    "UNITS",
-    "WARP_SIZE",
-    "Breakpoint",
-    "Configuration",
-    "Element",
-    "Hover",
-    "Origin",
-    "Session",
-    "Unit",
-    "source_key",
-]
 
 
 class Session(Clock):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.trace.variables import Value, Variable
 from gui.scenes.naming import thread_name
-from gui.scenes.session import WARP_SIZE
+from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import join, variable_text
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from gui.scenes import roofline
 from gui.scenes.bench_measured import parameters_text
 from gui.scenes.benchmark import SIZES
 from gui.scenes.recorded import recorded
-from gui.scenes.session import Configuration
+from gui.scenes.selection import Configuration
 from gui.still import Still
 from gui.theme import current_theme
 from gui.views.base import Caption, Panel

@@ -20,7 +20,7 @@ from gui.work import Worker
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
-    from gui.scenes.session import Configuration
+    from gui.scenes.selection import Configuration
 
 AS_CONFIGURED = "as configured"
 log = logging.getLogger(__name__)

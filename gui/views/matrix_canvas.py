@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 from gui.scenes.grids import Grid, Owned, close_up, grids_of
 from gui.scenes.guards import Guards, guards_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
-from gui.scenes.session import Element, Hover, Session
+from gui.scenes.selection import Element, Hover
+from gui.scenes.session import Session
 from gui.theme import Theme, current_theme
 from gui.views.base import Caption
 from gui.views.element_menu import element_menu

@@ -41,7 +41,8 @@ from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from gui.scenes.session import Configuration, Session
+    from gui.scenes.selection import Configuration
+    from gui.scenes.session import Session
 
 THIS_KERNEL = "This kernel, as compiled"
 SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon

@@ -15,7 +15,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.scenes.naming import element_name, numbers_name, thread_name, value_text
-from gui.scenes.session import Hover, Session
+from gui.scenes.selection import Hover
+from gui.scenes.session import Session
 from gui.scenes.shared import (
     BANKS,
     SharedGrid,
@@ -75,10 +76,13 @@ class SharedView(SessionView):
         if names - {"hover"}:
             trace, block, step = self.session.trace, self.session.block_trace, self.session.step
             known = trace is not None and block is not None and block.n_steps > 0
-            before, self._scene = self._scene, (
-                shared_scene(trace, block, step, self.session.warp)  # type: ignore[arg-type]
-                if known
-                else None
+            before, self._scene = (
+                self._scene,
+                (
+                    shared_scene(trace, block, step, self.session.warp)  # type: ignore[arg-type]
+                    if known
+                    else None
+                ),
             )
             if not (before and self._scene and depends_on(before) == depends_on(self._scene)):
                 self._geometry = None

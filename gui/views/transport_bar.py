@@ -10,7 +10,8 @@ from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QToolButton, QVBoxLayout
 
 from gui.scenes.phase_words import longest_name
-from gui.scenes.session import MAX_SPEED, MIN_SPEED, UNITS, Session
+from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
+from gui.scenes.session import Session
 from gui.scenes.text import grouped
 from gui.scenes.timeline import event_caption, phase_label, step_label
 from gui.style import set_icon

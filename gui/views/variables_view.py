@@ -13,8 +13,8 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QTableView, QVBoxLayout
 
-from gui.scenes.selection import Hover, pointed_thread
-from gui.scenes.session import WARP_SIZE, Session
+from gui.scenes.selection import WARP_SIZE, Hover, pointed_thread
+from gui.scenes.session import Session
 from gui.scenes.variables import VariableRow, builtin_rows, variable_rows, variables_caption
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView

@@ -12,8 +12,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.scenes.selection import Element
-from gui.scenes.session import Hover, Session
+from gui.scenes.selection import Element, Hover
+from gui.scenes.session import Session
 from gui.scenes.warp import (
     LANES,
     SECTOR,

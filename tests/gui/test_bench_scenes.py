@@ -23,7 +23,7 @@ from gui.scenes.bench_plan import CUBLAS, Setup, choices, plan_of, plan_sentence
 from gui.scenes.bench_plot import Request, curves, far_apart, plot_sentence, values_of
 from gui.scenes.bench_words import clock, counting_sentence, measured_sentence, rates_of
 from gui.scenes.benchmark import best_row, row_of, rows_of, table_sentence
-from gui.scenes.session import Configuration
+from gui.scenes.selection import Configuration
 from tests.core.gpu.test_result import RESULT
 
 CONFIGURED = Configuration("tiled", {"n": 16, "tile": 4})

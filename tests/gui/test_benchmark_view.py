@@ -11,7 +11,8 @@ from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
 from core.gpu.files import read_results
 from gui.pieces import whole
-from gui.scenes.session import Configuration, Session
+from gui.scenes.selection import Configuration
+from gui.scenes.session import Session
 from gui.views.bench_files import FileDialog
 from gui.views.benchmark_view import BenchmarkView
 from tests.core.gpu.fake_gpu import FakeGpu

@@ -18,7 +18,7 @@ from gui.ceilings_work import choose_device, first_order_job, sized
 from gui.scenes import ceilings as scene
 from gui.scenes import occupancy as sm
 from gui.scenes import roofline
-from gui.scenes.session import Configuration
+from gui.scenes.selection import Configuration
 
 H200 = load_devices().find("H200")
 SEED, _ = find_capability("Textbook SM")

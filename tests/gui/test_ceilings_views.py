@@ -13,7 +13,8 @@ from core.models.achieved import reported_device
 from core.models.occupancy import Resources
 from gui.ceilings_work import key_of
 from gui.pieces import whole
-from gui.scenes.session import Configuration, Session
+from gui.scenes.selection import Configuration
+from gui.scenes.session import Session
 from gui.theme import apply_theme
 from gui.views.ceilings_view import CeilingsView
 from gui.views.occupancy_view import OccupancyView

@@ -11,7 +11,8 @@ from gui.scenes.correspondence import same_place
 from gui.scenes.differences import Difference, differences, differences_caption
 from gui.scenes.link import link_to, parse_link
 from gui.scenes.presets import PRESETS
-from gui.scenes.session import Configuration, Hover, Origin, Session
+from gui.scenes.selection import Configuration, Hover, Origin
+from gui.scenes.session import Session
 from gui.theme import theme_names
 
 

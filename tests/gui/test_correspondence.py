@@ -5,7 +5,8 @@ import pytest
 
 from gui.recording import make_workload
 from gui.scenes.correspondence import Anchor, Course, Lockstep, course_of
-from gui.scenes.session import Configuration, Session
+from gui.scenes.selection import Configuration
+from gui.scenes.session import Session
 
 
 @pytest.fixture(scope="module")

@@ -183,7 +183,7 @@ def test_closing_before_the_moment_is_there_keeps_it(window, tmp_path):
 
 def test_a_saved_rung_that_is_gone(open_window, qtbot, tmp_path):
     from gui.scenes.saved import Saved
-    from gui.scenes.session import Configuration
+    from gui.scenes.selection import Configuration
 
     window = open_window()
     keeper = Keeper(window, tmp_path / "session.json")

@@ -13,8 +13,7 @@ from core.launching.file_launch import FileLaunch
 from gui.scenes.link import LONGEST, LONGEST_READ, Moment, go_to, link_to, parse_link
 from gui.scenes.packed import MOST_SOURCE, checksum, pack
 from gui.scenes.saved import Saved, load, save, selection
-from gui.scenes.selection import Breakpoint
-from gui.scenes.session import Configuration, Origin
+from gui.scenes.selection import Breakpoint, Configuration, Origin
 
 THEMES = ("light", "dark", "projector")
 

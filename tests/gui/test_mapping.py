@@ -5,7 +5,7 @@ import pytest
 
 from gui.compare_menu import compare_page
 from gui.main_window import MainWindow
-from gui.scenes.session import Breakpoint, Configuration
+from gui.scenes.selection import Breakpoint, Configuration
 from gui.theme import apply_theme
 
 RECORDING_MS = 20_000

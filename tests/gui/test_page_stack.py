@@ -12,7 +12,7 @@ from gui.importing import Importer
 from gui.main_window import MainWindow
 from gui.pages import PAGES, Page, find_page
 from gui.pieces import PAUSE, Pieces
-from gui.scenes.session import Configuration
+from gui.scenes.selection import Configuration
 from gui.still import is_still
 from gui.theme import load_theme
 from gui.views.blank_page import BlankPage

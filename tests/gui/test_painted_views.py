@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 
-from gui.scenes.session import Hover, Session
+from gui.scenes.selection import Hover
+from gui.scenes.session import Session
 from gui.theme import apply_theme, current_theme, theme_names
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.matrix_layout import VALUE_WIDTH

@@ -9,7 +9,7 @@ from shiboken6 import isValid
 
 from gui.export import WINDOW, image_of
 from gui.main_window import MainWindow
-from gui.scenes.session import MAX_SPEED
+from gui.scenes.selection import MAX_SPEED
 from gui.scenes.turns import LEAST_A_SECOND
 from gui.theme import apply_theme
 from gui.views.base import SessionView

@@ -4,7 +4,8 @@ import pytest
 
 from core.ladder import load_ladder
 from gui.recording import Recorder
-from gui.scenes.session import Configuration, Session
+from gui.scenes.selection import Configuration
+from gui.scenes.session import Session
 
 MS = 20_000
 LARGE = Configuration("tiled", {"n": 256, "tile": 16})  # only the block looked at is recorded

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gui.scenes.session import Configuration, Hover, Session
+from gui.scenes.selection import Configuration, Hover
+from gui.scenes.session import Session
 from tests.gui.fake_trace import fake_trace
 
 

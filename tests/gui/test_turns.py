@@ -5,7 +5,8 @@ from math import ceil
 
 import pytest
 
-from gui.scenes.session import MAX_SPEED, Session
+from gui.scenes.selection import MAX_SPEED
+from gui.scenes.session import Session
 from gui.scenes.turns import LEAST_A_SECOND, Turns
 
 RECORDING_MS = 20_000
