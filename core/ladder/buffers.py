@@ -18,7 +18,7 @@ _STRETCH = 1 << 22  # elements that are made at a time: some ten milliseconds
 Inputs = Literal["random", "small", "places"]
 """What the arrays that a kernel reads hold: see `random_array`, `small_integers` and `places`."""
 INPUTS: tuple[Inputs, ...] = get_args(Inputs)
-_Maker = Callable[[np.random.Generator, DTypeLike, tuple[int, ...]], NDArray[Any]]
+Maker = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], NDArray[Any]]
 
 
 def random_array(
@@ -94,7 +94,7 @@ def poisoned(dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
     return raw.view(kind).reshape(shape)
 
 
-MAKERS: Mapping[Inputs, _Maker] = MappingProxyType(
+MAKERS: Mapping[Inputs, Maker] = MappingProxyType(
     {"random": random_array, "small": small_integers, "places": places}
 )
 """What makes the content of an input."""

@@ -129,7 +129,7 @@ class Rung:
             arguments=tuple(rule.make(values, generator, inputs) for rule in self.arguments),
             shared_bytes=self.dynamic_shared_bytes.evaluate(values),
         )
-        inputs = {array.name: array.data for array in launch.arrays}
+        arrays = {array.name: array.data for array in launch.arrays}
         return Workload(
             title=self.title,
             source=self.source,
@@ -142,7 +142,7 @@ class Rung:
             parameters=values,
             layout=self.layout,
             flops=self.flops.evaluate(values) if self.flops else None,
-            expected=(lambda: _evaluate_all(self.expected, inputs, values))
+            expected=(lambda: _evaluate_all(self.expected, arrays, values))
             if self.expected
             else None,
             rung=self.name,

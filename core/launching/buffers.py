@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.cuda.signature import SignatureParameter
 from core.errors import ArgumentError
-from core.ladder.buffers import MAKERS, filled, poisoned
+from core.ladder.buffers import MAKERS, Maker, filled, poisoned
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
 from core.launching.plain_files import load_array
@@ -27,9 +27,8 @@ DTYPES = [
 _MOST_AXES = 16  # of an array
 _BFLOAT16 = "bfloat16"
 _BUFFER = re.compile(r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\]")
-_Maker = Callable[[np.random.Generator, np.dtype[Any], tuple[int, ...]], NDArray[Any]]
-FILLS: Mapping[str, _Maker] = {
-    **MAKERS,
+FILLS: Mapping[str, Maker] = {
+    **dict[str, Maker](MAKERS.items()),
     "zeros": lambda _, dtype, shape: np.zeros(shape, dtype),
     "ones": lambda _, dtype, shape: filled(dtype, shape, lambda start, end: 1),
     "range": lambda _, dtype, shape: filled(dtype, shape, np.arange),
