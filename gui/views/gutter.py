@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gui.views.code_edit import CodeEdit
 
 GUTTER_COLUMNS = ("sectors", "wavefronts")
+PADDING = 10  # pixels of a column beside its numbers
 SHORT_NAMES = {"sectors": "sect.", "wavefronts": "wavef."}
 
 
@@ -67,7 +68,7 @@ class Gutter(QWidget):
 
     def wanted_width(self) -> int:
         """Pixels that the numbers need."""
-        return self.number_width() + sum(self.column_widths()) + 14
+        return self.number_width() + sum(self.column_widths()) + 12
 
     def number_width(self) -> int:
         """Pixels of the line-number column."""
@@ -89,16 +90,21 @@ class Gutter(QWidget):
         for name in GUTTER_COLUMNS:
             texts = [self._text(t[name]) for t in self.totals.values() if name in t]
             longest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
-            label = metrics.horizontalAdvance(self.column_name(name))
-            widths.append(max(longest, label) + 12 if longest else 0)
+            label = self._head_metrics().horizontalAdvance(SHORT_NAMES[name])
+            widths.append(max(longest, label) + PADDING if longest else 0)
         self._widths = (widths[0], widths[1])
 
-    def column_name(self, name: str) -> str:
-        """What stands over a column."""
-        return SHORT_NAMES[name] if self.brief else name
+    def column_name(self, name: str, width: int) -> str:
+        """What stands over a column: its numbers, not its name, say how wide it is."""
+        fits = self._head_metrics().horizontalAdvance(name) <= width - PADDING // 2
+        return name if fits else SHORT_NAMES[name]
 
     def _text(self, total: Total) -> str:
         return total.short if self.brief else total.text
+
+    @staticmethod
+    def _head_metrics() -> QFontMetrics:
+        return QFontMetrics(current_theme().font("small"))
 
     def _small_metrics(self) -> QFontMetrics:
         return QFontMetrics(current_theme().mono(0.9))
@@ -233,5 +239,6 @@ class GutterHead(QWidget):
         painter.drawText(0, 0, x - 6, height, right, "line")
         for name, column in zip(GUTTER_COLUMNS, self._gutter.column_widths(), strict=True):
             if column:
-                painter.drawText(x, 0, column - 6, height, right, self._gutter.column_name(name))
+                words = self._gutter.column_name(name, column)
+                painter.drawText(x, 0, column - 6, height, right, words)
             x += column

@@ -28,7 +28,17 @@ from gui.views.painting import fill
 EDGE = 8  # room for half of the handle at each end
 FINE = 2.0  # pixels: narrower phases run into one
 CROWDED = 0.1  # barriers a pixel
+MARGIN = 6  # pixels between a barrier and a name
 MOST_LINES = 120  # marks of the selected line that go up through the whole bar
+
+
+Name = tuple[QRectF, tuple[str, ...], QColor]
+"""A stretch of the axis, its name from the longest form to the shortest, and its colour."""
+
+
+def _strength(phase: int) -> float:
+    """How strongly a phase is tinted: neighbours differ."""
+    return 0.22 if phase % 2 == 0 else 0.12
 
 
 class ScrubBar(SessionView):
@@ -120,16 +130,19 @@ class ScrubBar(SessionView):
         body = QRectF(EDGE, 0, self._span(), self.height() - 4)
         painter.fillRect(body, theme.color("raised"))
         if self.timeline is not None and self.timeline.n_steps:
-            self._paint_bands(painter, theme)
+            names = self._paint_bands(painter, theme)
             self._paint_marks(painter, theme)
             self._paint_line(painter, theme)
+            self._paint_names(painter, names, theme)
             self._paint_faults(painter, theme)
             self._paint_breaks(painter, theme)
         painter.end()
         return picture
 
-    def _paint_bands(self, painter: QPainter, theme: Theme) -> None:
+    def _paint_bands(self, painter: QPainter, theme: Theme) -> list[Name]:
+        """The phases; returns what is to be written over them."""
         assert self.timeline is not None
+        names: list[Name] = []
         painter.setFont(theme.font("small"))
         metrics = painter.fontMetrics()
         unit = self._span() / self.timeline.n_steps
@@ -138,23 +151,24 @@ class ScrubBar(SessionView):
             width = (bands[-1].last - bands[0].first + 1) * unit
             box = QRectF(EDGE + bands[0].first * unit, 0, width, self.height() - 4)
             painter.fillRect(box, theme.tint("barrier", 0.17))
-            return
+            return names
         every = self._named(unit, painter.fontMetrics())
         for band in bands:
             left = EDGE + band.first * unit
             box = QRectF(left, 0, (band.last - band.first + 1) * unit, self.height() - 4)
-            tint = theme.tint("barrier", 0.22 if band.index % 2 == 0 else 0.12)
-            painter.fillRect(box, tint)
+            painter.fillRect(box, theme.tint("barrier", _strength(band.index)))
         for band in bands:
             if band.index % every == 0:
                 last = bands[min(band.index + every, len(bands)) - 1].last
                 left = EDGE + band.first * unit
                 box = QRectF(left, 0, (last - band.first + 1) * unit, self.height() - 4)
                 wide = metrics.horizontalAdvance(band.name) + 8 <= box.width() and every == 1
-                self._name_band(painter, box, band.name if wide else str(band.index), theme)
+                words = (band.name, str(band.index)) if wide else (str(band.index),)
+                names.append((box, words, theme.tint("barrier", _strength(band.index))))
         if self.timeline.ahead:
             box = QRectF(EDGE, 0, self.timeline.ahead * unit, self.height() - 4)
-            self._name_band(painter, box, FILL, theme)
+            names.append((box, (FILL,), theme.color("raised")))
+        return names
 
     def _named(self, unit: float, metrics: QFontMetrics) -> int:
         """Every how many phases a number has room: 1, 2, 5, 10, 20 …"""
@@ -170,14 +184,44 @@ class ScrubBar(SessionView):
                     return step
         return len(bands)
 
-    def _name_band(self, painter: QPainter, box: QRectF, text: str, theme: Theme) -> None:
-        """A name at the beginning of a stretch, if there is room for it."""
-        if painter.fontMetrics().horizontalAdvance(text) + 4 > box.width():
-            return
+    def _paint_names(self, painter: QPainter, names: list[Name], theme: Theme) -> None:
+        """The phases' names, at the beginning of each or where no barrier crosses them."""
+        assert self.timeline is not None
+        painter.setFont(theme.font("small"))
+        columns = self.timeline.columns(self.timeline.steps("barrier"), int(self._span()))
+        lines = [EDGE + column for column in columns.tolist()]
+        if len(lines) > CROWDED * self._span():
+            lines = []
+        for box, words, ground in names:
+            crossing = [x for x in lines if box.left() <= x < box.right()]
+            self._name_band(painter, (box, words, ground), crossing, theme)
+
+    def _name_band(
+        self, painter: QPainter, name: Name, crossing: list[float], theme: Theme
+    ) -> None:
+        """A name, or else its short form, between the lines that cross its stretch.
+
+        Where it is wider than every gap it stands at the beginning, over them.
+        """
+        box, words, ground = name
+        metrics = painter.fontMetrics()
+        margin = 12 if box.width() > 90 else 5
+        starts = [box.left() + margin, *(x + MARGIN for x in crossing)]
+        ends = [*(x - 2 for x in crossing), box.right()]
+        for text in words:
+            wide = metrics.horizontalAdvance(text)
+            room = zip(starts, ends, strict=True)
+            left = next((start for start, end in room if start + wide <= end), None)
+            if left is not None:
+                break
+        else:
+            left = box.left() + margin
+            if wide + 4 > box.width():
+                return
+        area = QRectF(left - 2, 0, wide + 4, self._band_height())
+        painter.fillRect(area, ground)
         painter.setPen(theme.color("text_dim"))
-        place = box.adjusted(12 if box.width() > 90 else 5, 0, 0, 0)
-        place.setHeight(self._band_height())
-        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+        painter.drawText(area, int(Qt.AlignmentFlag.AlignCenter), text)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         assert self.timeline is not None

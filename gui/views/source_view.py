@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtGui import QBrush, QResizeEvent, QTextCursor, QTextFormat
+from PySide6.QtGui import QBrush, QFontMetrics, QResizeEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QLabel, QTextEdit, QToolButton, QVBoxLayout
 
 from gui.scenes.editing import NEVER, Draft
@@ -22,6 +22,7 @@ from gui.views.gutter import GutterHead, current_line_brush
 if TYPE_CHECKING:
     from core.cuda.compiler import Diagnostic
 
+ROOM_FOR_LINES, SMALLER = 86, 0.92  # digits; in a narrower pane the type is so much smaller
 ROOM_FOR_IDEALS = 64  # digits; in a narrower pane the ideals are left to the tips
 NOT_RUN = "Edited, not run yet: marks are of the text that ran last. Ctrl+Return runs it."
 
@@ -99,14 +100,21 @@ class SourceView(SessionView):
         return not self.edit.hasFocus() or (names <= {"step"} and not self.session.playing)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shorten the gutter where there is little room."""
+        """Set the type smaller and shorten the gutter where there is little room."""
         super().resizeEvent(event)
-        room = ROOM_FOR_IDEALS * self.edit.fontMetrics().horizontalAdvance("0")
-        brief = self.width() < room
-        if brief != self.edit.gutter.brief:
+        self._fit_type()
+        self._keep_in_sight()
+
+    def _fit_type(self) -> None:
+        """A narrow pane has smaller type, so that lines are seen to their ends."""
+        theme = current_theme()
+        digit = QFontMetrics(theme.mono()).horizontalAdvance("0")
+        font = theme.mono(SMALLER if self.width() < ROOM_FOR_LINES * digit else 1.0)
+        brief = self.width() < ROOM_FOR_IDEALS * digit
+        if font != self.edit.font() or brief != self.edit.gutter.brief:
+            self.edit.setFont(font)
             self.edit.gutter.brief = brief
             self._fit_gutter()
-        self._keep_in_sight()
 
     def show_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
         """Mark compile errors at their places in the text; none clears them."""
@@ -148,7 +156,7 @@ class SourceView(SessionView):
 
     def restyle(self) -> None:
         """Take up the theme's font and colours."""
-        self.edit.setFont(current_theme().mono())
+        self._fit_type()
         with QSignalBlocker(self.edit):
             self._highlighter.restyle(current_theme())
         self._fit_gutter()
