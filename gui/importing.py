@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import gc
 import importlib
-import sys
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
 
 from gui.work import Worker
-
-SWITCH_S = 0.001  # after which the UI thread has Python's lock back
 
 
 class Importer(QObject):
@@ -57,8 +54,6 @@ class Importer(QObject):
 
 def _import(module: str) -> None:
     """Import a module so that other threads hardly notice."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_S)
     gc.disable()  # a collection would keep the lock for as long as it takes
     try:
         prepare = getattr(importlib.import_module(module), "prepare", None)
@@ -66,4 +61,3 @@ def _import(module: str) -> None:
             prepare()
     finally:
         gc.enable()
-        sys.setswitchinterval(before)

@@ -317,6 +317,7 @@ class BenchmarkView(PageView):
     def restyling(self) -> Steps:
         """Take up the theme's colours."""
         self.strip.restyle()
+        self.results.table.fit()
         yield
         self.launches.restyle()
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -45,6 +45,7 @@ AS_CONFIGURED = "as configured"
 DEFAULT_SIZE = 4096
 SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 DEVICE_LETTERS = 24
+TOGETHER_MS = 250  # runs whose places are found in this time are drawn together
 
 
 def prepare() -> None:
@@ -72,6 +73,10 @@ class CeilingsView(PageView):
         self._other: Configuration | None = None  # a run chosen in the plot, not the window's
         self.found: Ceilings | None = None
         self._still = Still(self)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(TOGETHER_MS)
+        self._later.timeout.connect(self._draw)
         self._again = False
         """Whether something came that was not drawn yet."""
         if now:
@@ -251,6 +256,7 @@ class CeilingsView(PageView):
     def shut_down(self) -> None:
         """End the work and wait for it."""
         super().shut_down()
+        self._later.stop()
         self.model.close()
 
     def restyling(self) -> Steps:
@@ -284,7 +290,7 @@ class CeilingsView(PageView):
         self.model.answered.connect(self._ask)
         self.model.failed.connect(self._on_failure)
         self.model.progressed.connect(lambda part: self.progress.setValue(round(100 * part)))
-        self.model.placed.connect(self._draw)
+        self.model.placed.connect(self._later.start)  # one run after another
         self.model.devices_found.connect(self._offer_devices)
 
     def _make_controls(self) -> None:

@@ -223,6 +223,8 @@ class OccupancyView(PageView):
         self.sm.updateGeometry()
         self.sm.update()
         yield
+        self.table.fit()
+        yield
 
     # ---- building
 

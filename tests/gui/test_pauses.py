@@ -1,18 +1,20 @@
 """The collector of garbage goes through little: what stays as long as the window is left out."""
 
 import gc
+import sys
 
 import pytest
 
 from gui import pauses
-from gui.pauses import THRESHOLDS, ShortPauses
+from gui.pauses import SWITCH_S, THRESHOLDS, ShortPauses
 
 
 @pytest.fixture(autouse=True)
 def collector():
     """The collector as it was, so that other tests' windows are collected."""
-    before = gc.get_threshold()
+    before, interval = gc.get_threshold(), sys.getswitchinterval()
     yield
+    sys.setswitchinterval(interval)
     gc.unfreeze()
     gc.set_threshold(*before)
 
@@ -21,6 +23,7 @@ def test_what_stays_is_out_of_the_collectors_sight(window, qtbot, monkeypatch):
     monkeypatch.setattr(pauses, "SETTLED_MS", 50)
     ShortPauses(window)
     assert gc.get_threshold() == THRESHOLDS
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
     first = gc.get_freeze_count()
     assert first > 10 * len(gc.get_objects())
     with qtbot.waitSignal(window.recorder.recorded, timeout=20_000):
