@@ -74,6 +74,7 @@ _SPECIAL = {
     "\\": r"\textbackslash{}", "_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "…": r"\dots{}", "ᵀ": r"\textsuperscript{T}", "×": r"$\times$",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\textasciigrave{}",
 }  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -258,6 +260,11 @@ def test_exports() -> None:
     assert r"\texttt{A[0,1] $\rightarrow$ tile\_a[0,1]}" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 9
     assert latex.count("{") == latex.count("}")
+    odd = as_latex(replace(table, title=r"k<float, 8> & 50 % of #3 ~ ^ \ | `a_1`"))
+    assert (
+        r"\caption{k\textless{}float, 8\textgreater{} \& 50 \% of \#3 \textasciitilde{} "
+        r"\textasciicircum{} \textbackslash{} \textbar{} \textasciigrave{}a\_1\textasciigrave{}}"
+    ) in odd
 
 
 RULE = "-" * 14 + "+-" + "-" * 60 + "+-" + "-" * 12
