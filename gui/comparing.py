@@ -23,6 +23,7 @@ from gui.views.side_column import SideColumn
 from gui.work import Worker
 
 if TYPE_CHECKING:
+    from core.ladder.buffers import Inputs
     from gui.main_window import MainWindow
 
 
@@ -51,6 +52,7 @@ class Comparing(QObject):
     def _connect(self) -> None:
         self.a.versus_changed.connect(self._compare_with)
         self.a.configuration_changed.connect(self._on_first)
+        self.a.inputs_changed.connect(self._take_inputs)
         self.b.configuration_changed.connect(self._show_form)
         self.b.trace_changed.connect(self._on_trace)
         self.opener.finished.connect(self._opened)
@@ -78,6 +80,7 @@ class Comparing(QObject):
     def active(self, active: bool) -> None:
         self.comparison.active = active
         if active:
+            self._take_inputs(self.a.inputs)
             self._on_first(self.a.configuration)
             self._compare_with(self.a.versus)
 
@@ -87,6 +90,7 @@ class Comparing(QObject):
         self.comparison.close()
         self.a.versus_changed.disconnect(self._compare_with)
         self.a.configuration_changed.disconnect(self._on_first)
+        self.a.inputs_changed.disconnect(self._take_inputs)
         self.opener.close()
         self.recorder.close()
 
@@ -166,6 +170,11 @@ class Comparing(QObject):
         """The first launch of all is compared with its counterpart."""
         if self.active and self.a.versus is None and configuration is not None:
             self.a.versus = counterpart(configuration, self.ladder)
+
+    def _take_inputs(self, inputs: Inputs) -> None:
+        """Both sides read the same numbers."""
+        if self.active:
+            self.b.inputs = inputs
 
     def _compare_with(self, versus: Configuration | None) -> None:
         if versus is None or not self.active or versus == self.b.configuration:

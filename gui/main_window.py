@@ -152,6 +152,7 @@ class MainWindow(QMainWindow):
         session.text_size_changed.connect(lambda _: self.dressing.put_on(session.theme))
         recorder.recorded.connect(self.pages.make_ahead, Qt.ConnectionType.SingleShotConnection)
         self.form.watch(recorder)
+        self.form.inputs.follow(session)
 
     # ---- what the user does
 

@@ -96,7 +96,7 @@ class Moments(QObject):
         parameters = {**defaults, **moment.parameters}
         wanted = Configuration(moment.rung, parameters, moment.source)
         self._expect(moment, wanted)
-        self.recorder.ask(wanted, moment.first_block)
+        self.recorder.ask(wanted, moment.first_block, inputs=moment.inputs or "random")
 
     def restore(self, wanted: Configuration, places: Moment, instead: str) -> None:
         """Record what an earlier session showed; the rung `instead` where that fails."""

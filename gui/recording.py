@@ -19,6 +19,7 @@ from gui.work import Job, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
+    from core.ladder.buffers import Inputs
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
     from core.trace import Trace
@@ -50,15 +51,19 @@ class Recorded:
     origin: Origin
 
 
-def make_workload(ladder: Ladder, wanted: Configuration) -> tuple[Workload, str]:
+def make_workload(
+    ladder: Ladder, wanted: Configuration, inputs: Inputs = "random"
+) -> tuple[Workload, str]:
     """The launch that a configuration asks for, and its source before any edit.
+
+    A rung's arrays hold what `inputs` says.
 
     Raises TilescopeError.
     """
     if wanted.own is not None:
         return _file_workload(wanted.own, wanted.source)
     values: dict[str, Any] = dict(wanted.parameters)
-    workload = ladder[wanted.rung].workload(**values)
+    workload = ladder[wanted.rung].workload_of(inputs, **values)
     original = workload.source
     if wanted.source is not None:
         workload = replace(workload, source=wanted.source)
@@ -87,6 +92,7 @@ def record_job(
     block: int,
     at: Standpoint | None = None,
     looks: Looks | None = None,
+    inputs: Inputs = "random",
 ) -> Job:
     """The work of recording a configuration's launch; gives a `Recorded`.
 
@@ -97,7 +103,7 @@ def record_job(
     def job(progress: Any, cancelled: Any) -> Any:
         from core.recording import record
 
-        workload, original = make_workload(ladder, wanted)
+        workload, original = make_workload(ladder, wanted, inputs)
         whole = runs_whole(workload)
         block_shown = min(block, workload.launch.grid.count - 1)
         trace = record(
@@ -175,6 +181,7 @@ class Recorder(QObject):
         self.ladder = ladder
         self._first_block: int | None = None
         self._under_way: Configuration | None = None
+        self._inputs: Inputs = "random"  # of what was recorded last
         self.worker = Worker(self, "recorder")
         self.worker.started.connect(self.started)
         self.worker.progressed.connect(self.progressed)
@@ -186,6 +193,7 @@ class Recorder(QObject):
         self.counter.idle.connect(lambda: self.counting_changed.emit(False))
         self.counter.finished.connect(self._take_counts)
         session.configuration_changed.connect(self._record)
+        session.inputs_changed.connect(self._record_inputs)
         session.block_wanted.connect(self._record_block)
 
     @property
@@ -210,13 +218,19 @@ class Recorder(QObject):
         source = now.source if now is not None and now.key == rung else None
         self.ask(Configuration(rung, {**defaults, **(parameters or {})}, source))
 
-    def ask(self, wanted: Configuration, block: int | None = None) -> None:
-        """Record a configuration, even the one there is; `block` is the one to look at first."""
+    def ask(
+        self, wanted: Configuration, block: int | None = None, *, inputs: Inputs | None = None
+    ) -> None:
+        """Record a configuration, even the one there is; `block` is the one to look at first.
+
+        With `inputs` the arrays of rungs hold that from now on.
+        """
         self._first_block = block
-        if wanted == self.session.configuration:
+        inputs = inputs or self.session.inputs
+        if wanted == self.session.configuration and inputs == self.session.inputs:
             self._record(wanted)
         else:
-            self.session.configuration = wanted
+            self.session.update(configuration=wanted, inputs=inputs)
 
     def run_source(self, source: str | None) -> None:
         """Record what there is with another source text; None goes back to the original."""
@@ -234,6 +248,7 @@ class Recorder(QObject):
     def close(self) -> None:
         """Cancel and wait for the thread."""
         self.session.configuration_changed.disconnect(self._record)
+        self.session.inputs_changed.disconnect(self._record_inputs)
         self.session.block_wanted.disconnect(self._record_block)
         self.worker.close()
         self.counter.close()
@@ -243,6 +258,11 @@ class Recorder(QObject):
         self._first_block = None
         self._submit(configuration, block)
 
+    def _record_inputs(self, inputs: Inputs) -> None:
+        """Record a rung with other inputs, if its new configuration has not just brought them."""
+        if self.newest is not None and self.newest.own is None and inputs != self._inputs:
+            self._submit(self.newest, self.session.block)
+
     def _record_block(self, block: int) -> None:
         if self.newest is not None:
             self._submit(self.newest, block)
@@ -250,7 +270,10 @@ class Recorder(QObject):
     def _submit(self, configuration: Configuration, block: int) -> None:
         self._under_way = configuration
         looks = Looks(self.session.heat, self.session.warp_trail)
-        self.worker.submit(record_job(self.ladder, configuration, block, self._standpoint(), looks))
+        self._inputs = self.session.inputs
+        self.worker.submit(
+            record_job(self.ladder, configuration, block, self._standpoint(), looks, self._inputs)
+        )
 
     def _standpoint(self) -> Standpoint | None:
         session, anchored = self.session, self.session.anchored()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote
 
 from core.errors import ParameterError
+from core.ladder.buffers import INPUTS, Inputs
 from core.launching.file_launch import FileLaunch
 from gui.scenes.file_links import launch_of, name_of, names_file, pairs_of, refuse_unknown
 from gui.scenes.packed import checksum, pack, unpack
@@ -29,7 +30,7 @@ LONGEST_READ = 2 * LONGEST  # what is read may have been quoted by a program on 
 PLACES = ("block", "step", "thread", "line")
 LOOKS = ("heat", "close_up", "warp_trail")
 LARGE = "large"
-EXTRAS = (*PLACES, "element", *LOOKS, "view", LARGE, "theme")
+EXTRAS = (*PLACES, "element", *LOOKS, "view", LARGE, "inputs", "theme")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
 VERSUS = "vs"
 
@@ -60,6 +61,8 @@ class Moment:
     """How the matrices are shown: settings of the session, by name."""
     view: str | None = None
     """The view in front, by its name in `gui.step_page`."""
+    inputs: Inputs | None = None
+    """What the arrays of a rung hold."""
     large: bool = False
     """Whether that view alone is shown, over the whole page."""
     exact: bool = field(default=False, compare=False)
@@ -100,6 +103,9 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     view, large = pairs.pop("view", None), _switch(LARGE, pairs.pop(LARGE, "0"))
     if view is not None and view not in VIEWS:
         raise ParameterError(f"The link's view is `{view}`: use one of {', '.join(VIEWS)}.")
+    inputs = pairs.pop("inputs", None)
+    if inputs is not None and inputs not in INPUTS:
+        raise ParameterError(f"The link's inputs are `{inputs}`: use {', '.join(INPUTS)}.")
     looks = {key: _switch(key, pairs.pop(key)) for key in LOOKS if key in pairs}
     numbers = {key: _number(key, value) for key, value in pairs.items()}
     places = {key: numbers.pop(key, None) for key in PLACES}
@@ -115,6 +121,7 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         element=parse_element(element) if element is not None else None,
         looks=MappingProxyType(looks),
         view=view,
+        inputs=inputs,
         large=large,
         exact=True,
         **places,
@@ -195,6 +202,8 @@ def link_to(session: Session, theme: str, versus: Configuration | None = None) -
         raise ParameterError("There is nothing to link to yet: no launch has been recorded.")
     shown = origin.configuration
     parts = [*_launch(shown), *_place(session)]
+    if session.inputs != "random" and shown.own is None:
+        parts.append(f"inputs={session.inputs}")
     if versus is not None:
         name = name_of(versus.own) if versus.own is not None else versus.rung
         parts += [f"{VERSUS}={name}", *_launch(versus, f"{VERSUS}.")]

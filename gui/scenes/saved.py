@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.ladder.buffers import INPUTS
 from core.launching.file_launch import FileLaunch
 from gui.scenes.selection import COMPARED_VIEWS, UNITS, Breakpoint, Configuration
 
@@ -129,6 +130,7 @@ LOOKS: Mapping[str, type] = {
     "counts_by": str,
     "follow_memory": bool,
     "compared_view": str,
+    "inputs": str,
 }
 """The settings of views that are kept, by their names in the session."""
 
@@ -160,6 +162,8 @@ def _saved(data: Mapping[str, Any]) -> Saved:
         if name == "counts_by" and value not in ("array", "line"):
             raise ValueError(f"{name} {value!r}")
         if name == "compared_view" and value not in COMPARED_VIEWS:
+            raise ValueError(f"{name} {value!r}")
+        if name == "inputs" and value not in INPUTS:
             raise ValueError(f"{name} {value!r}")
         _checked(value, LOOKS[name], name)
     for text in values["drafts"].values():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from psygnal import Signal
 
+from core.ladder.buffers import INPUTS, Inputs
 from gui.scenes.selection import (
     COMPARED_VIEWS,
     MAX_SPEED,
@@ -65,6 +66,7 @@ class State(Settings):
     view_changed = Signal(str)
     large_changed = Signal(bool)
     theme_changed = Signal(str)
+    inputs_changed = Signal(str)
     text_size_changed = Signal(int)
     question_changed = Signal(object)
     heat_changed = Signal(bool)
@@ -95,6 +97,8 @@ class State(Settings):
     """What the pointer rests on."""
     configuration: Setting[Configuration | None] = Setting(None)
     """The launch asked for; the trace follows when it has been recorded."""
+    inputs: Setting[Inputs] = Setting("random", one_of(*INPUTS))  # type: ignore[arg-type]
+    """What the arrays that a rung reads hold; another choice records its launch anew."""
     unit: Setting[Unit] = Setting("access", one_of(*UNITS))  # type: ignore[arg-type]
     """What one step of the transport moves by."""
     speed: Setting[float] = Setting(4.0, _speed)

@@ -24,6 +24,7 @@ from gui.style import set_icon
 from gui.theme import current_theme
 from gui.views.fields import Fields
 from gui.views.file_form import FileForm
+from gui.views.inputs_row import InputsRow
 from gui.views.knob_rows import KnobRows
 from gui.views.mapping_row import MappingRow
 from gui.views.stop_slider import StopSlider, StopSpin
@@ -57,6 +58,7 @@ class ConfigurationForm(QWidget):
         self.knobs = KnobRows()  # numbers of that file
         self.mapping = MappingRow()
         self.mapping.chosen.connect(self.mapped)
+        self.inputs = InputsRow()
         self.fields = Fields()
         self._grid = self.fields.grid
         self.error = QLabel()
@@ -84,6 +86,7 @@ class ConfigurationForm(QWidget):
         layout.setSpacing(6)
         layout.addWidget(self.mapping)
         layout.addWidget(self.fields)
+        layout.addWidget(self.inputs)
         layout.addWidget(self.knobs)
         layout.addWidget(self.file, 1)
         layout.addWidget(self.error)
@@ -106,6 +109,7 @@ class ConfigurationForm(QWidget):
         self.file.hide()
         self.knobs.hide()
         self.fields.show()
+        self.inputs.show_rung(True)
         if rung is not self.rung:
             self._clear()
             self._build(rung)
@@ -119,6 +123,7 @@ class ConfigurationForm(QWidget):
         self.mapping.show_rung(None)
         self.show_error("")
         self.fields.hide()
+        self.inputs.show_rung(False)
         self.file.show()
 
     def show_knobs(self, rows: tuple[KnobRow, ...]) -> None:
@@ -147,6 +152,7 @@ class ConfigurationForm(QWidget):
         """Put the rung's defaults into the fields and announce them."""
         if self.rung is not None:
             self.show_rung(self.rung)
+            self.inputs.restore_default()
             self._timer.start()
         elif self.file.launch is not None:
             self.file.kernel_chosen.emit(self.file.launch.kernel)
