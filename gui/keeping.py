@@ -49,7 +49,7 @@ class Keeper(QObject):
             toured=main.touring.toured,
             geometry=bytes(main.saveGeometry().toBase64().data()).decode(),
             layout=main.step_page.save_layout(),
-            left=main.enlarging.left,
+            left=main.left_column.kept,
             breakpoints=main.session.breakpoints_of_all(),
             looks={name: getattr(main.session, name) for name in LOOKS},
             drafts=main.source.draft.kept(),
@@ -91,7 +91,7 @@ class Keeper(QObject):
         body = self.main.body
         if saved.left > 0:
             body.setSizes([saved.left, max(body.width() - saved.left, 1)])
-        self.main.left.setVisible(saved.left != 0)
+        self.main.left_column.restore(saved.left)
         self.main.step_page.restore_layout(saved.layout)
 
 

@@ -18,6 +18,7 @@ from gui.export import Exporter
 from gui.focus import focus_page
 from gui.focus_keys import FocusKeys
 from gui.header import Header, window_title
+from gui.left_column import LeftColumn
 from gui.moments import Moments
 from gui.page_stack import Pages
 from gui.pages import PAGES, Page
@@ -121,7 +122,8 @@ class MainWindow(QMainWindow):
         layout.addWidget(self.message)
         inner = QVBoxLayout()
         inner.setContentsMargins(8, 8, 8, 8)
-        inner.addWidget(self.body)
+        self.left_column = LeftColumn(self)
+        inner.addLayout(self.left_column.beside(self.body))
         layout.addLayout(inner, 1)
         layout.addWidget(self.transport)
         self.setCentralWidget(shell)
@@ -200,7 +202,7 @@ class MainWindow(QMainWindow):
 
     def toggle_sidebar(self) -> None:
         """Hide or show the left column."""
-        self.left.setVisible(self.left.isHidden())
+        self.left_column.toggle()
 
     def show_cheat_sheet(self) -> None:
         """Show all keyboard shortcuts."""
@@ -249,6 +251,7 @@ class MainWindow(QMainWindow):
         self.left.setMaximumWidth(MAX_LEFT * digit)
         left = min(LEFT * digit, self.width() // 5)
         self.body.setSizes([left, max(self.width() - left, 1)])
+        self.left_column.follow()
         yield
         self.header.restyle()
         yield

@@ -96,7 +96,7 @@ class Gutter(QWidget):
 
     def column_name(self, name: str, width: int) -> str:
         """What stands over a column: its numbers, not its name, say how wide it is."""
-        fits = self._head_metrics().horizontalAdvance(name) <= width - PADDING // 2
+        fits = self._head_metrics().horizontalAdvance(name) <= width - PADDING
         return name if fits else SHORT_NAMES[name]
 
     def _text(self, total: Total) -> str:

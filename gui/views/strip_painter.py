@@ -63,13 +63,18 @@ class StripPainter:
         )  # fmt: skip
         self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
         small, dim = self.theme.font("small"), self.theme.color("text_dim")
-        for line, placed in zip(scene.lines, g.strip, strict=True):
-            if g.labelled:
-                who = line.touched.split(": ")[0]
-                text(self.p, placed.label, who, dim, small, RIGHT, elide=False)
-            elif not placed.label.isEmpty():
-                label = line.label if g.rows == 1 else _label(line, placed.label, small)
-                text(self.p, placed.label, label, dim, small, LEFT)
+        named = [
+            (placed.label, line)
+            for line, placed in zip(scene.lines, g.strip, strict=True)
+            if not placed.label.isEmpty()
+        ]
+        if g.labelled:
+            texts(self.p, [(area, _who(line)) for area, line in named], dim, small, RIGHT)
+        elif g.rows == 1:
+            for area, line in named:
+                text(self.p, area, line.label, dim, small, LEFT)
+        else:
+            texts(self.p, _labels(named, small), dim, small, LEFT)
 
     def draw_links(self, chosen: dict[int, str]) -> None:
         """A curve from each lane to what it touches; `chosen` lanes in the colours named."""
@@ -182,11 +187,28 @@ def _runs(line: LineStrip, placed: StripLine) -> list[tuple[QRectF, tuple[int, .
     return found
 
 
-def _label(line: LineStrip, area: QRectF, font: QFont) -> str:
-    """Who touches what of a line, as fully as there is room for."""
-    full = line.touched
-    tight = full.replace(", ", ",")
-    return shortest_fit((full, tight, tight.split(": ")[-1]), font, area.width())
+def _who(line: LineStrip) -> str:
+    """The lanes that touch a line."""
+    return line.touched.split(": ")[0]
+
+
+def _labels(named: list[tuple[QRectF, LineStrip]], font: QFont) -> list[Placed]:
+    """Who touches what of each line, as fully as there is room for in all of them."""
+    metrics = QFontMetricsF(font)
+    shown: list[Placed] = []
+    for shorter in (str, _tight, _element):
+        shown = [(area, shorter(line.touched)) for area, line in named]
+        if all(metrics.horizontalAdvance(words) <= area.width() for area, words in shown):
+            return shown
+    return [(area, shortest_fit((words,), font, area.width())) for area, words in shown]
+
+
+def _tight(touched: str) -> str:
+    return touched.replace(", ", ",")
+
+
+def _element(touched: str) -> str:
+    return _tight(touched).split(": ")[-1]
 
 
 def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
