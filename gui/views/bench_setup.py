@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QToolButton,
     QWidget,
 )
@@ -125,7 +126,12 @@ class SetupStrip(QWidget):
         self.plan.setText(sentence)
 
     def restyle(self) -> None:
-        """Take up the theme's icons."""
+        """Take up the theme's icons, and the room that usual values need in its type."""
+        digit = self.fontMetrics().horizontalAdvance("0")
+        for field, digits in ((self.sizes, 18), (self.tiles, 10)):
+            field.setMinimumWidth(digits * digit)
+        self.kernels_button.setMinimumWidth(12 * digit)
+        self.kernels_button.setMaximumWidth(36 * digit)
         set_icon(self.run_button, "run", "window")
         set_icon(self.stop_button, "stop")
 
@@ -136,6 +142,7 @@ class SetupStrip(QWidget):
         self.kernels_button.setProperty("role", "action")
         self.kernels_button.setAccessibleName("Kernels")
         self.kernels_button.setToolTip("Which kernels to measure")
+        self.kernels_button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.kernels = KernelList(self)
         self.kernels.hide()
         self.kernels_button.clicked.connect(lambda: self.kernels.open_below(self.kernels_button))
@@ -167,6 +174,7 @@ class SetupStrip(QWidget):
         self.gpus.setToolTip("Measure on one GPU, or spread the sweep over all of them")
         self.plan = Caption(role="dim")
         self.plan.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.plan.may_take(2)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
 
@@ -191,30 +199,31 @@ class SetupStrip(QWidget):
 
     def _lay_out(self) -> None:
         space = current_theme().spacing
-        row = QHBoxLayout()
-        row.setSpacing(space.gap)
-        row.addWidget(self.kernels_button)
-        for text, field, stretch in (
-            ("N", self.sizes, 12),
-            ("Tile", self.tiles, 5),
-            ("at most", self.budget, 0),
-            ("on", self.gpus, 3),
+        what, how = QHBoxLayout(), QHBoxLayout()
+        what.addWidget(self.kernels_button)
+        for row, text, field, stretch in (
+            (what, "N", self.sizes, 12),
+            (what, "Tile", self.tiles, 5),
+            (how, "at most", self.budget, 0),
+            (how, "on", self.gpus, 0),
         ):
             label = QLabel(text)
             label.setProperty("role", "dim")
             label.setBuddy(field)
             row.addWidget(label)
             row.addWidget(field, stretch)
-            if field is self.tiles:
-                row.addWidget(self.tuned)
-        row.addStretch(0)
+        what.addWidget(self.tuned)
+        what.addStretch(0)
+        how.addSpacing(space.gap)
+        how.addWidget(self.plan, 1)
         for button in (self.run_button, self.pause_button, self.stop_button):
-            row.addWidget(button)
+            how.addWidget(button)
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 2, 0, 0)
         layout.setVerticalSpacing(space.gap - 2)
-        layout.addLayout(row, 0, 0)
-        layout.addWidget(self.plan, 1, 0)
+        for place, row in enumerate((what, how)):
+            row.setSpacing(space.gap)
+            layout.addLayout(row, place, 0)
         layout.addWidget(self.bar, 2, 0)
 
     def _on_kernels(self) -> None:
