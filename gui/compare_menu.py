@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gui.actions import Command
+from gui.command import Command
 from gui.scenes.presets import PRESETS, Preset
 from gui.scenes.selection import COMPARED_VIEWS
 
@@ -38,15 +38,20 @@ def compare_commands(window: MainWindow) -> list[Command]:
         Command("Copy A to B", ("Ctrl+Shift+D",), on_page(lambda p: p.comparing.copy_to_b())),
         Command("Swap A and B", ("Ctrl+Shift+X",), on_page(lambda p: p.comparing.swap())),
         Command("Configure the other side", ("Ctrl+J",), on_page(lambda p: p.configure_other())),
-        Command("Next difference", ("D",), on_page(lambda p: p.comparing.differing.go())),
+        Command(
+            "Next difference", ("D",), on_page(lambda p: p.comparing.differing.go()), line=True
+        ),
         Command(
             "Previous difference",
             ("Shift+D",),
             on_page(lambda p: p.comparing.differing.go(forward=False)),
         ),
-        Command("Next view of both sides", ("V",), partial(next_view, window)),
+        Command("Next view of both sides", ("V",), partial(next_view, window), line=True),
         Command("Differences by array, or totals", ("G",), on_page(lambda p: p.toggle_grouping())),
-        *(Command(preset.title, (), example(preset), preset.lesson) for preset in PRESETS),
+        *(
+            Command(preset.title, (), example(preset), preset.lesson, line=preset is PRESETS[0])
+            for preset in PRESETS
+        ),
     ]
 
 

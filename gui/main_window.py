@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QActionGroup, QCloseEvent, QFontMetrics, QShowEvent
+from PySide6.QtGui import QCloseEvent, QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from gui.actions import build_menus
@@ -56,7 +56,6 @@ class MainWindow(QMainWindow):
         self.session.update(theme=theme, text_size=text_size)
         self.session.offered.update(theme=theme_names(), page=tuple(page.key for page in PAGES))
         self.recorder = Recorder(self.session, ladder, self)
-        self.theme_actions: QActionGroup | None = None
         self._make_parts(ladder)
         self._lay_out()
         self.workbench = Workbench(self)
@@ -257,9 +256,6 @@ class MainWindow(QMainWindow):
         yield
         self.form.restyle()
         self.ladder_panel.list.scheduleDelayedItemsLayout()
-        if self.theme_actions is not None:
-            for action in self.theme_actions.actions():
-                action.setChecked(action.data() == self.theme_name)
         yield
 
     def _on_configuration(self, configuration: Configuration) -> None:

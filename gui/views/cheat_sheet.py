@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QFontMetrics, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
@@ -17,8 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.theme import current_theme
+
 if TYPE_CHECKING:
-    from gui.actions import Command
+    from gui.command import Command
 
 
 Lines = Sequence[tuple[str, str]]
@@ -33,7 +36,10 @@ MOUSE: Lines = (
     ("Double click a line", "Go to its next step"),
     ("+  −  0", "Zoom in or out, or show all, with the keyboard in a matrix"),
 )
-COLUMNS = 3  # at most, where there is room for them
+COLUMNS, SCALES = (3, 2), (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7)  # the first that fit
+TITLE_BAR = 36  # pixels that the system may put above a dialog
+EDGE, BETWEEN, KEY_GAP = 26, 32, 14  # pixels
+GAP, LINE_GAP, PART_GAP = 4, 3, 6
 
 
 class CheatSheet(QDialog):
@@ -51,30 +57,27 @@ class CheatSheet(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(area)
-        room = parent.screen().availableSize()
-        bar = area.verticalScrollBar().sizeHint().width() + 4
-        for count in range(COLUMNS, 0, -1):
-            sheet = self._sheet(parts, count)
-            for label in sheet.findChildren(QLabel):
-                label.ensurePolished()
-            wanted = sheet.sizeHint() + QSize(bar, 4)
-            if wanted.width() <= room.width() or count == 1:
-                break
-            sheet.hide()
-            sheet.deleteLater()
+        room = parent.screen().availableSize() - QSize(0, TITLE_BAR)
+        count, scale = _fitting(parts, room)
+        sheet = self._sheet(parts, count)
+        points = current_theme().sizes.body * scale
+        sheet.setStyleSheet(f"QLabel {{ font-size: {points:.1f}pt; }}")
+        for label in sheet.findChildren(QLabel):
+            label.ensurePolished()
         area.setWidget(sheet)
-        self.resize(min(wanted.width(), room.width()), min(wanted.height(), room.height()))
+        wanted = sheet.sizeHint() + QSize(4, 4)
+        self.resize(wanted.boundedTo(room))
 
     def _sheet(self, parts: Sequence[tuple[str, Lines]], count: int) -> QWidget:
         """All parts in so many columns; it belongs to the dialog, for that has the type's size."""
         sheet = QWidget(self)
         sheet.setObjectName("shell")
         row = QHBoxLayout(sheet)
-        row.setContentsMargins(28, 24, 28, 24)
-        row.setSpacing(36)
+        row.setContentsMargins(EDGE, EDGE - 6, EDGE, EDGE - 10)
+        row.setSpacing(BETWEEN)
         for some in columns(parts, count):
             column = QVBoxLayout()
-            column.setSpacing(6)
+            column.setSpacing(GAP)
             for title, lines in some:
                 self._add(column, title, lines)
             column.addStretch(1)
@@ -86,8 +89,8 @@ class CheatSheet(QDialog):
         heading.setProperty("role", "heading")
         column.addWidget(heading)
         grid = QGridLayout()
-        grid.setHorizontalSpacing(18)
-        grid.setVerticalSpacing(5)
+        grid.setHorizontalSpacing(KEY_GAP)
+        grid.setVerticalSpacing(LINE_GAP)
         grid.setColumnStretch(1, 1)
         for row, (keys, text) in enumerate(lines):
             key = QLabel(keys)
@@ -98,16 +101,54 @@ class CheatSheet(QDialog):
             grid.addWidget(key, row, 0)
             grid.addWidget(what, row, 1)
         column.addLayout(grid)
-        column.addSpacing(14)
+        column.addSpacing(PART_GAP)
 
 
 def _keys(commands: Sequence[Command]) -> Lines:
-    native = QKeySequence.SequenceFormat.NativeText
-    return tuple(
-        (" or ".join(QKeySequence(key).toString(native) for key in c.keys), c.text.rstrip("…"))
-        for c in commands
-        if c.keys
-    )
+    """The first key of each command; those of one row share a line, from the first to the last."""
+    found: list[tuple[str, str]] = []
+    for name, some in groupby((c for c in commands if c.keys), key=lambda c: c.row or c.text):
+        keys = [_native(command.keys[0]) for command in some]
+        text = keys[0] if len(keys) == 1 else f"{keys[0]} … {keys[-1]}"
+        found.append((text, name.rstrip("…")))
+    return tuple(found)
+
+
+def _native(key: str) -> str:
+    return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def _fitting(parts: Sequence[tuple[str, Lines]], room: QSize) -> tuple[int, float]:
+    """How many columns, in type of what scale, so that all of it is seen; else the smallest."""
+    for scale in SCALES:
+        for count in COLUMNS:
+            size = _size(columns(parts, count), scale)
+            if size.width() <= room.width() and size.height() <= room.height():
+                return count, scale
+    return COLUMNS[0], SCALES[-1]
+
+
+def _size(dealt: Sequence[Sequence[tuple[str, Lines]]], scale: float) -> QSize:
+    """What columns take up in type of a scale."""
+    plain, bold = (_metrics(scale, bold=strong) for strong in (False, True))
+    line = max(plain.height(), bold.height())
+    widths, heights = [], []
+    for column in dealt:
+        lines = [both for _, some in column for both in some]
+        keys = max((bold.horizontalAdvance(key) for key, _ in lines), default=0)
+        texts = max((plain.horizontalAdvance(text) for _, text in lines), default=0)
+        widths.append(keys + KEY_GAP + texts + 4)
+        heights.append(
+            sum(line + GAP + len(some) * (line + LINE_GAP) + PART_GAP + GAP for _, some in column)
+        )
+    wide = sum(widths) + BETWEEN * (len(widths) - 1) + 2 * EDGE
+    return QSize(wide, max(heights, default=0) + 2 * EDGE - 16)
+
+
+def _metrics(scale: float, *, bold: bool) -> QFontMetrics:
+    font = current_theme().font(bold=bold)
+    font.setPointSizeF(font.pointSizeF() * scale)
+    return QFontMetrics(font)
 
 
 def columns(parts: Sequence[tuple[str, Lines]], count: int) -> list[list[tuple[str, Lines]]]:

@@ -1,19 +1,22 @@
 """Every widget that can be used says what it is, and every command has a key that works."""
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence, QScreen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QAbstractSlider,
     QAbstractSpinBox,
+    QApplication,
     QComboBox,
     QHeaderView,
     QLabel,
     QLineEdit,
     QListView,
+    QMenu,
     QPlainTextEdit,
+    QScrollArea,
     QScrollBar,
     QSlider,
     QTabBar,
@@ -150,7 +153,7 @@ def test_every_command_has_a_key_and_no_key_two_commands(window):
     keys = []
     for title, commands in window.menus.items():
         for command in commands:
-            if title != "&Compare":  # its list of pairs goes by the menu
+            if title != "&Compare" and not command.text.endswith(" theme"):  # chosen by the menu
                 assert command.keys, command.text
             keys += [QKeySequence(key).toString() for key in command.keys]
     assert all(keys)
@@ -171,7 +174,7 @@ def test_the_cheat_sheet_has_everything(window, qtbot):
     sheet = window.findChild(CheatSheet)
     texts = {label.text() for label in sheet.findChildren(QLabel)}
     for commands in window.menus.values():
-        assert {c.text.rstrip("…") for c in commands if c.keys} <= texts
+        assert {(c.row or c.text).rstrip("…") for c in commands if c.keys} <= texts
     assert "Double click a line" in texts
     sheet.close()
 
@@ -196,3 +199,36 @@ def test_focus_can_be_seen_and_tab_moves_it(window, qtbot):
         assert play.grab().toImage() != without
         qtbot.keyClick(play, Qt.Key.Key_Tab)
         assert not play.hasFocus()
+
+
+@pytest.mark.parametrize("theme", ["light", "projector"])
+def test_the_sheet_of_keys_fits_a_small_screen(window, theme, monkeypatch):
+    window.set_theme(theme)
+    room = QSize(1280, 800)
+    monkeypatch.setattr(QScreen, "availableSize", lambda _: room)
+    window.show_cheat_sheet()
+    sheet = window.findChild(CheatSheet)
+    area = sheet.findChild(QScrollArea)
+    QApplication.processEvents()
+    assert area.widget().sizeHint().width() <= room.width()
+    assert area.widget().sizeHint().height() <= room.height()
+    assert area.verticalScrollBar().maximum() == area.horizontalScrollBar().maximum() == 0
+    sheet.close()
+
+
+def test_switches_are_ticked_while_they_are_on(window):
+    menu = next(m for m in window.header.menu_bar.findChildren(QMenu) if m.title() == "&View")
+    actions = {action.text(): action for action in menu.actions()}
+    session = window.session
+    for text, name in (("Times loaded", "heat"), ("The block alone", "close_up")):
+        for on in (True, False):
+            session.update(**{name: on})
+            menu.aboutToShow.emit()
+            assert actions[text].isChecked() == on
+            actions[text].trigger()
+            assert getattr(session, name) != on
+    menu.aboutToShow.emit()
+    assert actions["Step through"].isChecked()
+    assert not actions["Compare"].isChecked()
+    assert sum(action.isSeparator() for action in menu.actions()) >= 4
+    assert len(menu.actions()) <= 26, "it fits a screen of 800 pixels"

@@ -4,10 +4,11 @@ import time
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMenu
 from shiboken6 import isValid
 
 from gui.main_window import MainWindow
-from gui.theme import apply_theme
+from gui.theme import apply_theme, load_theme
 
 RECORDING_MS = 20_000
 
@@ -178,7 +179,10 @@ def test_themes_change_while_it_is_open(tiled, qtbot, theme):
     image = tiled.grab().toImage()
     edge = image.pixelColor(4, image.height() - 4)
     assert (edge.lightness() < 90) == (theme == "dark")
-    assert [a.data() for a in tiled.theme_actions.actions() if a.isChecked()] == [theme]
+    menu = next(m for m in tiled.findChildren(QMenu) if m.title() == "Text and theme")
+    menu.aboutToShow.emit()
+    ticked = [action.text() for action in menu.actions() if action.isChecked()]
+    assert ticked == [f"{load_theme(theme).title} theme"]
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
