@@ -19,6 +19,8 @@ LEAST_A_SECOND = 15
 """How often what is read is brought up to date while the clock plays."""
 FRAME = frozenset({"step"})
 """What changes in a frame of play; nobody waits for a turn when anything else does."""
+UNHURRIED = frozenset({"hover", "configuration"})
+"""What says nothing of what is shown: pointing, and asking for another launch."""
 
 Work = Callable[[], object]
 
@@ -85,7 +87,7 @@ class Turns:
         pace = self._pace()
         if frame and pace > 0:  # play may have ended within the frame
             self._do(ceil(len(self._waiting) * LEAST_A_SECOND / pace))
-        elif names != {"hover"}:  # pointing while the clock plays is no reason to hurry
+        elif not names <= UNHURRIED:
             self.finish()
 
     @contextmanager

@@ -63,11 +63,12 @@ def test_each_work_is_an_event_of_its_own(stage):
     assert not turns.waiting
 
 
-def test_pointing_leaves_it_and_anything_else_shows_all_at_once(stage):
+def test_pointing_and_asking_for_more_leave_it_and_anything_else_shows_all_at_once(stage):
     done = []
     turns = begin(stage, done)
-    with turns.change(frozenset({"hover"})):
-        pass
+    for quiet in ("hover", "configuration"):
+        with turns.change(frozenset({quiet})):
+            pass
     assert not done
     with turns.change(frozenset({"step"})):
         turns.offer("b", lambda: done.append("b, newer"))
