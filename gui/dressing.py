@@ -50,20 +50,11 @@ class Dressing(QObject):
 
     def put_on(self, name: str) -> None:
         """Begin to give the window a theme, one that there is, at the session's text size."""
-        app, window = QApplication.instance(), self._window
-        assert isinstance(app, QApplication)
-        everything = [window, *window.findChildren(QWidget)]
-        self._still.hold(w for w in everything if w.isWindow() and w.isVisible())
-        apply_theme(app, name, window.session.text_size)
-        window.setObjectName(window_name(name))
-        window.setProperty(TEXT_SIZE, window.session.text_size)
-        polished = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
-        self._naked = {w: None for w in everything if w.testAttribute(polished)}
-        views = [w for w in everything if isinstance(w, SessionView)]
-        self._untold = dict.fromkeys([*views, *self._parts()])
-        window.installEventFilter(self)
+        self._still.hold(w for w in QApplication.topLevelWidgets() if w.isVisible())
+        self._window.installEventFilter(self)
         self._pieces.start(
             chain(
+                self._begin(name),
                 self._dress(hidden=False),
                 chain.from_iterable(self._tell(hidden=False)),
                 self._dress(hidden=False),  # a new layout may have brought more into sight
@@ -73,6 +64,22 @@ class Dressing(QObject):
                 chain.from_iterable(self._tell(hidden=True)),
             )
         )
+
+    def _begin(self, name: str) -> Steps:
+        """Type and palette of the application, the window's name, and what is to be done."""
+        app, window = QApplication.instance(), self._window
+        assert isinstance(app, QApplication)
+        apply_theme(app, name, window.session.text_size)
+        window.setObjectName(window_name(name))
+        window.setProperty(TEXT_SIZE, window.session.text_size)
+        yield PAUSE
+        everything = [window, *window.findChildren(QWidget)]
+        yield PAUSE
+        polished = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
+        self._naked = {w: None for w in everything if w.testAttribute(polished)}
+        views = [w for w in everything if isinstance(w, SessionView)]
+        self._untold = dict.fromkeys([*views, *self._parts()])
+        yield PAUSE
 
     def finish(self) -> None:
         """Dress at once what is left."""

@@ -66,6 +66,7 @@ def themes(app: WatchedApplication, window: MainWindow) -> Iterator[Figure]:
     for page in PAGES:
         window.show_page(page.key)
         settle(app, 1.0)
+    _rest(app, window)
     again = [_turn(app, window, page.key) for _ in range(RUNS) for page in PAGES]
     works = tuple(look.work for look in again)
     yield Figure("work for a page that was seen before", works, "ms", GOAL)
@@ -79,6 +80,13 @@ def _themes(app: WatchedApplication, window: MainWindow, where: str) -> Iterator
     for what, other in sizes.items():
         seen = [_theme(app, window, name) for name in (other, "light") * RUNS]
         yield from _figures(what + where, seen, THEME_MS)
+
+
+def _rest(app: WatchedApplication, window: MainWindow) -> None:
+    """Wait until nothing is counted any more for the ceilings' plot."""
+    page, end = window.pages.ready("ceilings"), time.perf_counter() + PATIENCE_S
+    while getattr(page, "model").placing and time.perf_counter() < end:  # noqa: B009
+        settle(app, 0.1)
 
 
 def _figures(what: str, seen: list[Look], goal: float) -> Iterator[Figure]:
