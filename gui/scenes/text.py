@@ -65,7 +65,7 @@ def variable_text(value: Value | None, type_name: str = "") -> str:
     if isinstance(value, tuple):  # an array or a struct
         inner = type_name.split("[", 1)[0].strip()
         return "{" + ", ".join(variable_text(part, inner) for part in value) + "}"
-    if type_name.endswith(("*", "&")):
+    if type_name.endswith(("*", "&")) or "(*" in type_name:
         return f"0x{int(value):x}"
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"

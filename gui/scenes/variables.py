@@ -39,6 +39,39 @@ class VariableRow:
     changed: bool
     lanes: tuple[str, ...]
     uniform: bool
+    given: bool = False
+    """Whether CUDA gives it, not the source."""
+
+    @property
+    def pointer(self) -> bool:
+        """Whether the value is an address."""
+        return "*" in self.type  # `float (*)[8]` is one, too
+
+
+def table_rows(session: Session, warp_table: bool = False) -> tuple[VariableRow, ...]:
+    """The rows of the table: the source's variables, CUDA's own, then pointers.
+
+    The closure that a lambda's body has as `this` is the compiler's, and left out.
+    """
+    rows = variable_rows(session, warp_table)
+    shown = [row for row in rows if not (row.name == "this" and "(lambda)" in row.type)]
+    values = [row for row in shown if not row.pointer]
+    pointers = [row for row in shown if row.pointer]
+    return (*values, *_given(session, warp_table), *pointers)
+
+
+def _given(session: Session, warp_table: bool) -> Iterator[VariableRow]:
+    block = session.block_trace
+    if block is None or not block.n_steps:
+        return
+    first = session.warp * WARP_SIZE
+    mates = block.threads[first : first + WARP_SIZE].tolist() if warp_table else []
+    for name, value in builtin_rows(session):
+        mine = name == "threadIdx"
+        lanes = tuple(f"({', '.join(map(str, mate))})" if mine else value for mate in mates)
+        padded = lanes + ("",) * (WARP_SIZE - len(lanes)) if lanes else ()
+        kind = "uint3" if name.endswith("Idx") else "dim3"
+        yield VariableRow(name, kind, value, False, padded, len(set(lanes)) == 1, given=True)
 
 
 def variable_rows(session: Session, warp_table: bool = False) -> tuple[VariableRow, ...]:

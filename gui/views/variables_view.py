@@ -11,11 +11,11 @@ from PySide6.QtCore import (
     Qt,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QTableView, QVBoxLayout
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout
 
 from gui.scenes.selection import WARP_SIZE, Hover, pointed_thread
 from gui.scenes.session import Session
-from gui.scenes.variables import VariableRow, builtin_rows, variable_rows, variables_caption
+from gui.scenes.variables import VariableRow, table_rows, variables_caption
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.plain_cells import PlainCells
@@ -24,7 +24,6 @@ from gui.views.segmented import Segmented
 Index = QModelIndex | QPersistentModelIndex
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-ROWS = 5  # that the table has before what is below it gets room
 VALUE = 12  # digits that a value has before types get room
 
 
@@ -93,18 +92,21 @@ class VariableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             if column < 2:
                 return (row.name, row.type)[column]
+            if self.across and is_spanned(row):
+                return next(text for text in row.lanes if text not in ("", "–"))
             return row.lanes[column - 2] if self.across and row.lanes else row.value
         if role == Qt.ItemDataRole.ToolTipRole:
             value = row.lanes[column - 2] if self.across and row.lanes and column > 1 else row.value
             return f"{row.type} {row.name} = {value}"
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return LEFT if column < 2 else RIGHT
+            spanned = self.across and is_spanned(row)
+            return LEFT if column < 2 or spanned else RIGHT
         if role == Qt.ItemDataRole.FontRole:
             return self._font(row, column)
         if role == Qt.ItemDataRole.ForegroundRole:
-            dim = column == 1 or (column > 1 and row.value == "–")
+            dim = column == 1 or row.given or (column > 1 and row.value == "–")
             return current_theme().color("text_dim" if dim else "text")
-        if role == Qt.ItemDataRole.BackgroundRole and column >= 2:
+        if role == Qt.ItemDataRole.BackgroundRole and (column >= 2 or not self.across):
             selected = not self.across or column - 2 == self.lane
             if row.changed and selected:
                 return current_theme().color("current_line")
@@ -115,6 +117,11 @@ class VariableModel(QAbstractTableModel):
     def _font(self, row: VariableRow, column: int) -> QFont:
         theme = current_theme()
         return theme.font() if column == 1 else theme.mono(bold=column > 1 and row.changed)
+
+
+def is_spanned(row: VariableRow) -> bool:
+    """Whether one cell says what all lanes hold: an address is wider than any value."""
+    return row.pointer and row.uniform
 
 
 class VariablesView(SessionView):
@@ -143,15 +150,11 @@ class VariablesView(SessionView):
         self.table.viewport().installEventFilter(self)
         self.table.setWordWrap(False)
         self._wide = [0, 0]  # of names and types
-        self.builtins = QLabel()
-        self.builtins.setProperty("role", "dim")
-        self.builtins.setContentsMargins(12, 4, 8, 6)
-        self.builtins.setWordWrap(True)
+        self._spans: list[int] = []  # rows of which one cell is for all lanes
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.table)
-        layout.addWidget(self.builtins)
         self.scope.bind(session, "warp_table", {"thread": False, "warp": True})
         self.controls = (self.scope,)
         self.table.clicked.connect(self._clicked)
@@ -164,35 +167,20 @@ class VariablesView(SessionView):
             return
         across = self.session.warp_table
         reshaped = across != self.model.across or bool(names & {"trace"})
-        rows = variable_rows(self.session, across)
+        rows = table_rows(self.session, across)
         reshaped |= len(rows) != len(self.model.rows)
         self.model.load(rows, across, self.session.lane)
         if reshaped:
             self._fit()
         elif across:
             self._fit_lanes()
+        self._span()
         self.caption.setText(variables_caption(self.session, rows, across))
-        facts = [
-            f"{name}\u00a0{value.replace(' ', chr(0xA0))}"
-            for name, value in builtin_rows(self.session)
-        ]
-        text = "   ".join(facts)
-        if text != self.builtins.text():
-            self.builtins.setText(text)
-            self._keep_facts()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the room to what is needed most: names and values."""
         super().resizeEvent(event)
-        self._keep_facts()
         self._fit_types()
-
-    def _keep_facts(self) -> None:
-        """The lines below the table are whole where there is room; the table scrolls."""
-        need = max(self.builtins.heightForWidth(self.width()), 0)
-        self.builtins.setMinimumHeight(need)
-        rows = ROWS * self.table.verticalHeader().defaultSectionSize()
-        self.builtins.setVisible(self.height() >= need + rows)
 
     def _fit_types(self) -> None:
         """Types, which the tips have as well, where they leave room for values."""
@@ -202,9 +190,10 @@ class VariablesView(SessionView):
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""
-        self.table.verticalHeader().setDefaultSectionSize(current_theme().spacing.control - 4)
+        line = QFontMetrics(current_theme().mono()).height()
+        self.table.verticalHeader().setMinimumSectionSize(line)
+        self.table.verticalHeader().setDefaultSectionSize(line + 4)
         self._fit()
-        self._keep_facts()
 
     def _fit(self) -> None:
         header = self.table.horizontalHeader()
@@ -222,6 +211,16 @@ class VariablesView(SessionView):
             header.setSectionResizeMode(column, how)
         self._fit_names()
         self._fit_types()
+
+    def _span(self) -> None:
+        """Give an address that all lanes hold one cell."""
+        rows = self.model.rows if self.model.across else ()
+        places = [place for place, row in enumerate(rows) if is_spanned(row)]
+        if places != self._spans:
+            self._spans = places
+            self.table.clearSpans()
+            for place in places:
+                self.table.setSpan(place, 2, 1, WARP_SIZE)
 
     def _fit_names(self) -> None:
         """Names and types as wide as they need; QTableView would ask every cell for everything."""

@@ -23,7 +23,7 @@ from gui.scenes.session import Session
 from gui.scenes.source import highlight, line_totals, source_caption
 from gui.scenes.text import compact, join, plural, ratio, spaced, variable_text
 from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label
-from gui.scenes.variables import builtin_rows, variable_rows, variables_caption
+from gui.scenes.variables import builtin_rows, table_rows, variable_rows, variables_caption
 from tests.gui.fake_trace import SOURCE, fake_trace
 
 
@@ -301,3 +301,23 @@ def test_a_local_array_has_a_row_for_each_element():
         assert changed == [f"values[{place // 4}][{place % 4}]" for place in places]
         added += len(changed)
     assert added >= 8
+
+
+def test_rows_of_the_table_end_with_cudas_own_and_pointers(session):
+    session.step = 8
+    rows = table_rows(session, warp_table=True)
+    names = [row.name for row in rows]
+    given = [row.name for row in rows if row.given]
+    assert given == ["threadIdx", "blockIdx", "blockDim", "gridDim"]
+    first = names.index("threadIdx")
+    assert all(row.pointer for row in rows[first + 4 :])
+    assert not any(row.pointer for row in rows[:first])
+    threads = rows[first]
+    assert threads.lanes[:2] == ("(0, 0, 0)", "(1, 0, 0)")
+    assert not threads.uniform
+    assert rows[first + 1].uniform
+
+
+def test_addresses_are_written_as_such():
+    assert variable_text(1099511627776, "float (*)[8][36]") == "0x10000000000"
+    assert variable_text(1099511627776, "const float *") == "0x10000000000"
