@@ -181,6 +181,7 @@ class Recorder(QObject):
         self.ladder = ladder
         self._first_block: int | None = None
         self._under_way: Configuration | None = None
+        self._counting: tuple[Configuration, str] | None = None
         self._inputs: Inputs = "random"  # of what was recorded last
         self.worker = Worker(self, "recorder")
         self.worker.started.connect(self.started)
@@ -292,9 +293,15 @@ class Recorder(QObject):
         with self.session.turns.in_several_events(then=shown):
             self.session.trace = recorded.trace
             self.arrived.emit()
-        if self.session.trace.complete or self.session.counted is not None:
+        self._count(recorded)
+
+    def _count(self, recorded: Recorded) -> None:
+        """Count the launch if the record has not and nobody does: its blocks have one count."""
+        launch = recorded.origin.configuration, recorded.trace.workload.source
+        if recorded.trace.complete or self.session.counted is not None:
             self.counter.cancel()
-        else:
+        elif not self.counter.busy or launch != self._counting:
+            self._counting = launch
             self.counter.submit(count_job(recorded.trace))
 
     def _take_counts(self, counted: Any) -> None:

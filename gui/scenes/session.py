@@ -19,7 +19,7 @@ from gui.scenes.breakpoints import Kept, carried_over, exists
 from gui.scenes.clock import Clock
 from gui.scenes.correspondence import Anchor
 from gui.scenes.editing import line_map
-from gui.scenes.selection import WARP_SIZE, Breakpoint, Element, Origin
+from gui.scenes.selection import WARP_SIZE, Breakpoint, Configuration, Element, Origin
 from gui.scenes.turns import Turns
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Session(Clock):
         self.origin: Origin | None = None
         """Set before the trace by whoever records; None for a trace from elsewhere."""
         self._counted: Counted | None = None
+        self._counted_for: Configuration | None = None
         self._wanted: int | None = None
         self._anchor = Anchor()
         self._key = ""  # of the shown trace's source
@@ -59,7 +60,7 @@ class Session(Clock):
         left, self._key = self._key, self._key_of(trace)
         same = old is not None and trace is not None and self._continues(left)
         self._trace = trace
-        if not self._is_of_the_trace(self._counted):
+        if not self._is_of_the_trace(self._counted) or self._counted_for != self._asked_for:
             self._counted = None
         self.values["hover"] = None
         if same:
@@ -94,7 +95,7 @@ class Session(Clock):
     @counted.setter
     def counted(self, counted: Counted | None) -> None:
         if counted is not self._counted and (counted is None or self._is_of_the_trace(counted)):
-            self._counted = counted
+            self._counted, self._counted_for = counted, self._asked_for
             self.tell(frozenset({"counts"}))
 
     @property
@@ -208,6 +209,11 @@ class Session(Clock):
         """The nearest thread that there is."""
         count = self._block_trace.n_threads if self._block_trace is not None else 1
         return max(0, min(int(thread), count - 1))
+
+    @property
+    def _asked_for(self) -> Configuration | None:
+        """What the shown trace was recorded for: it has the arguments of a user's kernel."""
+        return self.origin.configuration if self.origin is not None else None
 
     def _is_of_the_trace(self, counted: Counted | None) -> bool:
         if counted is None or self._trace is None:
