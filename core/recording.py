@@ -101,11 +101,11 @@ def record(
         blocks = range(workload.launch.grid.count)
     options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed)
     try:
-        return _Recording(workload, build, image, options, progress, cancelled, l1).trace()
+        return _Recording(workload, build, image, debug, options, progress, cancelled, l1).trace()
     except _BlocksWait:  # start again, this time with all blocks side by side
         again = Image(module, image.function.name, workload.launch, image.watched)
         return _Recording(
-            workload, build, again, options, progress, cancelled, l1, together=True
+            workload, build, again, debug, options, progress, cancelled, l1, together=True
         ).trace()
 
 
@@ -129,6 +129,7 @@ class _Recording:
         workload: Workload,
         build: Build,
         image: Image,
+        debug: DebugInfo,
         options: _Options,
         progress: Progress | None,
         cancelled: Callable[[], bool] | None,
@@ -141,7 +142,7 @@ class _Recording:
             None if options.order == "lockstep" else Schedule(options.order, options.seed)
         )
         self.workload, self.build, self.image, self.options = workload, build, image, options
-        self.program: ProgramInfo = program_info(image, workload)
+        self.program: ProgramInfo = program_info(image, workload, debug)
         self.progress = progress or (lambda fraction: None)
         self.cancelled = cancelled
         self.l1 = l1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.analysis.counters import COUNTERS
 from core.analysis.wording import columns
-from core.trace.arrays import label
+from core.trace.arrays import fields_of, label
 
 if TYPE_CHECKING:
     from core.trace.access import Access, WarpAccess
@@ -76,5 +76,5 @@ def elements_of(access: Access, part: WarpAccess, lanes: list[int]) -> str:
     if array is None or not flats:
         return ""
     last = flats[-1] + max(part.width // array.dtype.itemsize, 1) - 1
-    ends = [label(array.name, array.index(flats[0])), label(array.name, array.index(last))]
+    ends = [label(array.name, array.index(i), fields_of(array)) for i in (flats[0], last)]
     return ends[0] if flats[0] == last else " … ".join(ends)

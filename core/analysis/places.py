@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.emulator.memory import Region
 from core.launch import Dim3
 from core.ptx.dwarf import debug_info
-from core.trace.arrays import Array, SharedArray, label, owner_of
+from core.trace.arrays import Array, SharedArray, fields_of, label, owner_of
 from core.trace.program_info import ProgramInfo
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _in_array(array: Array | SharedArray, offset: int) -> Place:
     size = array.nbytes // array.dtype.itemsize
     if 0 <= flat < size:
         index = array.index(flat)
-        return Place(array.name, index, label(array.name, index))
+        return Place(array.name, index, label(array.name, index, fields_of(array)))
     return Place(array.name, (flat,), f"element {flat} of {array.name}, which has {size}")
 
 

@@ -31,6 +31,7 @@ from core.analysis.value_nodes import (
 from core.analysis.value_relevance import COPIES, relevant_pcs
 from core.cuda.compiler import find_entry
 from core.ptx import ast
+from core.trace.arrays import fields_of
 
 if TYPE_CHECKING:
     from core.trace.access import Access
@@ -251,7 +252,8 @@ class _ThreadFlow:
                 index = () if meant is None else (meant + i,)
             elif array is not None and flat >= 0:
                 index = array.index(flat + i)
-            made.append(Load(name, index, access.space, access.step, value, fault))
+            fields = fields_of(array) if array is not None else ()
+            made.append(Load(name, index, access.space, access.step, value, fault, fields))
         return made
 
     # -- operands ---------------------------------------------------------------------------

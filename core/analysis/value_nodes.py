@@ -19,11 +19,13 @@ class Load:
     value: Any
     fault: str = ""
     """What an illegal access comes to, in words; its index is a flat one."""
+    fields: tuple[str, ...] = ()
+    """Of the array, where it is one of structures."""
 
     @property
     def name(self) -> str:
         """The element as the source writes it: `A[0,4]`, `A[9] (fault: 0)`."""
-        name = label(self.array, self.index) if self.index else self.array
+        name = label(self.array, self.index, self.fields) if self.index else self.array
         return f"{name} ({self.fault})" if self.fault else name
 
 

@@ -56,7 +56,7 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
         header["complete"],
         header["note"],
         header["issued"],
-        program_info(image, workload),
+        program_info(image, workload, debug),
         image,
         records,
         checked=header["checked"],

@@ -14,13 +14,17 @@ from core.launch import Role
 
 @dataclass(frozen=True)
 class Array:
-    """A buffer in global memory. `base` is its address in the emulator, a multiple of 256."""
+    """A buffer in global memory. `base` is its address in the emulator, a multiple of 256.
+
+    `fields` names the places of the last axis where the rows are structures; else it is empty.
+    """
 
     name: str
     base: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     role: Role = "input"
+    fields: tuple[str, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -72,6 +76,13 @@ def owner_of(arrays: tuple[SharedArray, ...], offset: int) -> SharedArray | None
     return None
 
 
-def label(name: str, index: tuple[int, ...]) -> str:
-    """An element as the source writes it: `A[0,4]`."""
+def label(name: str, index: tuple[int, ...], fields: tuple[str, ...] = ()) -> str:
+    """An element as the source writes it: `A[0,4]`, `p[3].vx` with the structure's `fields`."""
+    if fields and len(index) > 1 and fields[index[-1]]:
+        return f"{label(name, index[:-1])}.{fields[index[-1]]}"
     return f"{name}[{','.join(str(i) for i in index)}]"
+
+
+def fields_of(array: Array | SharedArray) -> tuple[str, ...]:
+    """The fields of an array of structures, none of any other."""
+    return array.fields if isinstance(array, Array) else ()

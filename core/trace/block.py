@@ -61,6 +61,11 @@ class BlockTrace(StepAxis):
             self.block % grid.x, self.block // grid.x % grid.y, self.block // (grid.x * grid.y)
         )
 
+    @property
+    def grid(self) -> Dim3:
+        """gridDim."""
+        return self._geometry.grid
+
     @cached_property
     def threads(self) -> NDArray[np.int32]:
         """threadIdx of every thread: int32 (n_threads, 3), in x, y, z."""

@@ -14,11 +14,13 @@ from core.cuda.shared_declarations import match, shared_arrays
 from core.launch import Workload
 from core.ptx.ast import Module
 from core.trace.arrays import Array, SharedArray
+from core.trace.fields import field_names
 from core.trace.phases import Loop, outermost_loops
 from core.trace.steps import source_lines
 
 if TYPE_CHECKING:
     from core.emulator.image import Image
+    from core.ptx.dwarf_model import DebugInfo
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,20 @@ class ProgramInfo:
         return self._by_name.get(name)
 
 
-def program_info(image: Image, workload: Workload) -> ProgramInfo:
-    """Gathers it from the image of a launch."""
+def program_info(image: Image, workload: Workload, debug: DebugInfo | None = None) -> ProgramInfo:
+    """Gathers it from the image of a launch; names of fields come from the debug information."""
     module = image.module
     return ProgramInfo(
         module,
         tuple(
-            Array(a.name, image.buffers[a.name].base, a.data.shape, a.data.dtype, a.role)
+            Array(
+                a.name,
+                image.buffers[a.name].base,
+                a.data.shape,
+                a.data.dtype,
+                a.role,
+                field_names(debug, image.function.name, a) if debug is not None else (),
+            )
             for a in image.launch.arrays
         ),
         _shared_arrays(image, workload),

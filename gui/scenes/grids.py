@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 EMPTY = np.empty(0, np.int64)
 WRAP_BYTES = 128  # a 1-D array is wrapped at a whole number of these: rows are cache lines
+MOST_ROWS = 16  # structures below each other, a row each; more stand side by side, too
 
 Rect = tuple[int, int, int, int]
 """row, column, rows, columns"""
@@ -41,6 +43,8 @@ class Grid:
     """Rows and columns of the whole array."""
     overhang: tuple[int, int] = (0, 0)
     """Rows and columns beyond the array that a bounds check keeps threads from."""
+    plane: tuple[int, int] | None = None
+    """Rows and columns of what stands side by side: a slice of three axes, or a structure."""
 
     @property
     def room(self) -> tuple[int, int]:
@@ -64,16 +68,31 @@ class Grid:
 
     def cells(self, flats: Ints) -> tuple[Ints, Ints]:
         """Rows and columns of flat elements."""
+        if self.plane is not None:
+            high, wide = self.plane
+            number, inside = np.divmod(flats, high * wide)
+            down, across = np.divmod(number, self.extent[1] // wide)
+            row, column = np.divmod(inside, wide)
+            return down * high + row, across * wide + column
         width = self.extent[0] if self.transposed else self.extent[1]
         first, second = np.divmod(flats, width)
         return (second, first) if self.transposed else (first, second)
+
+    def _flat(self, down: Ints, across: Ints) -> Ints:
+        """The flat elements at rows and columns, which may be too large."""
+        height, width = self.extent
+        if self.plane is not None:
+            high, wide = self.plane
+            number = down // high * (width // wide) + across // wide
+            return (number * high + down % high) * wide + across % wide
+        return across * height + down if self.transposed else down * width + across
 
     def flats(self, shown: Rect) -> Ints:
         """The flat elements of a rectangle of cells, row by row, of those that are elements."""
         top, left, rows, columns = shown
         down, across = np.mgrid[top : top + rows, left : left + columns].reshape(2, -1)
         height, width = self.extent
-        flats = across * height + down if self.transposed else down * width + across
+        flats = self._flat(down, across)
         return flats[(down < height) & (across < width) & (flats < self.size)]
 
     def flat(self, row: int, column: int) -> int:
@@ -81,8 +100,24 @@ class Grid:
         height, width = self.extent
         if not (0 <= row < height and 0 <= column < width):
             return -1
-        flat = column * height + row if self.transposed else row * width + column
+        flat = int(self._flat(np.int64(row), np.int64(column)))  # type: ignore[arg-type]
         return flat if flat < self.size else -1
+
+    def row_name(self, row: int) -> str:
+        """What stands left of a row: its index, of a wrapped array that of its first element."""
+        if len(self.array.shape) == 1:
+            return str(row * self.extent[1])
+        if self.plane is None:
+            return str(row)
+        high, wide = self.plane
+        return str(row % high if high > 1 else row * (self.extent[1] // wide))
+
+    def column_name(self, column: int) -> str:
+        """What stands above a column: its index, in its slice; or the structure's field."""
+        if self.plane is None:
+            return str(column)
+        inside = column % self.plane[1]
+        return self.array.fields[inside] if self.plane[0] == 1 else str(inside)
 
 
 def grids_of(trace: Trace) -> tuple[Grid, ...]:
@@ -171,7 +206,12 @@ def _is_stored(trace: Trace, array: Array) -> bool:
 
 def _plain(trace: Trace, array: Array, place: int, count: int) -> Grid:
     shape, size = array.shape, int(np.prod(array.shape))
-    if len(shape) >= 2:
+    plane = _plane(array)
+    if plane is not None:
+        number = size // (plane[0] * plane[1])
+        beside = _beside(number, *plane)
+        rows, columns = -(-number // beside) * plane[0], beside * plane[1]
+    elif len(shape) >= 2:
         rows, columns = size // shape[-1], shape[-1]
     else:
         line = max(1, WRAP_BYTES // array.dtype.itemsize)
@@ -180,7 +220,25 @@ def _plain(trace: Trace, array: Array, place: int, count: int) -> Grid:
             columns *= 2
         rows = -(-size // columns)
     written, extent = _is_stored(trace, array), (rows, columns)
-    return Grid(array, array.name, rows, columns, (place, 0), result=written, extent=extent)
+    return Grid(
+        array, array.name, rows, columns, (place, 0), result=written, extent=extent, plane=plane
+    )
+
+
+def _plane(array: Array) -> tuple[int, int] | None:
+    """What of an array stands side by side, so that it is no long strip; None for nothing."""
+    shape = array.shape
+    if len(shape) > 2 and math.prod(shape[:-2]) > 1:
+        return shape[-2], shape[-1]
+    structures = getattr(array, "fields", ()) and len(shape) == 2
+    if structures and shape[0] > MOST_ROWS:
+        return 1, shape[1]
+    return None
+
+
+def _beside(number: int, high: int, wide: int) -> int:
+    """How many planes stand beside each other: about as many as make the whole square."""
+    return min(number, max(1, round(math.sqrt(number * high / wide))))
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,8 @@ class Guards:
 
         None where there are such threads and their places do not follow from the record.
         """
+        if grid.plane is not None:  # beyond a slice lies the next one
+            return EMPTY, EMPTY
         found = self.masked(block_trace, grid, access)
         if found is None or not len(found):
             return None if found is None else (EMPTY, EMPTY)

@@ -14,7 +14,7 @@ from gui.scenes import faults
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
 from gui.scenes.guards import Guards, idle, zero_filled
 from gui.scenes.history import BEFORE, History, Ints, history_of, is_global
-from gui.scenes.naming import elements_name
+from gui.scenes.naming import block_name, elements_name
 from gui.scenes.parts import all_elements, elements_a_lane
 from gui.scenes.phase_words import part_name
 from gui.scenes.selection import WARP_SIZE
@@ -267,7 +267,7 @@ def _caption(
     placed: bool = True,
 ) -> str:
     """One sentence; `placed` says that the places of the threads masked off are known."""
-    where = f"Block ({block_trace.index.x}, {block_trace.index.y})"
+    where = f"Block {block_name(block_trace)}"
     part = part_name(block_trace, step)
     when = f", {part}" if part else ""
     if access is None:

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.scenes.text import index_text
+from gui.scenes.text import index_text, join
 
 if TYPE_CHECKING:
-    from core.trace import Array, SharedArray
+    from core.trace import Array, BlockTrace, SharedArray
 
     AnyArray = Array | SharedArray
+
+MOST_FIELDS = 3  # of a structure that are named one by one
 
 
 def element_name(array: AnyArray, flat: int) -> str:
     """One element by name, `A[0, 4]`; `flat` is its row-major index."""
-    return index_text(array.name, array.index(int(flat)))
+    return _name(array, array.index(int(flat)))
 
 
 def elements_name(array: AnyArray, flats: NDArray[np.int64]) -> str:
@@ -34,10 +36,41 @@ def elements_name(array: AnyArray, flats: NDArray[np.int64]) -> str:
         return f"nothing of {array.name}"
     axes = [np.unique(axis) for axis in np.unravel_index(unique, array.shape)]
     whole = int(np.prod([len(axis) for axis in axes])) == len(unique)
+    if _fields(array):
+        return _of_structures(array, axes, len(unique), whole=whole)
     if whole and all(_regular(axis) for axis in axes):
         return f"{array.name}[{', '.join(_range(axis) for axis in axes)}]"
     box = ", ".join(_span(int(axis[0]), int(axis[-1])) for axis in axes)
     return f"{len(unique)} elements of {array.name}[{box}]"
+
+
+def _fields(array: AnyArray) -> tuple[str, ...]:
+    return getattr(array, "fields", ())
+
+
+def _name(array: AnyArray, index: Sequence[int]) -> str:
+    """An element: `A[0, 4]`, `p[3].vx` in an array of structures."""
+    fields = _fields(array)
+    if not fields or not fields[index[-1]]:
+        return index_text(array.name, index)
+    return f"{index_text(array.name, index[:-1])}.{fields[index[-1]]}"
+
+
+def _of_structures(
+    array: AnyArray, axes: Sequence[NDArray[np.int64]], count: int, *, whole: bool
+) -> str:
+    """`p[0..31].vx`, `p[0..31].x and y`, `p[0..31]` for all fields, or how many numbers."""
+    fields, touched = _fields(array), axes[-1].tolist()
+    structures = f"{array.name}[{', '.join(_range(axis) for axis in axes[:-1])}]"
+    if not whole or not all(_regular(axis) for axis in axes[:-1]):
+        box = ", ".join(_span(int(axis[0]), int(axis[-1])) for axis in axes[:-1])
+        return f"{count} numbers of {array.name}[{box}]"
+    if len(touched) == len(fields):
+        return structures
+    names = list(dict.fromkeys(fields[place] or f"byte {place}" for place in touched))
+    if len(names) > MOST_FIELDS:
+        return f"{structures}.{names[0]} … {names[-1]}"
+    return f"{structures}.{join(names)}"
 
 
 def span_name(array: AnyArray, first: int, last: int) -> str:
@@ -45,6 +78,8 @@ def span_name(array: AnyArray, first: int, last: int) -> str:
     if first == last:
         return element_name(array, first)
     start, end = array.index(first), array.index(last)
+    if _fields(array):
+        return f"{element_name(array, first)} … {element_name(array, last)}"
     if start[:-1] == end[:-1]:
         lead = "".join(f"{i}, " for i in start[:-1])
         return f"{array.name}[{lead}{_span(start[-1], end[-1])}]"
@@ -55,6 +90,18 @@ def thread_name(index: Sequence[int], three: bool = False) -> str:
     """A thread by its threadIdx (x, y, z), as `(x, y)`, or with z where `three` or z is not 0."""
     x, y, z = (int(i) for i in index)
     return f"({x}, {y}, {z})" if three or z else f"({x}, {y})"
+
+
+def block_name(block_trace: BlockTrace) -> str:
+    """A block by its blockIdx: `(1, 0)`, with z where the grid has it."""
+    at = block_trace.index
+    return f"({at.x}, {at.y}, {at.z})" if block_trace.grid.z > 1 else f"({at.x}, {at.y})"
+
+
+def name_of_thread(block_trace: BlockTrace, thread: int) -> str:
+    """A thread of a block (linear threadIdx): `(1, 0)`, with z where the block has it."""
+    threads = block_trace.threads
+    return thread_name(threads[thread], three=bool(threads[:, 2].any()))
 
 
 @lru_cache(maxsize=1 << 16, typed=True)  # the same values are written frame after frame

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.scenes import faults
+from gui.scenes.naming import element_name
 from gui.scenes.once import last_for_each
 from gui.scenes.phase_words import FILL, fills, part_name
-from gui.scenes.text import grouped, index_text, plural
+from gui.scenes.text import grouped, plural
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, Trace
@@ -142,7 +143,7 @@ def _access_sentence(session: Session, access: Access, who: str, several: bool) 
     thread = session.thread
     index = access.element(thread)
     if access.array is not None and index is not None:
-        element = index_text(access.array.name, index)
+        element = element_name(access.array, int(access.elements[thread]))
         sentence += f"; thread {thread} {verb}s {element}"
     elif access.faulty[thread]:
         sentence += f"; thread {thread} {verb}s {faults.faulty_name(access, thread)}"

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from core.trace.variables import Value, Variable
-from gui.scenes.naming import thread_name
+from gui.scenes.naming import name_of_thread
 from gui.scenes.selection import WARP_SIZE
 from gui.scenes.text import join, variable_text
 
@@ -170,6 +170,6 @@ def variables_caption(
     if warp_table:
         who = f"Warp {session.warp}, lane by lane"
     else:
-        name = thread_name(session.block_trace.threads[session.thread])
+        name = name_of_thread(session.block_trace, session.thread)
         who = f"Thread {name}: warp {session.warp}, lane {session.lane}"
     return f"{who}. {join(names) + ' just changed' if names else 'Nothing changed'}."

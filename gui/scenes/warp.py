@@ -81,6 +81,9 @@ class WarpScene:
     bytes_used: int
     warps: tuple[WarpSummary, ...]
 
+    three: bool = False
+    """Whether the block has threads in z."""
+
     @property
     def bytes_fetched(self) -> int:
         """Sectors times 32 bytes."""
@@ -154,6 +157,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         ideal=part.ideal_sectors,
         bytes_used=used,
         warps=_summaries(access, block_trace.n_warps),
+        three=bool(block_trace.threads[:, 2].any()),
     )
 
 

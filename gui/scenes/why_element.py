@@ -12,10 +12,11 @@ from core.analysis.counters import COUNTERS
 from core.analysis.explanation import Explanation, Section
 from core.analysis.wording import columns, lanes_name
 from gui.scenes.history import History, Ints, history_of
+from gui.scenes.naming import block_name, element_name
 from gui.scenes.once import last_for_each
 from gui.scenes.products import product_of
 from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import grouped, index_text, plural
+from gui.scenes.text import grouped, plural
 
 if TYPE_CHECKING:
     from core.trace import Array, BlockTrace, Trace
@@ -38,9 +39,9 @@ def explain_fetches(trace: Trace, block: BlockTrace, topic: Fetched, step: int) 
     history = history_of(block)
     loads = history.loads_of(array.name, flat, step)
     count = sum(len(threads) for _, threads in loads)
-    name = index_text(array.name, topic.index)
-    x, y = block.index.x, block.index.y
-    title = f"{name}: loaded {times(count)} by block ({x}, {y}), up to step {step + 1}"
+    name = element_name(array, flat)
+
+    title = f"{name}: loaded {times(count)} by block {block_name(block)}, up to step {step + 1}"
     sections = [
         Section(
             f"Times loaded = {grouped(count)}",

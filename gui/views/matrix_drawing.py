@@ -22,6 +22,7 @@ from gui.views.painting import fill, frame, inset, pen, texts
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
 VALUE_HEIGHT = 12.0  # pixels a cell from which values are written, if it is wide enough
 OUTLINE_FROM = 3.0  # pixels a cell from which single elements are outlined
+SEAM_FROM = 12.0  # pixels that a slice or structure has from which lines stand between them
 IMAGE_LIMIT = 4_000_000  # cells: a larger bounding box is drawn as rectangles
 MOST_OUTLINES = 64  # frames drawn for one selection
 TICK_ROOM = 34.0  # pixels between index labels
@@ -83,6 +84,22 @@ class MatrixDrawing:
             x = round(origin.x() + c * self.across)
             self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+
+    def _draw_seams(self, grid: Grid) -> None:
+        """Lines between slices, or structures, that stand side by side."""
+        if grid.plane is None:
+            return
+        high, wide = grid.plane
+        if wide * self.across < SEAM_FROM:
+            return
+        box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
+        self.p.setPen(pen(self.theme.color("text_dim"), 1))
+        for column in range(wide, grid.extent[1], wide):
+            x = round(origin.x() + column * self.across)
+            self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+        for row in range(high, grid.extent[0] if high > 1 else 0, high):
+            y = round(origin.y() + row * self.scale)
+            self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
 
     def _visible(self, grid: Grid) -> Rect:
         """The rectangle of cells that is in the window."""
@@ -171,6 +188,8 @@ def size_words(grid: Grid) -> str:
     """A grid's size as its title says it."""
     if len(grid.array.shape) == 1:
         return plural(grid.size, "element")
+    if grid.plane is not None:
+        return " × ".join(grouped(n) for n in grid.array.shape)
     return " × ".join(grouped(n) for n in grid.extent)
 
 

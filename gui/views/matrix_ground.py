@@ -222,10 +222,10 @@ class MatrixGround(MatrixDrawing):
         y = max(box.top() - line - 2, 2.0)
         for c in range(-(-left // across) * across, left + columns, across):
             x = origin.x() + (c + 0.5) * self.across
-            text(self.p, QRectF(x - 30, y, 60, line), str(c), color, small, elide=False)
+            words = grid.column_name(c)
+            text(self.p, QRectF(x - 30, y, 60, line), words, color, small, elide=False)
         x = max(box.left() - 6, side - 4)
         for r in range(-(-top // down) * down, top + rows, down):
             middle = origin.y() + (r + 0.5) * self.scale
             area = QRectF(x - 60, middle - line / 2, 60, line)
-            first = r * grid.columns if len(grid.array.shape) == 1 else r  # of a wrapped line
-            text(self.p, area, str(first), color, small, RIGHT, elide=False)
+            text(self.p, area, grid.row_name(r), color, small, RIGHT, elide=False)

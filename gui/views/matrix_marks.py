@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from gui.scenes.grids import Grid, Owned, rectangles
 from gui.scenes.history import Ints, history_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
-from gui.scenes.naming import element_name, elements_name, thread_name, value_text
+from gui.scenes.naming import block_name, element_name, elements_name, name_of_thread, value_text
 from gui.scenes.once import once_for_each
 from gui.views.matrix_drawing import (
     GRID_FROM,
@@ -56,6 +56,7 @@ class MatrixMarks(MatrixOutside):
                 self._outline(grid, marks.lit, "load", 2.4)
             else:
                 self._draw_lit(grid, marks)
+            self._draw_seams(grid)
             self._draw_warp(grid, marks)
             own = scene.own if grid.result else marks.thread
             if self.scale >= OUTLINE_FROM:
@@ -240,9 +241,7 @@ class MatrixMarks(MatrixOutside):
                 known = others if own is None else [own, *others]
                 return self._about_element(grid, flat_of(grid, element[1]), known)
         thread = self.session.thread
-        words = (
-            f"Thread {thread_name(block.threads[thread])}, warp {thread // 32}, lane {thread % 32}"
-        )
+        words = f"Thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
         for grid in self.layout.grids:
             if grid.result and own is not None:
                 mine = own.flats[own.threads == thread]
@@ -269,13 +268,10 @@ class MatrixMarks(MatrixOutside):
         trace = self.session.trace
         assert trace is not None
         block = trace.block(number)
-        words = (
-            f"thread {thread_name(block.threads[thread])}, warp {thread // 32}, lane {thread % 32}"
-        )
+        words = f"thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
         if number == self.session.block:
             return words
-        at = block.index
-        return f"{words} of block {thread_name((at.x, at.y, at.z))}"
+        return f"{words} of block {block_name(block)}"
 
 
 @once_for_each

@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.scenes.naming import element_name, numbers_name, thread_name, value_text
+from gui.scenes.naming import element_name, name_of_thread, numbers_name, value_text
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.shared import (
@@ -150,7 +150,7 @@ class SharedView(SessionView):
         block, lane = self.session.block_trace, self.session.lane
         if scene.banks is None or block is None:
             return ""
-        who = f"Lane {lane}, thread {thread_name(block.threads[self.session.thread])}"
+        who = f"Lane {lane}, thread {name_of_thread(block, self.session.thread)}"
         for bank, asked in enumerate(scene.banks.words):
             for word in asked:
                 if lane in word.lanes:
@@ -165,7 +165,7 @@ class SharedView(SessionView):
             return f"{words}, not written yet"
         block, writer = self.session.block_trace, int(grid.writers[row, column])
         who = (
-            f", written by thread {thread_name(block.threads[writer])}"
+            f", written by thread {name_of_thread(block, int(writer))}"
             if block and writer >= 0
             else ""
         )

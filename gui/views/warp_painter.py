@@ -206,7 +206,7 @@ class WarpPainter:
             lane = other if warp == scene.warp else lane
         if lane >= len(scene.threads):
             return
-        who = f"Lane {lane}, thread {thread_name(scene.threads[lane])}"
+        who = f"Lane {lane}, thread {thread_name(scene.threads[lane], three=scene.three)}"
         at = ""
         if scene.active[lane]:
             values = ", ".join(value_text(v) for v in scene.values[lane].tolist())

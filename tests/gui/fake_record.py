@@ -185,6 +185,10 @@ class BlockTrace:
         return frozenset()
 
     @property
+    def grid(self) -> Dim3:
+        return Dim3(1)
+
+    @property
     def illegal_steps(self) -> np.ndarray:
         return np.empty(0, np.int64)
 

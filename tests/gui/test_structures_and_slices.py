@@ -1,0 +1,129 @@
+"""Arrays of structures and of three axes: their names, and pictures that are no long strips."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from core.analysis.phase_table import phase_table
+from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
+from core.recording import record
+from core.storage import load_trace, save_trace
+from gui.scenes.grids import bounding_box, grids_of
+from gui.scenes.guards import guards_of
+from gui.scenes.matrices import matrix_scene
+from gui.scenes.naming import block_name, element_name, elements_name, name_of_thread, span_name
+from gui.scenes.warp import warp_scene
+
+MOVE = """
+struct Velocity { float x, y; };
+struct Particle { float x, y; Velocity v; float past[2]; };
+__global__ void move(Particle* p, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) p[i].x += p[i].v.y;
+}
+"""
+MIXED = """
+struct Node { int next; char kind; double weight; };
+__global__ void look(Node* p, int n) { int i = threadIdx.x; if (i < n) p[i].weight = p[i].next; }
+"""
+STENCIL = """
+__global__ void stencil(float* in, int n)
+{
+    int x = threadIdx.x, y = threadIdx.y, z = blockIdx.z * blockDim.z + threadIdx.z;
+    if (z < 6) in[(z * 5 + y) * 4 + x] += 1.0f;
+}
+"""
+
+
+@cache
+def run(source, name, shape, grid, block, dtype=np.float32):
+    data = np.random.default_rng(1).integers(1, 90, shape).astype(dtype)
+    made = (ArrayArgument(name, data, "inout"), ScalarArgument("n", np.int32(shape[0])))
+    kernel = source.split("void ")[1].split("(")[0]
+    work = Workload(kernel, source, "k.cu", kernel, Launch(grid, block, made))
+    return record(work, blocks="all")
+
+
+def particles():
+    return run(MOVE, "p", (100, 6), Dim3(2), Dim3(64))
+
+
+def slices():
+    return run(STENCIL, "in", (6, 5, 4), Dim3(1, 1, 2), Dim3(4, 5, 4))
+
+
+def accesses(block):
+    return [s for s in range(block.n_steps) if block.access(s) is not None]
+
+
+def test_fields_have_their_names(tmp_path):
+    trace = particles()
+    array = trace.arrays[0]
+    assert array.fields == ("x", "y", "v.x", "v.y", "past[0]", "past[1]")
+    load, other, store = (warp_scene(trace.block(0), s, 0) for s in accesses(trace.block(0)))
+    assert load.caption == "Warp 0 loads p[0..31].v.y: 24 sectors where 4 would do."
+    assert (load.names[7], other.names[7], store.names[7]) == ("p[7].v.y", "p[7].x", "p[7].x")
+    assert element_name(array, 6 * 9 + 4) == "p[9].past[0]"
+    assert elements_name(array, np.array([6, 7, 12, 13])) == "p[1..2].x and y"
+    assert elements_name(array, np.arange(12)) == "p[0..1]"
+    assert elements_name(array, np.array([0, 1, 6])) == "3 numbers of p[0..1]"
+    assert span_name(array, 4, 6) == "p[0].past[0] … p[1].x"
+    save_trace(trace, tmp_path / "t.npz")
+    assert load_trace(tmp_path / "t.npz").arrays[0].fields == array.fields
+
+
+def test_the_phase_table_names_fields():
+    small = run(MOVE, "p", (8, 6), Dim3(1), Dim3(8))
+    entries = [e.text for c in phase_table(small, small.block(0)).rows[3].cells for e in c]
+    assert "p[3].x" in " ".join(entries)
+    assert "p[3].v.y" in " ".join(entries)
+
+
+def test_bytes_of_a_mixed_structure_are_called_by_their_field():
+    trace = run(MIXED, "p", (8, 16), Dim3(1), Dim3(8), np.uint8)
+    fields = trace.arrays[0].fields
+    assert fields == ("next",) * 4 + ("kind",) + ("",) * 3 + ("weight",) * 8
+    load, store = (warp_scene(trace.block(0), s, 0) for s in accesses(trace.block(0)))
+    assert load.caption.startswith("8 lanes of warp 0 load p[0..7].next: ")
+    assert store.caption.startswith("8 lanes of warp 0 store p[0..7].weight: ")
+
+
+@pytest.mark.parametrize("make", [particles, slices])
+def test_every_cell_is_one_element(make):
+    (grid,) = grids_of(make())
+    rows, columns = grid.cells(np.arange(grid.size))
+    assert len(set(zip(rows.tolist(), columns.tolist(), strict=True))) == grid.size
+    back = [grid.flat(r, c) for r, c in zip(rows.tolist(), columns.tolist(), strict=True)]
+    assert back == list(range(grid.size))
+    assert rows.max() < grid.extent[0]
+    assert columns.max() < grid.extent[1]
+    shown = grid.flats((0, 0, *grid.extent))
+    assert sorted(shown.tolist()) == list(range(grid.size))
+    assert 0.4 < grid.extent[0] / grid.extent[1] < 2.5  # no strip
+
+
+def test_slices_stand_side_by_side_and_whole():
+    (grid,) = grids_of(slices())
+    assert grid.plane == (5, 4)
+    for z in range(6):
+        flats = np.arange(z * 20, z * 20 + 20)
+        top, left, high, wide = bounding_box(grid, flats)
+        assert (top % 5, left % 4, high, wide) == (0, 0, 5, 4)
+    assert (grid.row_name(7), grid.column_name(6)) == ("2", "2")
+
+
+def test_blocks_and_threads_have_z_where_the_launch_has_it():
+    trace = slices()
+    assert [block_name(trace.block(b)) for b in (0, 1)] == ["(0, 0, 0)", "(0, 0, 1)"]
+    assert name_of_thread(trace.block(0), 0) == "(0, 0, 0)"
+    flat = particles()
+    assert block_name(flat.block(1)) == "(1, 0)"
+    assert name_of_thread(flat.block(1), 3) == "(3, 0)"
+    block, grids = trace.block(1), grids_of(trace)
+    scene = matrix_scene(block, grids, accesses(block)[0], 0, guards_of(trace))
+    assert scene.caption.startswith("Block (0, 0, 1): 40 threads load in[4..5, 0..4, 0..3]")
+    assert "not in the record" not in scene.caption
