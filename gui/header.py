@@ -12,6 +12,7 @@ from gui.style import set_icon
 from gui.views.segmented import Segmented
 
 SPARE = 28  # pixels of margins and gaps at each side
+LEAST_TITLE = 9  # digits; of a title that is shortened further nothing could be read
 SHORT = (("step", "Step through", "Step"), ("benchmark", "Benchmark", "Bench"))
 """Tabs that have a shorter name where room is scarce: key, name, shorter name."""
 
@@ -26,6 +27,7 @@ class Header(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.menu_bar = QMenuBar()
         self.menu_bar.setNativeMenuBar(False)
+        self._title = ""
         self.title = QLabel()
         self.title.setObjectName("launchTitle")
         self.title.setTextFormat(Qt.TextFormat.PlainText)  # a file's name is in it
@@ -81,15 +83,24 @@ class Header(QWidget):
         """Menus and tabs stay whole: the rest goes first that stands elsewhere too."""
         for key, name, _ in SHORT:
             self.tabs.name(key, name)
-        optional = (self.facts, self.title, self.wordmark, self.help_button, self.theme_button)
         margins = self.contentsMargins()
         room = self.width() - margins.left() - margins.right() - 2 * SPARE
-        need = self.menu_bar.sizeHint().width() + self.tabs.sizeHint().width()
-        need += sum(widget.sizeHint().width() + 8 for widget in optional)
-        for widget in optional:
-            widget.setVisible(need <= room)
-            if need > room:
+        room -= self.menu_bar.sizeHint().width() + self.tabs.sizeHint().width()
+        metrics = self.title.fontMetrics()
+        whole = metrics.horizontalAdvance(self._title) + 2
+        least = min(whole, LEAST_TITLE * metrics.horizontalAdvance("0"))
+        optional = (self.facts, self.wordmark, self.help_button, self.theme_button)
+        need = sum(widget.sizeHint().width() + 8 for widget in optional)
+        for widget in optional:  # the title is shortened before a button goes
+            wanted = whole if widget in (self.facts, self.wordmark) else least
+            fits = need + wanted + 8 <= room
+            widget.setVisible(fits)
+            if not fits:
                 need -= widget.sizeHint().width() + 8
+        wide = min(whole, room - need - 8)
+        self.title.setVisible(bool(self._title) and wide >= least)
+        self.title.setText(metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, wide))
+        self.title.setToolTip(self._title if wide < whole else "")
         if need > room:
             for key, _, short in SHORT:
                 self.tabs.name(key, short)
@@ -98,11 +109,14 @@ class Header(QWidget):
         """Name the launch that is shown."""
         trace = self.session.trace
         if trace is None:
+            self._title = ""
             self.title.setText("")
             self.facts.setText("Recording the first launch …")
             return
         launch = trace.workload.launch
-        self.title.setText(trace.workload.title)
+        self._title = trace.workload.title
+        self.title.setText(self._title)
+        self.title.setAccessibleName(self._title)
         self.facts.setText(f"grid {launch.grid}   block {launch.block}")
         self._fit()
 

@@ -140,6 +140,7 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.ladder_panel.chosen.connect(self._choose_rung)
+        self.ladder_panel.file_chosen.connect(self.workbench.open_listed)
         self.form.changed.connect(self._choose_parameters)
         self.form.mapped.connect(self._choose_mapping)
         self.tabs.chosen.connect(self.look_at_page)
@@ -259,9 +260,12 @@ class MainWindow(QMainWindow):
         yield
 
     def _on_configuration(self, configuration: Configuration) -> None:
-        self.ladder_panel.select(configuration.rung)
-        if configuration.own is not None:
+        own = configuration.own
+        if own is not None:
             self.workbench.show_form(configuration)
+        self.ladder_panel.show_files(self.workbench.recent_files())
+        self.ladder_panel.select(configuration.rung if own is None else own.path)
+        if own is not None:
             return
         rung = self.recorder.ladder[configuration.rung]
         if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):

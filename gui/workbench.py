@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
 SOURCES = {".cu", ".cuh"}
+RECENT = 3  # files that are listed above the ladder
 NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file with Ctrl+O."
 
 
@@ -125,6 +126,21 @@ class Workbench(QObject):
         path = str(Path(path).absolute())
         self.opener.submit(open_job(path, self.launches.get(path), None))
 
+    def recent_files(self) -> list[tuple[str, str]]:
+        """The files that were shown last, the latest first: each a path and its name and kernel."""
+        now = self.session.configuration
+        shown = now.own.path if now is not None and now.own is not None else ""
+        there = [own for own in self.launches.values() if own.path != UNTITLED or own.path == shown]
+        latest = there[::-1][:RECENT]
+        return [(own.path, f"{Path(own.path).name}: {own.kernel}") for own in latest]
+
+    def open_listed(self, path: str) -> None:
+        """Go back to a file with the launch it had last; one in no file is not listed."""
+        own = self.launches.get(path)
+        if own is not None:
+            self.session.playing = 0
+            self.opener.submit(open_job(path, own, None))
+
     def reopen(
         self, wanted: Configuration, block: int | None = None, *, linked: bool = False
     ) -> None:
@@ -147,6 +163,7 @@ class Workbench(QObject):
     def show_form(self, configuration: Configuration) -> None:
         """Show the form of a configuration that is a launch of a file's kernel."""
         assert configuration.own is not None
+        self.launches.pop(configuration.own.path, None)  # it becomes the latest
         self.launches[configuration.own.path] = configuration.own
         self.main.form.show_file()
         self.form.follow(configuration.own)

@@ -28,12 +28,13 @@ from PySide6.QtWidgets import (
 from gui.theme import current_theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from core.ladder import Rung
 
 LEAST_ROWS = 7  # of the list; in a lower panel it has no summary
 NUMBER = Qt.ItemDataRole.UserRole + 1
+OWN = "A kernel of your own. Its launch is set below; a rung of the ladder leads back."
 
 
 class RungRow(QStyledItemDelegate):
@@ -76,9 +77,13 @@ class RungRow(QStyledItemDelegate):
 
 
 class LadderPanel(QWidget):
-    """Choose a rung; `chosen(name)` is emitted when the user picks another."""
+    """Choose a rung or a file; `chosen(name)` and `file_chosen(path)` when the user picks another.
+
+    Files stand above the rungs.
+    """
 
     chosen = Signal(str)
+    file_chosen = Signal(str)
 
     def __init__(self, rungs: Iterable[Rung]) -> None:
         super().__init__()
@@ -92,6 +97,7 @@ class LadderPanel(QWidget):
         self.summary.setProperty("role", "dim")
         self.summary.setContentsMargins(12, 10, 12, 8)
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._files: tuple[tuple[str, str], ...] = ()
         self._rungs = {rung.name: rung for rung in rungs}
         for rung in self._rungs.values():
             item = QListWidgetItem(rung.title)
@@ -131,10 +137,26 @@ class LadderPanel(QWidget):
         """A few rows."""
         return QSize(80, 3 * current_theme().spacing.control)
 
-    def select(self, name: str) -> None:
-        """Show a rung as chosen, without a signal."""
+    def show_files(self, files: Sequence[tuple[str, str]]) -> None:
+        """List files of the user's own, each a path and what it is called."""
+        if tuple(files) == self._files:
+            return
         self.list.blockSignals(True)
-        if name not in self._rungs:
+        for _ in self._files:
+            self.list.takeItem(0)
+        self._files = tuple(files)
+        for row, (path, title) in enumerate(self._files):
+            item = QListWidgetItem(title)
+            item.setData(Qt.ItemDataRole.UserRole, path)
+            item.setData(NUMBER, "cu")
+            item.setToolTip(path)
+            self.list.insertItem(row, item)
+        self.list.blockSignals(False)
+
+    def select(self, name: str) -> None:
+        """Show a rung, or a file by its path, as chosen, without a signal."""
+        self.list.blockSignals(True)
+        if name not in self._rungs and name not in dict(self._files):
             self.list.setCurrentRow(-1)
             self.list.clearSelection()
         for row in range(self.list.count()):
@@ -152,8 +174,8 @@ class LadderPanel(QWidget):
         if item is not None:
             name = str(item.data(Qt.ItemDataRole.UserRole))
             self._describe(name)
-            self.chosen.emit(name)
+            (self.chosen if name in self._rungs else self.file_chosen).emit(name)
 
     def _describe(self, name: str) -> None:
         rung = self._rungs.get(name)
-        self.summary.setText(rung.summary if rung else "")
+        self.summary.setText(rung.summary if rung else OWN if name in dict(self._files) else "")

@@ -1,6 +1,7 @@
 """A user's own kernel in the window: opening, its form, its mistakes."""
 
 import os
+from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -72,7 +73,9 @@ def test_a_file_opens_and_runs_at_once(opened, file):
     assert trace.outputs["v"] == pytest.approx(2 * trace.workload.launch.arrays[0].data)
     assert opened.form.file.isVisible()
     assert opened.form.editors == {}
-    assert opened.ladder_panel.list.currentRow() == -1
+    rows = opened.ladder_panel.list
+    assert (rows.currentRow(), rows.item(0).text()) == (0, "mine.cu: twice")
+    assert "kernel of your own" in opened.ladder_panel.summary.text()
     assert opened.source.edit.toPlainText() == SOURCE
     assert opened.windowTitle() == "mine.cu: twice – Tilescope"
     assert opened.session.configuration.key == str(file)
@@ -306,3 +309,37 @@ def test_pictures_say_what_to_do_where_nothing_has_run(window, qtbot, tmp_path):
     window.source.edit.set_text(path.read_text().replace("= 1", "= 1;"))
     recorded(window, qtbot, window.workbench.run_source)
     assert (window.session.trace is not None, window.session.trouble) == (True, "")
+
+
+def test_files_stay_in_reach_above_the_ladder(opened, qtbot, file, tmp_path):
+    rows, rungs = opened.ladder_panel.list, len(opened.recorder.ladder.names)
+    recorded(opened, qtbot, lambda: type_in(opened, "arg:n", "7"))
+    other = tmp_path / "other.cu"
+    other.write_text(SOURCE)
+    recorded(opened, qtbot, lambda: opened.workbench.open_file(str(other)))
+    titles = [rows.item(row).text() for row in range(rows.count())]
+    assert titles[:2] == ["other.cu: twice", "mine.cu: twice"]
+    assert (rows.currentRow(), len(titles)) == (0, rungs + 2)
+    recorded(opened, qtbot, lambda: opened.ladder_panel.choose_next(2))
+    assert opened.session.configuration.own is None
+    assert rows.currentRow() == 2
+    recorded(opened, qtbot, lambda: rows.setCurrentRow(1))
+    own = opened.session.configuration.own
+    assert (own.path, dict(own.arguments)["n"]) == (str(file), "7")
+    assert (rows.currentRow(), rows.item(0).text()) == (0, "mine.cu: twice")
+
+
+def test_the_title_is_shortened_before_anything_else_that_counts(opened, qtbot):
+    header = opened.header
+    for width in (1920, 1280, 1180, 1024):
+        opened.resize(width, 700)
+        qtbot.waitUntil(lambda w=width: header.width() == w)
+        shown, whole = header.title.text(), opened.session.trace.workload.title
+        if not header.title.isVisible():
+            assert width == 1024
+            continue
+        assert shown == whole or (shown.endswith("…") and header.title.toolTip() == whole)
+        assert not header.facts.isVisible() or shown == whole
+        widgets = [w for w in (header.menu_bar, header.title, header.tabs) if w.isVisible()]
+        edges = [(w.geometry().left(), w.geometry().right()) for w in widgets]
+        assert all(right < left for (_, right), (left, _) in pairwise(edges))
