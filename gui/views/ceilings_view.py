@@ -297,6 +297,7 @@ class CeilingsView(PageView):
         self.caption = Caption("Choose a kernel.")
         self.subject = Caption()
         self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        self.subject.may_take(4)
         self.back = QToolButton()
         self.back.setProperty("role", "action")
         self.back.setText("Back to the configured launch")

@@ -107,6 +107,7 @@ class ComparePage(QWidget):
         yield PAUSE
         caption = self.differences.caption
         caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        caption.may_take(2)
         table = Panel("", self.differences, controls=self.differences.controls, flush=True)
         table.row.insertWidget(0, caption, 100)  # in place of a heading, where every line counts
         table.heading.hide()

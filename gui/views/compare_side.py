@@ -51,6 +51,7 @@ class SideHead(SessionView):
         for caption in (self.launch, self.moment):
             caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         self.moment.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
+        self.launch.may_take(3)
         first = QHBoxLayout()
         first.setSpacing(current_theme().spacing.gap)
         first.addWidget(self.badge)

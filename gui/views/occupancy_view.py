@@ -233,6 +233,7 @@ class OccupancyView(PageView):
         self.caption = Caption("Choose a kernel.")
         self.subject = Caption()
         self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        self.subject.may_take(4)
         self._make_choices()
         yield PAUSE
         upper = self._upper()
