@@ -105,12 +105,14 @@ def name_of_thread(block_trace: BlockTrace, thread: int) -> str:
 
 
 @lru_cache(maxsize=1 << 16, typed=True)  # the same values are written frame after frame
-def value_text(value: float | int, digits: int = 3) -> str:
+def value_text(value: float | int, digits: int = 3, decimals: int | None = None) -> str:
     """A value in few characters: `digits` significant for floating point, a true minus sign.
 
     Whole numbers have no point, and of three digits up to 99.99 those that two decimals say exactly
-    keep both.
+    keep both. With `decimals` it has so many (see `decimals_of`).
     """
+    if decimals is not None:
+        return f"{value:.{decimals}f}".replace("-", "−")
     if isinstance(value, (int, np.integer)):
         return f"{int(value)}".replace("-", "−")
     number = float(value)
@@ -127,6 +129,21 @@ def value_text(value: float | int, digits: int = 3) -> str:
     if not text.strip("-0."):
         text = text.lstrip("-")  # what rounds to nothing has no sign
     return text.replace("-", "−")
+
+
+def decimals_of(values: NDArray[np.generic], digits: int = 3) -> int | None:
+    """As few decimals, two at most, as say all values of an array exactly.
+
+    None where there are no such, or nothing but zeros, or texts too long for cells of so many
+    digits.
+    """
+    if values.dtype.kind != "f" or not np.isfinite(values).all() or not values.any():
+        return None
+    for decimals in range(3):
+        if np.array_equal(np.round(values, decimals), values):
+            ends = f"{values.max():.{decimals}f}", f"{values.min():.{decimals}f}"
+            return decimals if max(map(len, ends)) <= digits + 2 else None
+    return None
 
 
 def _says(number: float, decimals: int) -> bool:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 
 from gui.scenes.grids import Grid, Rect, bounding_box, rectangles
 from gui.scenes.history import Ints
-from gui.scenes.naming import value_text
+from gui.scenes.naming import decimals_of, value_text
 from gui.scenes.session import Session
 from gui.scenes.text import grouped, plural
 from gui.theme import Theme
@@ -138,7 +138,8 @@ class MatrixDrawing:
         """Write each element's value into its cell, of those that are in sight."""
         seen = self._seen(grid, flats)
         font, digits = value_type(self.theme, self.across, self.scale)
-        words = (value_text(value, digits) for value in values[seen].tolist())
+        decimals = decimals_of(values[seen], digits)
+        words = (value_text(value, digits, decimals) for value in values[seen].tolist())
         texts(self.p, zip(self._cells(grid, flats[seen]), words, strict=True), color, font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:

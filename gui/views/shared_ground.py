@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter
 
 from gui.scenes.grids import rectangles
-from gui.scenes.naming import value_text
+from gui.scenes.naming import decimals_of, value_text
 from gui.scenes.shared import SharedGrid
 from gui.theme import Theme
 from gui.views.kept import Kept
@@ -98,16 +98,22 @@ def value_font(theme: Theme, cell: QSizeF) -> QFont:
     return font
 
 
-def value_at(grid: SharedGrid, row: int, column: int) -> str:
-    """A cell's value as it is written into it."""
-    return value_text(grid.values[row, column].item())
+def value_at(grid: SharedGrid, row: int, column: int, decimals: int | None) -> str:
+    """A cell's value as it is written into it, with the decimals of `written_decimals`."""
+    return value_text(grid.values[row, column].item(), decimals=decimals)
+
+
+def written_decimals(grid: SharedGrid) -> int | None:
+    """The decimals that say every value of an array, where there are such."""
+    return decimals_of(grid.values[grid.written])
 
 
 def _draw_values(
     p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
 ) -> None:
     places = np.argwhere(grid.written).tolist()
-    shown = [(cells_rect(box, cell, (r, c, 1, 1)), value_at(grid, r, c)) for r, c in places]
+    few = written_decimals(grid)
+    shown = [(cells_rect(box, cell, (r, c, 1, 1)), value_at(grid, r, c, few)) for r, c in places]
     texts(p, shown, theme.color("text"), value_font(theme, cell))
 
 

@@ -23,7 +23,7 @@ from gui.views.painting import (
     texts,
 )
 from gui.views.shared_geometry import SharedGeometry, cells_rect
-from gui.views.shared_ground import SharedGround, value_at, value_font
+from gui.views.shared_ground import SharedGround, value_at, value_font, written_decimals
 
 LANES_FROM, VALUES_FROM = 11.0, 26.0  # pixels a cell
 
@@ -111,7 +111,8 @@ class SharedPainter:
         places = {flat: cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1)) for flat in lit}
         if valued:
             found = ((places[f], *divmod(f, grid.columns)) for f in lit)
-            shown = [(rect, value_at(grid, r, c)) for rect, r, c in found if grid.written[r, c]]
+            few, written = written_decimals(grid), grid.written
+            shown = [(rect, value_at(grid, r, c, few)) for rect, r, c in found if written[r, c]]
             texts(p, shown, ink, value_font(theme, cell))
         elif min(cell.width(), cell.height()) >= LANES_FROM:
             font = theme.font("small")

@@ -5,6 +5,7 @@ import pytest
 
 from core.trace import Array
 from gui.scenes.naming import (
+    decimals_of,
     element_name,
     elements_name,
     numbers_name,
@@ -61,8 +62,22 @@ def test_values_and_shares():
     assert [value_text(v) for v in (5.0, -3.0, 1234.0)] == ["5", "−3", "1234"]
     assert value_text(0.0) == "0.00"
     assert value_text(3.2) == "3.20"
+    assert value_text(-1.0, decimals=1) == "−1.0"
     assert value_text(float("nan")) == "NaN"
     assert value_text(-3) == "−3"
     assert percent(4, 32) == "12.5 %"
     assert percent(4, 4) == "100 %"
     assert percent(0, 0) == "–"
+
+
+def test_decimals_that_say_a_whole_array():
+    small, places = np.arange(1, 10), np.add.outer(np.arange(4), np.arange(4) / 10)
+    for dtype in ("float16", "float32", "float64"):
+        assert decimals_of(small.astype(dtype)) == 0
+        assert decimals_of(places.astype(dtype)) == 1
+    assert decimals_of(np.float32([12.03, 5])) == 2
+    assert decimals_of(np.float32([12.03, 5]), digits=2) is None  # its cells are too small
+    assert decimals_of(np.float32([0.1234, 5])) is None
+    assert decimals_of(np.float32([np.nan, 5])) is None
+    assert decimals_of(np.zeros(3)) is None
+    assert decimals_of(small) is None  # integers have none anyway
