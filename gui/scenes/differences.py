@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Grouping = Literal["total", "array"]
 Better = Literal["less", "more", ""]
 SECTOR = 32  # bytes
+LEAST_FACTOR = 1.095  # below it a difference is said in per cent
 SPACES = {"global": "Global memory", "shared": "Shared memory"}
 
 
@@ -64,7 +65,7 @@ class Difference:
 
     @property
     def ratio_text(self) -> str:
-        """B against A in words: "8 times fewer", "1.5 times more", "the same"."""
+        """B against A in a sentence: "8 times fewer", "1.5 times more", "the same"."""
         if self.a is None or self.b is None:
             return ""
         if self.a == self.b:
@@ -74,10 +75,27 @@ class Difference:
         more = self.b > self.a
         times = self.b / self.a if more else self.a / self.b
         less = "fewer" if not self.digits else "less"
-        if times < 1.095:
+        if times < LEAST_FACTOR:
             share = abs(self.b / self.a - 1) * 100
             return f"{share:.1f} % {'more' if more else less}"
         return f"{factor(times)} times {'more' if more else less}"
+
+    @property
+    def factor_text(self) -> str:
+        """What B makes of A: "÷ 8", "× 1.5", "+ 2.1 %", "the same"."""
+        if self.a is None or self.b is None or self.a == self.b or not self.a or not self.b:
+            return self.ratio_text
+        more = self.b > self.a
+        times = self.b / self.a if more else self.a / self.b
+        if times < LEAST_FACTOR:
+            return f"{'+' if more else '−'} {abs(self.b / self.a - 1) * 100:.1f} %"
+        return f"{'×' if more else '÷'} {factor(times)}"
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The lengths of two bars for A and B: 1 for the larger figure, 0 for one there is not."""
+        most = max(abs(self.a or 0.0), abs(self.b or 0.0))
+        return (abs(self.a or 0.0) / most, abs(self.b or 0.0) / most) if most else (0.0, 0.0)
 
 
 def number(value: float | None, digits: int = 0) -> str:

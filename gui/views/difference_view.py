@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QPainter, QShowEvent
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from gui.scenes.differences import Difference, Grouping, differences, differences_caption
 from gui.scenes.session import Session
+from gui.theme import current_theme
 from gui.views.base import Caption
 from gui.views.row_table import RowModel, RowTable
 from gui.views.segmented import Segmented
 
-A, B, CHANGE, VERDICT = 1, 2, 3, 4  # columns
+A, B, CHANGE, VERDICT, BARS = 1, 2, 3, 4, 5  # columns
+BAR, LETTER, ROOM = 6, 14, 420  # pixels: a bar's height, beside it, and its length at most
 
 
 class DifferenceModel(RowModel[Difference]):
     """The rows of `gui.scenes.differences` for a table; a row that is a text is a heading."""
 
-    HEADS = ("Count", "A", "B", "B − A", "B against A")
+    HEADS = ("Count", "A", "B", "B − A", "B against A", "")
     RIGHT = frozenset({A, B, CHANGE})
     SELECTABLE = False
 
     def text(self, row: Difference, column: int) -> str:
         """A count of both sides, what differs, and which is better."""
-        if column == VERDICT and row.winner:
-            sign = "▲" if (row.change or 0) > 0 else "▼"
-            return f"{sign} {row.ratio_text}, {'better' if row.winner == 'b' else 'worse'}"
-        return (row.label, row.text("a"), row.text("b"), row.change_text, row.ratio_text)[column]
+        verdict = {"a": "  worse", "b": "  better"}.get(row.winner, "")
+        figures = row.label, row.text("a"), row.text("b"), row.change_text
+        return (*figures, row.factor_text + verdict, "")[column]
 
     def tip(self, row: Difference) -> str:
-        """What the count is."""
-        return row.tip
+        """What the count is, and what B makes of it in a sentence."""
+        said = f"B: {row.ratio_text}." if row.ratio_text else ""
+        return " ".join(filter(None, (row.tip, said)))
 
     def bold(self, row: Difference, column: int) -> bool:
-        """The better figure."""
-        return bool(row.winner) and column == (A if row.winner == "a" else B)
+        """The better figure, and by how much."""
+        return bool(row.winner) and column in (A if row.winner == "a" else B, VERDICT)
 
     def color(self, row: Difference, column: int) -> str:
         """Colour says again what the words and the weight say already."""
@@ -44,6 +46,35 @@ class DifferenceModel(RowModel[Difference]):
         if not row.change or (column in (CHANGE, VERDICT) and not row.winner):
             return "text_dim"
         return "text"
+
+
+class PairBars(QStyledItemDelegate):
+    """Two bars on one scale: A above B, the better or worse one in the colour of the verdict."""
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Draw both, each after its letter."""
+        model = index.model()
+        assert isinstance(model, DifferenceModel)
+        row, theme, box = model.rows[index.row()], current_theme(), option.rect
+        if isinstance(row, str) or box.width() < 4 * LETTER:
+            return
+        verdict = {"a": "conflict", "b": "ideal"}.get(row.winner, "text_dim")
+        room = min(box.width() - LETTER - 20, ROOM)
+        high = (box.height() - 4) // 2
+        painter.save()
+        painter.setFont(theme.font("small"))
+        for place, (letter, share) in enumerate(zip("AB", row.shares, strict=True)):
+            line = QRect(box.left() + 8, box.top() + 2 + place * high, LETTER, high)
+            painter.setPen(theme.color("text_dim"))
+            painter.drawText(line, int(Qt.AlignmentFlag.AlignCenter), letter)
+            bar = QRectF(line.right() + 4, line.center().y() - BAR / 2 + 1, room * share, BAR)
+            painter.fillRect(bar, theme.color(verdict if letter == "B" else "text_dim"))
+        painter.restore()
 
 
 class DifferenceView(QWidget):
@@ -65,6 +96,7 @@ class DifferenceView(QWidget):
         self.controls = (self.grouping,)
         self.model = DifferenceModel()
         self.table = RowTable(self.model, "Differences between A and B")
+        self.table.setItemDelegateForColumn(BARS, PairBars(self.table))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.table)

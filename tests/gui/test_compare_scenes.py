@@ -5,7 +5,7 @@ import pytest
 
 from core.errors import ParameterError
 from core.recording import record
-from gui.recording import make_workload
+from gui.record_work import make_workload
 from gui.scenes.compare import Comparison, launch_text, moment_text
 from gui.scenes.correspondence import same_place
 from gui.scenes.differences import Difference, differences, differences_caption
@@ -231,6 +231,12 @@ def test_figures_in_words():
     assert Difference("", 100, 12).ratio_text == "8.3 times fewer"
     assert Difference("", 100, 104).ratio_text == "4.0 % more"
     assert Difference("", 2, 5000).ratio_text == "2500 times more"
+    assert Difference("", 100, 12).factor_text == "÷ 8.3"
+    assert Difference("", 2, 5000).factor_text == "× 2500"
+    assert Difference("", 100, 104).factor_text == "+ 4.0 %"
+    assert Difference("", 100, 100).factor_text == "the same"
+    assert Difference("", 100, 25).shares == (1.0, 0.25)
+    assert Difference("", 0, None).shares == (0.0, 0.0)
     assert Difference("", 0.5, 2.0, "more", 2).change_text == "+1.50"
     empty = Difference("", None, 4)
     assert (empty.text("a"), empty.change_text, empty.ratio_text, empty.winner) == ("–", "", "", "")

@@ -6,10 +6,12 @@ from PySide6.QtCore import Qt
 from gui.compare_menu import compare_page
 from gui.keeping import Keeper
 from gui.scenes.counterpart import counterpart
+from gui.scenes.differences import factor
 from gui.scenes.link import parse_link
 from gui.scenes.presets import PRESETS
 from gui.scenes.saved import Saved
 from gui.scenes.selection import Configuration
+from gui.theme import current_theme
 
 MS = 20_000
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -69,8 +71,23 @@ def test_the_table_says_what_differs(compared):
     shown = {model.data(model.index(r, 0)): r for r in range(model.rowCount())}
     row = shown["Loads: sectors"]
     cells = [model.data(model.index(row, c)) for c in range(model.columnCount())]
-    assert cells[4].endswith("better")
-    assert cells[4].startswith("▼")
+    a, b = (int(cell.replace("\u202f", "")) for cell in cells[1:3])
+    assert cells[4] == f"÷ {factor(a / b)}  better"
+    found = model.rows[row]
+    assert found.shares == (1.0, pytest.approx(found.b / found.a))
+    rect = compared.differences.table.visualRect(model.index(row, 5))
+    image = compared.differences.table.viewport().grab(rect).toImage()
+    better = current_theme().color("ideal").rgb()
+    dim = current_theme().color("text_dim").rgb()
+
+    def length(colour, ys):
+        rows = [[image.pixel(x, y) == colour for x in range(image.width())] for y in ys]
+        return max(map(sum, rows))
+
+    half = image.height() // 2
+    a, b = length(dim, range(half)), length(better, range(half, image.height()))
+    assert a > 20
+    assert b / a == pytest.approx(found.b / found.a, abs=2 / a)
     compared.toggle_grouping()
     assert model.data(model.index(0, 0)) == "A"
 
