@@ -75,7 +75,7 @@ def _state(path: Path) -> tuple[int, int]:
 def workload_of(ladder: Ladder, wanted: Configuration) -> Workload:
     """The launch over arrays of zeros, or a user's file as it is. Raises TilescopeError."""
     if wanted.own is not None:
-        from gui.recording import make_workload
+        from gui.record_work import make_workload
 
         return make_workload(ladder, wanted)[0]
     workload = ladder[wanted.rung].blank_workload(**dict(wanted.parameters))

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 
 from core.launching.launch_guess import guess_launch
 from gui.main_window import MainWindow
-from gui.recording import make_workload
+from gui.record_work import make_workload
 from gui.scenes.knobs import follow, knob_rows, knob_stops, turned
 from gui.scenes.selection import Configuration
 from gui.theme import apply_theme

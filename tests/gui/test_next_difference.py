@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from core.recording import record
 from gui.compare_menu import compare_page
 from gui.pieces import whole
-from gui.recording import make_workload
+from gui.record_work import make_workload
 from gui.scenes.compare import Comparison
 from gui.scenes.next_difference import Cost, Pairs, largest_difference, next_difference
 from gui.scenes.presets import PRESETS

@@ -105,7 +105,7 @@ def test_what_fails_unforeseen_is_said_and_logged(recorder, qtbot, monkeypatch, 
     def broken(*_):
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr("gui.recording.make_workload", broken)
+    monkeypatch.setattr("gui.record_work.make_workload", broken)
     with qtbot.waitSignal(recorder.failed, timeout=MS) as failed:
         recorder.session.block = 7
     assert "out of luck" in str(failed.args[0])

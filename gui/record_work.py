@@ -1,0 +1,138 @@
+"""The work behind a record: what is run of a launch, and what is counted of it. No Qt here."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import TilescopeError
+from gui.scenes.ahead import Looks, Standpoint, look_ahead
+from gui.scenes.selection import UNTITLED, Configuration, Origin
+from gui.scenes.session import source_key
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+    from core.ladder.buffers import Inputs
+    from core.launch import Workload
+    from core.launching.file_launch import FileLaunch
+    from core.trace import Trace
+    from gui.work import Job
+
+WHOLE_LAUNCH_FLOPS = 8_000_000
+"""Up to this much arithmetic every block is run and counted; beyond, only the block looked at."""
+
+COUNTING_S = 30.0
+"""Counting the rest of a large launch is given up after so long: every block may have to run."""
+
+
+def runs_whole(workload: Workload) -> bool:
+    """Whether every block of the launch is run, so that the counts are of the whole launch."""
+    launch = workload.launch
+    size = workload.flops or 64 * launch.grid.count * launch.block.count
+    return size <= WHOLE_LAUNCH_FLOPS
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the work of recording gives."""
+
+    trace: Trace
+    origin: Origin
+
+
+def make_workload(
+    ladder: Ladder, wanted: Configuration, inputs: Inputs = "random"
+) -> tuple[Workload, str]:
+    """The launch that a configuration asks for, and its source before any edit.
+
+    A rung's arrays hold what `inputs` says.
+
+    Raises TilescopeError.
+    """
+    if wanted.own is not None:
+        return _file_workload(wanted.own, wanted.source)
+    values: dict[str, Any] = dict(wanted.parameters)
+    workload = ladder[wanted.rung].workload_of(inputs, **values)
+    original = workload.source
+    if wanted.source is not None:
+        workload = replace(workload, source=wanted.source)
+    return workload, original
+
+
+def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str]:
+    """An edited text is enough: the file itself may be gone by now, or there is none."""
+    from core.launching.file_launch import file_workload
+    from core.launching.plain_files import read_source
+
+    if edited is not None and launch.path == UNTITLED:
+        return file_workload(edited, launch), edited
+    try:
+        original = read_source(Path(launch.path))
+    except TilescopeError:
+        if edited is None:
+            raise
+        original = edited
+    return file_workload(original if edited is None else edited, launch), original
+
+
+def record_job(
+    ladder: Ladder,
+    wanted: Configuration,
+    block: int,
+    at: Standpoint | None = None,
+    looks: Looks | None = None,
+    inputs: Inputs = "random",
+) -> Job:
+    """The work of recording a configuration's launch; gives a `Recorded`.
+
+    `at` and `looks` are where and how the record that is shown now is looked at: the new one
+    probably will be so, too, and what is shown of it is worked out ahead.
+    """
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.recording import record
+
+        workload, original = make_workload(ladder, wanted, inputs)
+        whole = runs_whole(workload)
+        block_shown = min(block, workload.launch.grid.count - 1)
+        trace = record(
+            workload,
+            blocks=None if whole else [block_shown],
+            only_recorded=not whole,
+            progress=progress,
+            cancelled=cancelled,
+        )
+        mapping = ladder[wanted.rung].mapping if wanted.own is None else None
+        twin = mapping.other if mapping is not None else ""
+        continues = at is not None and at.source in (source_key(trace), twin)
+        prepare(trace, block_shown, at if continues else None, looks)
+        return Recorded(trace, Origin(wanted, original, twin))
+
+    return job
+
+
+def count_job(trace: Trace) -> Job:
+    """The work of counting the whole launch of a trace; gives a `core.counting.Counted`."""
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.counting import count
+
+        end = time.monotonic() + COUNTING_S
+        return count(
+            trace.workload,
+            build=trace.build,
+            progress=progress,
+            cancelled=lambda: cancelled() or time.monotonic() > end,
+        )
+
+    return job
+
+
+def prepare(
+    trace: Trace, block: int, at: Standpoint | None = None, looks: Looks | None = None
+) -> None:
+    """Have what the window asks first worked out here, not on the UI thread."""
+    shown = block if block in trace.recorded_blocks else trace.recorded_blocks[0]
+    look_ahead(trace, shown, at, looks)
