@@ -16,13 +16,16 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon
 
 from gui.scenes.selection import TEXT_SIZES
-from gui.theme import NORMAL, Theme, current_theme, load_theme, theme_names
+from gui.theme import Theme, current_theme, load_theme, theme_names
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QAbstractButton
 
 TEXT_SIZE = "textSize"
 """The window's property that says its text size in per cent."""
+
+Blocks = list[tuple[str, list[str]]]
+"""Rules of a sheet: selectors, and declarations."""
 
 ICONS = {
     "first": "ph.skip-back-fill",
@@ -74,18 +77,17 @@ def stylesheet() -> str:
 
 def size_rules() -> str:
     """Of each theme what other text sizes change, for a window with the property `TEXT_SIZE`."""
-    sizes = [size for size in TEXT_SIZES if size != NORMAL]
-    return "".join(
-        _within(f'{window_name(name)}[{TEXT_SIZE}="{size}"]', _changes(name, size))
-        for name in theme_names()
-        for size in sizes
-    )
+    found = ""
+    for name in theme_names():
+        plain = _blocks(rules(load_theme(name)))
+        for size in TEXT_SIZES:
+            changes = _changes(plain, _blocks(rules(load_theme(name, size))))
+            found += _within(f'{window_name(name)}[{TEXT_SIZE}="{size}"]', changes)
+    return found
 
 
-def _changes(name: str, size: int) -> str:
-    """The declarations of a theme's rules that are others at a text size."""
-    plain = _blocks(rules(load_theme(name)))
-    sized = _blocks(rules(load_theme(name, size)))
+def _changes(plain: Blocks, sized: Blocks) -> str:
+    """The declarations that are others at a text size; empty at the normal one."""
     found = ""
     for (selectors, before), (_, after) in zip(plain, sized, strict=True):
         changed = [new for old, new in zip(before, after, strict=True) if old != new]
@@ -94,7 +96,7 @@ def _changes(name: str, size: int) -> str:
     return found
 
 
-def _blocks(text: str) -> list[tuple[str, list[str]]]:
+def _blocks(text: str) -> Blocks:
     """Each rule's selectors and declarations."""
     parts = (block.split("{") for block in text.split("}")[:-1])
     return [(selectors, body.split(";")) for selectors, body in parts]
