@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.errors import TilescopeError
 from gui.work import Job
 
 if TYPE_CHECKING:
     from core.cuda.signature import SignatureParameter
     from core.launching.file_launch import FileLaunch
+    from gui.scenes.selection import Configuration
+
+NO_NUMBER = "{} is no longer a number in the source: run the edited text first."
 
 
 @dataclass(frozen=True)
@@ -78,3 +82,21 @@ def _read(
     before = "\n".join(local_headers(source, path).values())
     signature = read_signature(source, launch.kernel, split_defines(launch.defines), before)
     return launch, kernel_names(source), signature
+
+
+def turn_job(shown: Configuration, text: str, name: str, value: int) -> Job:
+    """The work of setting a constant in a large text; gives the `Configuration` with it.
+
+    Raises TilescopeError where it is no longer there.
+    """
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.apart import apart
+        from gui.scenes.knobs import turned
+
+        try:
+            return apart(turned, shown, text, "constant", name, value)
+        except KeyError:
+            raise TilescopeError(NO_NUMBER.format(name)) from None
+
+    return job

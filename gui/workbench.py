@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QFileDialog
 from core.cuda.signature import kernel_names
 from core.errors import TilescopeError
 from core.launching.file_launch import FileLaunch, split_defines
+from core.launching.reading import LARGE
 from gui.coalescing import Coalescer
-from gui.opening import Opened, open_job
+from gui.opening import NO_NUMBER, Opened, open_job, turn_job
 from gui.scenes.knobs import Kind, knob_rows, turned
 from gui.scenes.packed import checksum
 from gui.scenes.selection import UNTITLED, Configuration
@@ -179,10 +180,14 @@ class Workbench(QObject):
         now = self.session.configuration
         if now is None or now.own is None:
             return
+        text = self._newest_text()
+        if kind == "constant" and len(text) > LARGE:
+            self.opener.submit(turn_job(now, text, name, value))
+            return
         try:
-            self.recorder.ask(turned(now, self._newest_text(), kind, name, value))
+            self.recorder.ask(turned(now, text, kind, name, value))
         except (KeyError, TilescopeError):  # the text was edited meanwhile
-            self._say(f"{name} is no longer a number in the source: run the edited text first.")
+            self._say(NO_NUMBER.format(name))
 
     def _newest_text(self) -> str:
         """What the editor holds, or will hold once what is under way is recorded."""
@@ -205,6 +210,9 @@ class Workbench(QObject):
         return True
 
     def _take(self, opened: Any) -> None:
+        if isinstance(opened, Configuration):  # with another constant in its text
+            self.recorder.ask(opened)
+            return
         assert isinstance(opened, Opened)
         self.main.show_page("step")
         self.form.show_launch(opened.launch, opened.kernels, opened.signature)

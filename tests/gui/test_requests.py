@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from core.launching.reading import LARGE
 from gui.main_window import MainWindow
 from gui.scenes.selection import Breakpoint
 
@@ -188,3 +189,16 @@ def test_closing_the_window_does_not_wait_for_a_file(qtbot, qapp, ladder, file, 
     window.close()
     assert time.monotonic() - begun < SOON_S
     qapp.processEvents()
+
+
+def test_a_constant_of_a_large_source_is_set_off_the_windows_thread(window, qtbot, file):
+    constant = "constexpr int WIDTH = 32;\n"
+    file.write_text(constant + SOURCE + "// " + LARGE * "x" + "\n")
+    recorded(window, qtbot, lambda: window.workbench.open_file(str(file)))
+    opener = window.workbench.opener
+    with qtbot.waitSignal(opener.started, timeout=RECORDING_MS):
+        recorded(window, qtbot, lambda: window.workbench._turn("constant", "WIDTH", 64))
+    assert window.session.trace.workload.source.startswith("constexpr int WIDTH = 64;")
+    with qtbot.waitSignal(opener.failed, timeout=RECORDING_MS):
+        window.workbench._turn("constant", "HEIGHT", 64)
+    assert window.message.sentence.startswith("HEIGHT is no longer a number in the source")
