@@ -35,6 +35,7 @@ from core.launching.axes import bounded_axes
 from core.launching.file_launch import FileLaunch, split_defines
 from core.launching.host_expressions import Number
 from core.launching.host_guess import host_guess
+from core.launching.index_reach import reach
 from core.launching.local_headers import local_headers
 from core.launching.shape_guess import (
     Shape,
@@ -90,6 +91,9 @@ def guess_launch(
     extents = with_names(Extents(lengths, host), signature, text)
     usual = extents if host else replace(extents, lengths=(shape.length,) * dimensions)
     shared = dynamic_bytes(declared, threads)
+    arguments = dict(_arguments(signature, text, extents, usual, numbers))
+    if host is None and not any(is_size(p) for p in signature):
+        arguments = {n: _reaching(n, given, text, grid, block) for n, given in arguments.items()}
     return FileLaunch(
         path=path,
         kernel=name,
@@ -97,8 +101,33 @@ def guess_launch(
         block=",".join(map(str, block)),
         shared=str(host.shared if host and host.shared else shared),
         defines=" ".join(f"{name}={value}" for name, value in defines.items()),
-        arguments=tuple(_arguments(signature, text, extents, usual, numbers)),
+        arguments=tuple(arguments.items()),
     )
+
+
+def _reaching(name: str, given: str, text: str, grid: Sequence[int], block: Sequence[int]) -> str:
+    """An argument's text, the array as long as its indices go where that is evident."""
+    one = re.fullmatch(r"(\w+:\w+)\[(\d+)\]", given)
+    far = reach(name, text, grid, block) if one else None
+    if one is None or far is None or far <= int(one[2]):
+        return given
+    return f"{one[1]}[{far}]"
+
+
+def size_is_guessed(
+    source: str, path: str, kernel: str, given: Mapping[str, str], name: str, shape: Sequence[int]
+) -> bool:
+    """Whether an array is as large as it would be guessed, and nothing in the source says so.
+
+    Where the source launches kernels itself, what it allocates counts as said.
+    """
+    if "<<<" in source or "cudaLaunchKernel" in source:
+        return False
+    try:
+        guess = dict(guess_launch(source, path, kernel, given).arguments)
+    except TilescopeError:
+        return False
+    return guess.get(name, "").endswith(f"[{','.join(map(str, shape))}]")
 
 
 def _no_kernel(path: str, headers: Mapping[str, str]) -> str:

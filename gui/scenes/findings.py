@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.launch import ScalarArgument
+from core.launching.launch_guess import size_is_guessed
+from gui.scenes.once import once_for_each
 from gui.scenes.text import index_text, plural, spaced
 
 if TYPE_CHECKING:
     from core.analysis.findings import Finding
     from core.trace import Trace
     from gui.scenes.session import Session
+
+MOST_READ = 200_000  # characters of a source: more take long to read
 
 
 @dataclass(frozen=True)
@@ -25,10 +30,38 @@ class FindingRow:
 
 def finding_rows(trace: Trace | None) -> tuple[FindingRow, ...]:
     """The launch's findings in the order in which they were found."""
-    findings = trace.findings if trace is not None else ()
+    return _rows(trace) if trace is not None else ()
+
+
+@once_for_each
+def _rows(trace: Trace) -> tuple[FindingRow, ...]:
     return tuple(
-        FindingRow(f.kind.replace("_", " ").capitalize(), _place(f), spaced(f.message), f)
-        for f in findings
+        FindingRow(
+            f.kind.replace("_", " ").capitalize(),
+            _place(f),
+            spaced(f"{f.message}{_guessed(trace, f)}"),
+            f,
+        )
+        for f in trace.findings
+    )
+
+
+def _guessed(trace: Trace, finding: Finding) -> str:
+    """That the size of the array that is left was a guess, if it was, and how to set it."""
+    work = trace.workload
+    array = next((a for a in trace.arrays if a.name == finding.array), None)
+    if finding.kind != "out_of_bounds" or array is None or work.rung is not None:
+        return ""
+    scalars = (a for a in work.launch.arguments if isinstance(a, ScalarArgument))
+    given = {a.name: str(a.value) for a in scalars}
+    if len(work.source) > MOST_READ or not size_is_guessed(
+        work.source, work.source_name, work.kernel, given, array.name, array.shape
+    ):
+        return ""
+    size = " x ".join(map(str, array.shape))
+    return (
+        f" The size of {array.name}, {size}, was guessed, as nothing in the file says it: if the "
+        f"program makes it larger, set it at {array.name} in Configuration."
     )
 
 

@@ -1,0 +1,79 @@
+"""Arrays as long as their indices go, and sizes that were guessed said to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.launching.file_launch import file_workload
+from core.launching.index_reach import reach
+from core.launching.launch_guess import guess_launch
+from core.recording import record
+from gui.scenes.findings import finding_rows
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("x[threadIdx.x * 2] = 1;", 2 * 63 + 1),
+        (f"{INDEX} x[i] = 1;", 256),
+        (f"{INDEX} x[3 * (i + 1)] = x[i];", 3 * 256 + 1),
+        (f"const {INDEX} int j = 2 * i, k = j + 5; x[k] = 1;", 2 * 255 + 5 + 1),
+        ("x[255 - threadIdx.x] = 1;", 256),
+        (f"{INDEX} x[i + blockDim.x * gridDim.x] = 1;", 512),
+        (f"{INDEX} if (i < 9) x[2 * i] = 1;", None),  # a guard
+        (f"{INDEX} x[i % 7] = 1;", None),  # no straight line
+        (f"{INDEX} i = 2 * i; x[i] = 1;", None),  # given a value twice
+        (f"{INDEX} x[y[i]] = 1;", None),  # what only the data say
+        ("x[n] = 1;", None),
+    ],
+)
+def test_how_far_indices_go(body, expected):
+    assert reach("x", body, (4,), (64,)) == expected
+
+
+def kernel(parameters: str, body: str) -> str:
+    return f"__global__ void k({parameters})\n{{\n    {body}\n}}\n"
+
+
+def findings(source: str):
+    launch = guess_launch(source, "k.cu")
+    return finding_rows(record(file_workload(source, launch)))
+
+
+def test_a_right_kernel_is_not_accused_of_a_guess():
+    source = kernel("int* x", "x[threadIdx.x * 2] = threadIdx.x;")
+    launch = guess_launch(source, "k.cu")
+    assert dict(launch.arguments) == {"x": "zeros:int32[127]"}
+    assert findings(source) == ()
+
+
+def test_where_a_size_was_guessed_the_finding_says_so():
+    source = kernel("int* x", "int i = threadIdx.x; if (i < 40) x[i * 2] = i;")
+    (row,) = findings(source)
+    assert row.message.endswith(
+        "The size of x, 64, was guessed, as nothing in the file says it: if the program makes it "
+        "larger, set it at x in Configuration."
+    )
+
+
+def test_a_size_that_is_said_was_not_guessed():
+    source = kernel("int* x", "int i = threadIdx.x; if (i < 40) x[i * 2] = i;")
+    launch = guess_launch(source, "k.cu")
+    said = replace(launch, arguments=(("x", "zeros:int32[66]"),))
+    (row,) = finding_rows(record(file_workload(source, said)))
+    assert "guessed" not in row.message
+    host = "int main() { int* x; cudaMalloc(&x, 256); k<<<1, 64>>>(x); cudaDeviceSynchronize(); }\n"
+    (row,) = findings(f"{source}{host}")
+    assert "guessed" not in row.message
+
+
+def test_an_argument_that_is_a_size_decides_as_before():
+    """`a[i + 1]` of n elements stays the mistake that it is."""
+    source = kernel("const float* a, float* b, int n", f"{INDEX}\n    b[i] = a[i + 1];")
+    (row,) = findings(source)
+    assert row.finding.array == "a"
+    assert "was guessed" in row.message
