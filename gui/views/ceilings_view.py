@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -171,8 +172,20 @@ class CeilingsView(PageView):
 
     def _draw(self) -> None:
         self._again = True
-        if not self.pieces.busy:  # what is under way ends with it
+        if self.isVisible() and not self.pieces.busy:  # what is under way ends with it
             self.pieces.start(self._drawing())
+
+    def catching_up(self) -> Steps:
+        """Show what changed, and what was found, while this was hidden."""
+        yield from super().catching_up()
+        if self._again:
+            yield from self._drawing()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what was found while this was hidden, where nobody has done so before."""
+        super().showEvent(event)
+        if self._again:
+            self._draw()
 
     def _drawing(self) -> Steps:
         """Draw what is known, in several events and painted as one."""
