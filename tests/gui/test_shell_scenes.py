@@ -1,8 +1,7 @@
-"""Timeline, source, variables, counters and text, without Qt."""
+"""Timeline, source and counters, without Qt."""
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from core.ladder import load_ladder
@@ -21,9 +20,7 @@ from gui.scenes.matrices import matrix_scene
 from gui.scenes.phase_words import longest_name, part_name
 from gui.scenes.session import Session
 from gui.scenes.source import highlight, line_totals, source_caption
-from gui.scenes.text import compact, join, plural, ratio, spaced, variable_text
 from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label
-from gui.scenes.variables import builtin_rows, table_rows, variable_rows, variables_caption
 from tests.gui.fake_trace import SOURCE, fake_trace
 
 
@@ -178,69 +175,6 @@ def test_source_caption_follows_the_line(session):
     assert source_caption(session) == "Line 7 runs; it touches no memory."
 
 
-def test_variables_of_a_thread_and_of_its_warp(session):
-    session.update(step=40, thread=37)
-    rows = {r.name: r for r in variable_rows(session, warp_table=True)}
-    assert rows["row"].value == "4"
-    assert rows["column"].value == "5"
-    assert rows["column"].lanes == tuple(str(i % 8) for i in range(32))
-    assert rows["k"].uniform
-    assert not rows["column"].uniform
-
-
-def test_changed_variables_are_named(session):
-    session.step = 0
-    while "row" not in {r.name for r in variable_rows(session)}:
-        session.seek("line")
-    assert [r.name for r in variable_rows(session) if r.changed] == ["row"]
-    assert variables_caption(session, variable_rows(session)).endswith("row just changed.")
-
-
-def test_builtins_are_cudas(session):
-    session.update(block=2, thread=11)
-    assert dict(builtin_rows(session)) == {
-        "threadIdx": "(3, 1, 0)",
-        "blockIdx": "(0, 1, 0)",
-        "blockDim": "(8, 8, 1)",
-        "gridDim": "(2, 2, 1)",
-    }
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (9999, "9999"), (10_000, "10.0k"), (123_456, "123k"), (2_500_000, "2.50M")],
-)
-def test_compact(value, text):
-    assert compact(value) == text
-    assert len(compact(value)) <= 5
-
-
-@pytest.mark.parametrize(
-    ("said", "shown"),
-    [
-        ("(7,680 accesses like it.)", "(7\u202f680 accesses like it.)"),
-        ("5 x 3,072 = 15,360 of 1,234,567", "5 × 3\u202f072 = 15\u202f360 of 1\u202f234\u202f567"),
-        ("8,303.7 GFLOPS, then 1,024.", "8\u202f303.7 GFLOPS, then 1\u202f024."),
-        *((same, same) for same in ("A[0,128] and A[0, 128]", "`64,128` is no size", "x=1,128")),
-        *((same, same) for same in ("0.1,234", "blocks 12,3456", "/tmp/1,234.cu", "(0, 128)")),
-    ],
-)
-def test_sentences_of_the_core_get_the_windows_spaces(said, shown):
-    assert spaced(said) == shown
-
-
-def test_small_words():
-    assert plural(1, "sector") == "1 sector"
-    assert plural(2112, "sector") == "2\u202f112 sectors"
-    assert ratio(33, 4) == "×8.25"
-    assert ratio(5, 0) == ""
-    assert join(["A", "B", "C"]) == "A, B and C"
-    assert variable_text(np.float32(1.5)) == "1.5"
-    assert variable_text(3.0) == "3.0"
-    assert variable_text(None) == "–"
-    assert variable_text(float("nan")) == "nan"
-
-
 @pytest.fixture(scope="module")
 def ahead():
     """Launches that fill tiles in their first phase, and before it."""
@@ -273,51 +207,3 @@ def test_what_only_fills_ahead_says_so(ahead):
     assert scene.marks[0].tiles, "what is filled ahead is framed"
     end = matrix_scene(block, grids_of(session.trace), block.n_steps - 1, 0)
     assert not end.marks[0].tiles
-
-
-def test_a_local_array_has_a_row_for_each_element():
-    """16 sums of a thread: rows of their own, after the others, of which one changes at a time."""
-    session = Session()
-    session.trace = record(load_ladder()["tile_2d"].workload())
-    block = session.block_trace
-    whole = {v.name: v.value for v in block.variables(block.n_steps // 2, 3)}["values"]
-    session.update(step=block.n_steps // 2, thread=3)
-    rows = {row.name: row for row in variable_rows(session, warp_table=True)}
-    names = list(rows)
-    assert "values" not in rows
-    assert names.index("values[0][0]") > names.index("phase")
-    for place, value in enumerate(whole):
-        row = rows[f"values[{place // 4}][{place % 4}]"]
-        assert (row.type, row.value, row.lanes[3]) == ("float", variable_text(value), row.value)
-    added = 0
-    for step in range(134, 180):  # the first products are added
-        session.step = step
-        rows = variable_rows(session)
-        changed = [r.name for r in rows if r.changed and r.name.startswith("values[")]
-        old, new = (
-            {v.name: v.value for v in block.variables(at, 3)}["values"] for at in (step - 1, step)
-        )
-        places = [place for place in range(16) if old[place] != new[place]]
-        assert changed == [f"values[{place // 4}][{place % 4}]" for place in places]
-        added += len(changed)
-    assert added >= 8
-
-
-def test_rows_of_the_table_end_with_cudas_own_and_pointers(session):
-    session.step = 8
-    rows = table_rows(session, warp_table=True)
-    names = [row.name for row in rows]
-    given = [row.name for row in rows if row.given]
-    assert given == ["threadIdx", "blockIdx", "blockDim", "gridDim"]
-    first = names.index("threadIdx")
-    assert all(row.pointer for row in rows[first + 4 :])
-    assert not any(row.pointer for row in rows[:first])
-    threads = rows[first]
-    assert threads.lanes[:2] == ("(0, 0, 0)", "(1, 0, 0)")
-    assert not threads.uniform
-    assert rows[first + 1].uniform
-
-
-def test_addresses_are_written_as_such():
-    assert variable_text(1099511627776, "float (*)[8][36]") == "0x10000000000"
-    assert variable_text(1099511627776, "const float *") == "0x10000000000"
