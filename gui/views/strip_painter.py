@@ -84,10 +84,11 @@ class StripPainter:
         if g.rows == 1:
             joined = [(starts[i], rect) for i, rect in ends.items() if i not in chosen]
             area = QRectF(starts[0].topLeft(), starts[-1].bottomRight()).united(self._strip_area())
-            ends_of = tuple((*corner(start), *corner(end)) for start, end in joined)
-            state = self.meaning, self.scene.live, ends_of
-            color = theme.color(self.meaning, 0.55 if self.scene.live else 0.3)
+            state = self.meaning, tuple((*corner(start), *corner(end)) for start, end in joined)
+            color = theme.color(self.meaning, 0.55)
+            p.setOpacity(1.0 if self.scene.live else STALE)
             self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
+            p.setOpacity(1.0)
         for lane in chosen.keys() & ends.keys():
             self._draw_chosen(starts[lane], ends[lane], chosen[lane])
 
