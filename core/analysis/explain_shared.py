@@ -24,7 +24,8 @@ MORE_ON_HARDWARE = (
 def shared_sections(access: Access, part: WarpAccess, active: int) -> list[Section]:
     """Banks, wavefronts and conflicts in shared memory, as formulas."""
     actual, ideal, width = part.wavefronts, part.ideal_wavefronts, access.width
-    free = actual - part.conflicts
+    passes = sum(int(group.passes.max()) for group in part.groups)
+    free = passes - part.conflicts
     row = banks.BANKS * banks.WORD
     found = [
         Section(
@@ -39,7 +40,7 @@ def shared_sections(access: Access, part: WarpAccess, active: int) -> list[Secti
             f"Conflicts = {part.conflicts}",
             "Wavefronts beyond those of an access in which no two lanes that go together meet in "
             "a bank.",
-            (f"{actual} - {free} = {part.conflicts}",),
+            (f"{passes} - {free} = {part.conflicts}",),
         ),
         Section(
             f"Ideal = {ideal}",
@@ -132,16 +133,21 @@ def _wavefronts(part: WarpAccess) -> Section:
     passes = [int(group.passes.max()) for group in part.groups]
     what = "lanes that update it" if part.kind == "atomic" else "different words"
     size = len(range(*part.groups[0].lanes.indices(WARP)))
+    twice = " A compare-and-swap goes twice each time." if part.exchanges else ""
     if size == WARP:
+        most = f"2 x {passes[0]}" if twice else "max over the banks"
         return Section(
             heading,
-            f"The bank with the most {what} decides.",
-            (f"max over the banks = {part.wavefronts}",),
+            f"The bank with the most {what} decides.{twice}",
+            (f"{most} = {part.wavefronts}",),
         )
     together = {16: "half", 8: "quarter"}.get(size, "part")
     return Section(
         heading,
         f"With {part.width} bytes a lane each {together} of a warp goes for itself, and the bank "
-        f"with the most {what} decides each time.",
-        (f"{' + '.join(map(str, passes))} = {part.wavefronts}",),
+        f"with the most {what} decides each time.{twice}",
+        (
+            f"{'2 x (' if twice else ''}{' + '.join(map(str, passes))}{')' if twice else ''} = "
+            f"{part.wavefronts}",
+        ),
     )

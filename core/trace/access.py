@@ -101,7 +101,11 @@ class WarpAccess:
 
     @cached_property
     def wavefronts(self) -> int:
-        """Wavefronts that shared memory needs for the request."""
+        """Wavefronts that shared memory needs for the request; a compare-and-swap goes twice."""
+        return self._passes * (2 if self.exchanges else 1)
+
+    @cached_property
+    def _passes(self) -> int:
         return int(self._rows(banks.wavefronts))
 
     @property
@@ -112,7 +116,7 @@ class WarpAccess:
     @property
     def conflicts(self) -> int:
         """Wavefronts beyond those of an access in which no two lanes meet in a bank."""
-        return self.wavefronts - int(self._rows(banks.conflict_free_wavefronts))
+        return self._passes - int(self._rows(banks.conflict_free_wavefronts))
 
     @property
     def _bytes_asked(self) -> int:

@@ -226,3 +226,14 @@ def test_conflicts_of_doubles_are_those_of_half_warps() -> None:
     assert "The most in one bank: 2 different words of lanes 0 to 15, in 16 banks." in text
     assert words["Wavefronts = 4"].lines == ("2 + 2 = 4",)
     assert words["Conflicts = 2"].lines == ("4 - 2 = 2",)
+
+
+def test_a_compare_and_swap_takes_two_wavefronts_a_pass() -> None:
+    body = "    __shared__ int s[32];\n    s[t] = 0;\n    atomicCAS(&s[t / 4], 0, t);\n"
+    access = shared_access(f"{body}    out[t] = s[t];", "atomic")
+    part = access.warp(0)
+    assert (part.wavefronts, part.conflicts) == (8, 3)
+    said = explain_access(access, 0)
+    words = {s.heading: s for s in said.sections}
+    assert words["Wavefronts = 8"].lines == ("2 x 4 = 8",)
+    assert words["Conflicts = 3"].lines == ("4 - 1 = 3",)
