@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMenuBar
 
 from gui.command import Command, fill_menu
+from gui.lecture import LIST
 from gui.scenes.selection import UNITS, Unit
 from gui.view_menu import view_commands
 from gui.views.transport_bar import UNIT_TIPS
@@ -35,7 +36,9 @@ def build_menus(window: MainWindow, bar: QMenuBar) -> dict[str, list[Command]]:
         ],
     }
     for title, commands in menus.items():
-        fill_menu(bar.addMenu(title), commands, window)
+        submenus = fill_menu(bar.addMenu(title), commands, window)
+        if LIST in submenus:
+            window.lecture.list_in(submenus[LIST])
     return menus
 
 
@@ -46,6 +49,7 @@ def _file_commands(window: MainWindow) -> list[Command]:
         Command("Export the window…", ("Ctrl+S",), window.exporter.export_window, line=True),
         Command("Export a view…", ("Ctrl+Shift+E",), window.exporter.export_view),
         Command("Open a link…", ("Ctrl+L",), window.moments.ask_for_link, line=True),
+        *window.lecture.commands(),
         Command("Quit", ("Ctrl+Q",), window.close, line=True),
     ]
 

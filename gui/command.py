@@ -29,20 +29,19 @@ class Command:
     row: str = ""
 
 
-def fill_menu(menu: QMenu, commands: Iterable[Command], window: QWidget) -> None:
-    """Put commands into a menu; their shortcuts work in the whole window."""
+def fill_menu(menu: QMenu, commands: Iterable[Command], window: QWidget) -> dict[str, QMenu]:
+    """Put commands into a menu; their shortcuts work in the whole window. Returns its submenus."""
     submenus: dict[str, QMenu] = {}
     for command in commands:
+        place = submenus.get(command.under, menu)
         if command.line:
-            menu.addSeparator()
-        place = menu
-        if command.under:
-            if command.under not in submenus:
-                submenus[command.under] = menu.addMenu(command.under)
-            place = submenus[command.under]
+            place.addSeparator()
+        if command.under and place is menu:
+            place = submenus[command.under] = menu.addMenu(command.under)
         place.addAction(_action(command, window, place))
         if command.tip:
             place.setToolTipsVisible(True)
+    return submenus
 
 
 def _action(command: Command, window: QWidget, menu: QMenu) -> QAction:

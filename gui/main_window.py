@@ -18,6 +18,7 @@ from gui.export import Exporter
 from gui.focus import focus_page
 from gui.focus_keys import FocusKeys
 from gui.header import Header, window_title
+from gui.lecture import Lecture
 from gui.left_column import LeftColumn
 from gui.moments import Moments
 from gui.page_stack import Pages
@@ -60,6 +61,7 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self.workbench = Workbench(self)
         self.moments = Moments(self)
+        self.lecture = Lecture(self)
         self.exporter = Exporter(self)
         self.enlarging = Enlarging(self)
         self.explaining = Explaining(self)

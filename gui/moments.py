@@ -39,12 +39,8 @@ class Moments(QObject):
 
     def copy_link(self) -> None:
         """Put a link to what is shown on the clipboard."""
-        try:
-            compared = self.session.page == "compare"
-            versus = self.session.versus if compared else None
-            link = link_to(self.session, self.main.theme_name, versus)
-        except ParameterError as error:
-            self.main.message.show_message(str(error))
+        link = self.link_now()
+        if link is None:
             return
         QGuiApplication.clipboard().setText(link)
         shown = link if len(link) < 120 else f"{link[:117]}…"
@@ -53,6 +49,16 @@ class Moments(QObject):
             f'Copied. Open it with: tilescope "{shown}"{typed if self._typed() else ""}',
             kind="info",
         )
+
+    def link_now(self) -> str | None:
+        """A link to what is shown; None, and a sentence in the window, where there can be none."""
+        try:
+            compared = self.session.page == "compare"
+            versus = self.session.versus if compared else None
+            return link_to(self.session, self.main.theme_name, versus)
+        except ParameterError as error:
+            self.main.message.show_message(str(error))
+            return None
 
     def _typed(self) -> bool:
         draft, now = self.main.source.draft, self.session.configuration

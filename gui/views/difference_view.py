@@ -49,7 +49,7 @@ class DifferenceModel(RowModel[Difference]):
 
 
 class PairBars(QStyledItemDelegate):
-    """Two bars on one scale: A above B, the better or worse one in the colour of the verdict."""
+    """Two bars on one scale where the sides differ: A above B, that in the verdict's colour."""
 
     def paint(
         self,
@@ -61,7 +61,7 @@ class PairBars(QStyledItemDelegate):
         model = index.model()
         assert isinstance(model, DifferenceModel)
         row, theme, box = model.rows[index.row()], current_theme(), option.rect
-        if isinstance(row, str) or box.width() < 4 * LETTER:
+        if isinstance(row, str) or not row.change or box.width() < 4 * LETTER:
             return
         verdict = {"a": "conflict", "b": "ideal"}.get(row.winner, "text_dim")
         room = min(box.width() - LETTER - 20, ROOM)

@@ -15,7 +15,8 @@ from gui.theme import apply_theme
 RECORDING_MS = 40_000
 ASKS = {
     "Open a kernel…", "Save the source as…", "Export the window…", "Export a view…",
-    "Open a link…", "Quit", "Go to step…", "Full screen",
+    "Open a link…", "Quit", "Go to step…", "Full screen", "Select an element…",
+    "Save this moment…", "Open a list of moments…", "Save the list of moments…",
 }  # fmt: skip
 
 
