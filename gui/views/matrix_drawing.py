@@ -53,7 +53,8 @@ class MatrixDrawing:
 
     def _draw_picture(self, grid: Grid, picture: CellPicture) -> None:
         if picture.image is None:
-            self._fill_cells(grid, *picture.cells, picture.color)
+            for color, rows, columns in picture.parts:
+                self._fill_cells(grid, rows, columns, color)
             return
         smooth = self.scale < 1
         self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
@@ -155,24 +156,27 @@ class MatrixDrawing:
 
 @dataclass(frozen=True)
 class CellPicture:
-    """Coloured cells as an image of a pixel each; without one where that would be too large."""
+    """Coloured cells as an image of a pixel each, or where that would be too large by colour."""
 
     box: Rect
-    cells: tuple[Ints, Ints]
-    color: QColor
     image: QImage | None
+    parts: tuple[tuple[QColor, Ints, Ints], ...] = ()
+    """Rows and columns of each colour's cells, without an image."""
 
 
 def picture_of(grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> CellPicture:
     """The picture of elements (at least one) in colours (uint8[n, 4])."""
     box, (rows, columns) = bounding_box(grid, flats), grid.cells(flats)
-    first = QColor.fromRgb(*(int(part) for part in colors[0][:3]))
     if box[2] * box[3] > IMAGE_LIMIT:
-        return CellPicture(box, (rows, columns), first, None)
+        different, place = np.unique(colors, axis=0, return_inverse=True)
+        of_each = [np.flatnonzero(place.ravel() == i) for i in range(len(different))]
+        named = [QColor.fromRgb(*color) for color in different.tolist()]
+        parts = zip(named, of_each, strict=True)
+        return CellPicture(box, None, tuple((c, rows[at], columns[at]) for c, at in parts))
     pixels = np.zeros((box[2], box[3], 4), np.uint8)
     pixels[rows - box[0], columns - box[1]] = colors
     image = QImage(pixels.data, box[3], box[2], box[3] * 4, QImage.Format.Format_RGBA8888)
-    return CellPicture(box, (rows, columns), first, image.copy())  # as the pixels go
+    return CellPicture(box, image.copy())  # as the pixels go
 
 
 def value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:

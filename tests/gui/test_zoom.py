@@ -89,3 +89,15 @@ def test_what_is_kept_goes_with_its_marks():
     assert kept(marks) == {"heat": 1}
     del marks
     assert kept(Marks()) == {}
+
+
+def test_cells_too_far_apart_for_an_image_keep_their_colours(canvas, monkeypatch):
+    grid = canvas.grids[0]
+    flats = np.array([0, 1, N, N * N - 1])
+    colors = np.array([[255, 0, 0, 255], [0, 0, 255, 255]], np.uint8)[[0, 1, 1, 0]]
+    monkeypatch.setattr(matrix_drawing, "IMAGE_LIMIT", 10)
+    picture = matrix_drawing.picture_of(grid, flats, colors)
+    found = {}
+    for color, rows, columns in picture.parts:
+        found[color.name()] = list(zip(rows.tolist(), columns.tolist(), strict=True))
+    assert found == {"#ff0000": [(0, 0), (N - 1, N - 1)], "#0000ff": [(0, 1), (1, 0)]}
