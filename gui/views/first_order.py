@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QScrollArea, QWidget
 
-from core.errors import TilescopeError
 from gui import ceilings_work as work
 from gui.scenes.benchmark import SIZES
 from gui.scenes.occupancy import first_order
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from gui.scenes.selection import Configuration
 
 AS_CONFIGURED = "as configured"
-log = logging.getLogger(__name__)
 
 
 class FirstOrderList(QScrollArea):
@@ -102,8 +99,6 @@ class FirstOrderList(QScrollArea):
         self.caption.setText(_title(found.counts.workload))
 
     def _on_failure(self, error: object) -> None:
-        if not isinstance(error, TilescopeError):
-            log.error("counting failed", exc_info=error if isinstance(error, Exception) else None)
         self.caption.setText(f"Not counted: {error}")
 
 
