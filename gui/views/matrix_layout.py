@@ -12,14 +12,20 @@ from PySide6.QtCore import QPointF, QRectF
 
 from gui.scenes.grids import Grid, Rect
 from gui.scenes.history import Ints
+from gui.theme import current_theme
 
-MAX_CELL = 72.0
+MAX_CELL = 7.2  # pixels for each point of the theme's type
 MIN_CELL = 0.02
 Grids = tuple[Grid, ...]
 WHOLE_FROM = 12  # pixels: from here on a cell has a whole number of them
-VALUE_WIDTH = 24.0  # pixels that a value needs across
-AMPLE_WIDTH = 44.0  # pixels beyond which a cell need not be wider than it is high
+VALUE_WIDTH = 21.0  # pixels that a value of two figures needs across
+AMPLE_WIDTH = 4.4  # pixels a point beyond which a cell need not be wider than it is high
 MOST_STRETCH = 2.4
+
+
+def largest_cell() -> float:
+    """The height of a cell, in pixels, beyond which nothing would be gained."""
+    return MAX_CELL * current_theme().sizes.body
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class MatrixLayout:
         fixed_y = self.extent(0.0)[1]
         down = max(1, sum(self._heights))
         room = self._cell_for(width)
-        scale = max(min(room, (height - fixed_y) / down, MAX_CELL), MIN_CELL)
+        scale = max(min(room, (height - fixed_y) / down, largest_cell()), MIN_CELL)
         if scale > WHOLE_FROM:
             scale = float(int(scale))
         stretch = _stretch(scale, room)
@@ -160,7 +166,7 @@ class MatrixLayout:
 
     def zoomed(self, view: Transform, factor: float, about: QPointF, least: float) -> Transform:
         """The view scaled about a pixel that stays where it is, as nearly as the gaps allow."""
-        scale = min(max(view.scale * factor, least), MAX_CELL * 1.5)
+        scale = min(max(view.scale * factor, least), 1.5 * largest_cell())
         anchor = self._anchor(view, about)
         grid, row, column = anchor
         new = Transform(scale, 0.0, 0.0, view.stretch)
@@ -205,5 +211,6 @@ def _title_width(grid: Grid) -> float:
 
 def _stretch(scale: float, room: float) -> float:
     """How much wider than high cells are: 1, unless `room` pixels across let values be written."""
-    wide = float(int(min(room, MOST_STRETCH * scale, AMPLE_WIDTH)))
+    ample = AMPLE_WIDTH * current_theme().sizes.body
+    wide = float(int(min(room, MOST_STRETCH * scale, ample)))
     return wide / scale if scale >= WHOLE_FROM and wide > max(scale, VALUE_WIDTH) else 1.0

@@ -11,10 +11,11 @@ from PySide6.QtGui import QFontMetricsF
 from gui.scenes.shared import SharedGrid, SharedScene
 from gui.theme import Theme
 
-MAX_CELL = 44.0
-WIDER, WIDEST = 2.0, 30.0
-"""A cell may be so many times as wide as high, or as high as wide; in a tall, narrow array so many
-pixels wide, in a flat one so many high."""
+MAX_CELL = 4.4
+WIDER, WIDEST = 2.0, 3.0
+"""The most pixels of a cell for each point of the theme's type. It may be so many times as wide as
+high, or as high as wide; in a tall, narrow array so many pixels a point wide, in a flat one
+high."""
 ROOMY, CLOSE, LEAST = 5.5, 3.4, 2.2
 """Lines of text that the bank columns are high: where there is room, where cells need it, and where
 the cells of a few rows would not be legible even so."""
@@ -109,17 +110,20 @@ def _arrays(
 ) -> list[_Place]:
     """The arrays in the upper part of a box, beside or below each other."""
     room = QRectF(box.left(), box.top(), box.width(), max(height, 0.0))
-    beside = _beside(grids, room, head, 2.0 * theme.spacing.margin)
-    below = _below(grids, room, head, theme.spacing.gap)
+    points = theme.sizes.body
+    beside = _beside(grids, room, head, 2.0 * theme.spacing.margin, points)
+    below = _below(grids, room, head, theme.spacing.gap, points)
     better = min(p.legible for p in below) > min(p.legible for p in beside)
     return below if better else beside
 
 
-def _beside(grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float) -> list[_Place]:
+def _beside(
+    grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float, points: float
+) -> list[_Place]:
     shares = _shares(grids, room.width() - gap * (len(grids) - 1))
     places, left, top = [], room.left(), room.top() + head + 2
     for grid, share in zip(grids, shares, strict=True):
-        cell = _cell(grid, share, max(room.height() - head - 2, 0.0))
+        cell = _cell(grid, share, max(room.height() - head - 2, 0.0), points)
         width = grid.columns * cell.width()
         title = QRectF(left, room.top(), max(width, share), head)
         places.append(_Place(QRectF(left, top, width, grid.rows * cell.height()), cell, title))
@@ -127,12 +131,14 @@ def _beside(grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float
     return places
 
 
-def _below(grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float) -> list[_Place]:
+def _below(
+    grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float, points: float
+) -> list[_Place]:
     free = room.height() - len(grids) * (head + 2) - gap * (len(grids) - 1)
     rows = sum(grid.rows for grid in grids)
     places, top = [], room.top()
     for grid in grids:
-        cell = _cell(grid, room.width(), max(free * grid.rows / rows, 0.0))
+        cell = _cell(grid, room.width(), max(free * grid.rows / rows, 0.0), points)
         title = QRectF(room.left(), top, room.width(), head)
         top += head + 2
         size = QSizeF(grid.columns * cell.width(), grid.rows * cell.height())
@@ -148,13 +154,14 @@ def _shares(grids: tuple[SharedGrid, ...], width: float) -> list[float]:
     return [width * weight / sum(weights) for weight in weights]
 
 
-def _cell(grid: SharedGrid, width: float, height: float) -> QSizeF:
+def _cell(grid: SharedGrid, width: float, height: float, points: float) -> QSizeF:
     """A square cell where it fits, stretched where one direction has more room."""
+    most, widest = MAX_CELL * points, WIDEST * points
     across, down = width / grid.columns, height / grid.rows
-    side = min(across, down, MAX_CELL)
+    side = min(across, down, most)
     tall, flat = grid.rows >= 2 * grid.columns, grid.columns >= 2 * grid.rows
-    wide = min(across, max(side, WIDEST if tall else WIDER * side), MAX_CELL)
-    high = min(down, max(side, WIDEST if flat else WIDER * side), MAX_CELL)
+    wide = min(across, max(side, widest if tall else WIDER * side), most)
+    high = min(down, max(side, widest if flat else WIDER * side), most)
     return QSizeF(_whole(wide), _whole(high))
 
 

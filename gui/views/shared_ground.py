@@ -94,7 +94,7 @@ def value_font(theme: Theme, cell: QSizeF) -> QFont:
     """The type of the values in cells of a size."""
     font = theme.mono()
     sample = QFontMetricsF(font).horizontalAdvance("−0.00")
-    font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * (cell.width() - 3) / sample))
+    font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * 0.88 * cell.width() / sample))
     return font
 
 
