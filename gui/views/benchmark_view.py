@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer
-from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.errors import TilescopeError
 from core.gpu.jobs import Timing
@@ -27,13 +27,8 @@ from gui.scenes.bench_words import (
 )
 from gui.scenes.benchmark import ResultRow
 from gui.scenes.recorded import recorded
-from gui.views.base import Caption, Panel
-from gui.views.bench_curves import CurvesPanel
 from gui.views.bench_files import BenchFiles, FileDialog
-from gui.views.bench_plots import LaunchPlot
-from gui.views.bench_results import ResultsPanel
-from gui.views.bench_setup import SetupStrip
-from gui.views.page_view import PageView
+from gui.views.benchmark_parts import BenchmarkParts
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
@@ -57,7 +52,7 @@ def prepare() -> None:
     recorded()
 
 
-class BenchmarkView(PageView):
+class BenchmarkView(BenchmarkParts):
     """The benchmark page. The first GPU's process starts when the page is first shown."""
 
     WATCHES = frozenset({"configuration"})
@@ -314,33 +309,14 @@ class BenchmarkView(PageView):
 
     # ---- building
 
-    def restyling(self) -> Steps:
-        """Take up the theme's colours."""
-        self.strip.restyle()
-        self.results.table.fit()
-        yield
-        self.launches.restyle()
-        yield
-        yield from self.curves.plot.drawing()
+    def arithmetics(self) -> dict[str, str]:
+        """What the ladder's matrix products compute with, by rung."""
+        products = (rung for rung in self._ladder.values() if rung.layout is not None)
+        return {rung.name: rung.arithmetic for rung in products}
 
     def building(self) -> Steps:
-        """Make the page."""
-        self.caption = Caption("Looking for a GPU …")
-        self.trouble = Caption(role="error")
-        self.trouble.hide()
-        self.shown = Caption()
-        yield from self._build_setup()
-        plots = QSplitter(Qt.Orientation.Horizontal)
-        yield from self._build_plots(plots)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(plots)
-        yield
-        yield from self._build_results(splitter)
-        for one in (plots, splitter):
-            one.setHandleWidth(8)
-            one.setChildrenCollapsible(False)
-        self._page.addWidget(splitter, 1)
-        yield PAUSE
+        """Make the page, and have it work."""
+        yield from super().building()
         yield from self.model.loading()
         self._connect()
         yield PAUSE
@@ -348,49 +324,6 @@ class BenchmarkView(PageView):
         yield PAUSE
         self._say_state()
         yield from self._showing_curves()
-
-    def _build_setup(self) -> Steps:
-        self._page = QVBoxLayout(self)
-        self._page.setContentsMargins(0, 0, 0, 0)
-        self._page.setSpacing(8)
-        setup = QWidget()
-        inner = QVBoxLayout(setup)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(4)
-        self.strip = SetupStrip()
-        self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
-        yield PAUSE
-        inner.addWidget(self.strip)
-        inner.addWidget(self.trouble)
-        panel = Panel("Measure", setup, caption=self.caption)
-        yield PAUSE
-        self._page.addWidget(panel)
-        yield PAUSE
-
-    def _build_plots(self, plots: QSplitter) -> Steps:
-        self.launches = LaunchPlot()
-        yield PAUSE
-        yield from self.launches.building()
-        yield PAUSE
-        plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
-        yield PAUSE
-        self.curves = CurvesPanel()
-        yield PAUSE
-        plots.addWidget(Panel("Sweep", self.curves, caption=self.curves.caption, flush=True))
-        plots.setSizes([400, 600])
-        yield PAUSE
-
-    def _build_results(self, splitter: QSplitter) -> Steps:
-        products = (rung for rung in self._ladder.values() if rung.layout is not None)
-        self.results = results = ResultsPanel({rung.name: rung.arithmetic for rung in products})
-        yield PAUSE
-        panel = Panel(
-            "Results", results, caption=results.caption, controls=results.controls, flush=True
-        )
-        yield PAUSE
-        splitter.addWidget(panel)
-        splitter.setSizes([520, 260])
-        yield PAUSE
 
     def _connect(self) -> None:
         self.model.changed.connect(self._on_model)

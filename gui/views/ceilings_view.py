@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QSplitter,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
 
 from core.models.devices import load_devices
 from gui import ceilings_work as work
@@ -25,15 +15,10 @@ from gui.pieces import PAUSE, Steps
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
 from gui.scenes.bench_measured import parameters_text
-from gui.scenes.benchmark import SIZES
 from gui.scenes.recorded import recorded
 from gui.scenes.selection import Configuration
 from gui.still import Still
-from gui.theme import current_theme
-from gui.views.base import Caption, Panel
-from gui.views.ceiling_list import CeilingList
-from gui.views.page_view import PageView
-from gui.views.roofline_plot import RooflinePlot
+from gui.views.ceilings_parts import AS_CONFIGURED, CeilingsParts
 
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult
@@ -42,10 +27,6 @@ if TYPE_CHECKING:
     from core.models.devices import Device
     from gui.scenes.session import Session
 
-AS_CONFIGURED = "as configured"
-DEFAULT_SIZE = 4096
-SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-DEVICE_LETTERS = 24
 TOGETHER_MS = 250  # runs whose places are found in this time are drawn together
 
 
@@ -55,7 +36,7 @@ def prepare() -> None:
     load_devices()
 
 
-class CeilingsView(PageView):
+class CeilingsView(CeilingsParts):
     """The page. `results` gives what was measured in this session, if anything was."""
 
     WATCHES = frozenset({"configuration"})
@@ -272,30 +253,14 @@ class CeilingsView(PageView):
         self._later.stop()
         self.model.close()
 
-    def restyling(self) -> Steps:
-        """Take up the theme's colours."""
-        yield from self.plot.drawing()
-        yield from self.list.drawing()
-
     # ---- building
 
     def building(self) -> Steps:
-        """Make the page."""
-        self._make_controls()
-        yield PAUSE
-        self._make_choices()
-        yield PAUSE
-        self.plot = RooflinePlot()
-        self.plot.run_chosen.connect(self._choose_run)
-        self.plot.ceiling_chosen.connect(self._choose_ceiling)
-        yield PAUSE
-        self.list = CeilingList()
-        self.list.ceiling_chosen.connect(self._choose_ceiling)
-        self._make_texts()
-        yield PAUSE
-        yield from self._laying_out()
+        """Make the page, and have it work."""
+        yield from super().building()
         self._connect()
         self._offer_devices()
+        self._say("")
         yield PAUSE
         yield from self.plot.drawing()
 
@@ -305,88 +270,14 @@ class CeilingsView(PageView):
         self.model.progressed.connect(lambda part: self.progress.setValue(round(100 * part)))
         self.model.placed.connect(self._later.start)  # one run after another
         self.model.devices_found.connect(self._offer_devices)
-
-    def _make_controls(self) -> None:
-        self.caption = Caption("Choose a kernel.")
-        self.subject = Caption()
-        self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
-        self.subject.may_take(4)
-        self.back = QToolButton()
-        self.back.setProperty("role", "action")
-        self.back.setText("Back to the configured launch")
-        self.back.setToolTip("Leave the measured run that was clicked")
         self.back.clicked.connect(self._leave_run)
-        self.back.hide()
-        self.size_label = QLabel("N")
-        self.size_label.setProperty("role", "dim")
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
-        self.progress.setFixedHeight(3)
-        self.progress.hide()
-
-    def _make_choices(self) -> None:
-        self.size_box = QComboBox()
-        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SIZES)])
-        self.size_box.setCurrentText(str(DEFAULT_SIZE))
-        self.size_box.setAccessibleName("Size of the launch")
-        self.size_box.setToolTip("N of the launch; block and tile are those configured")
         self.size_box.currentTextChanged.connect(lambda _: self._leave_run())
-        self.device_box = QComboBox()
-        self.device_box.setSizeAdjustPolicy(SHORT)
-        self.device_box.setMinimumContentsLength(DEVICE_LETTERS)
-        self.device_box.setAccessibleName("Device")
-        self.device_box.setToolTip("Whose figures the ceilings are computed with")
         self.device_box.currentIndexChanged.connect(lambda _: self._ask())
-
-    def _make_texts(self) -> None:
-        self.hover = Caption(role="dim")
+        self.plot.run_chosen.connect(self._choose_run)
+        self.plot.ceiling_chosen.connect(self._choose_ceiling)
         self.plot.hovered.connect(self._say)
-        self.against = QLabel()
-        self.transfers = QLabel()
-        for label, role in ((self.against, "caption"), (self.transfers, "dim")):
-            label.setProperty("role", role)
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.list.ceiling_chosen.connect(self._choose_ceiling)
 
     def _say(self, text: str) -> None:
         self.hover.setText(text or "Point at a ceiling or a measured run; click a run to see its "
                            "ceilings.")  # fmt: skip
-
-    def _laying_out(self) -> Steps:
-        space = current_theme().spacing
-        controls = QHBoxLayout()
-        controls.setContentsMargins(space.margin, 0, space.margin, 2)
-        controls.setSpacing(space.gap)
-        controls.addWidget(self.subject, 1)
-        controls.addWidget(self.back)
-        controls.addWidget(self.size_label)
-        controls.addWidget(self.size_box)
-        controls.addWidget(self.device_box)
-        upper = QWidget()
-        column = QVBoxLayout(upper)
-        column.setContentsMargins(0, 4, 0, space.gap)
-        column.setSpacing(4)
-        column.addLayout(controls)
-        column.addWidget(self.progress)
-        column.addWidget(self.plot, 1)
-        below = QVBoxLayout()
-        below.setContentsMargins(space.margin, 0, space.margin, 0)
-        below.setSpacing(4)
-        for widget in (self.hover, self.against, self.transfers):
-            below.addWidget(widget)
-        column.addLayout(below)
-        yield PAUSE
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setHandleWidth(8)
-        splitter.setChildrenCollapsible(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(splitter)
-        splitter.addWidget(Panel("Roofline", upper, caption=self.caption, flush=True))
-        yield PAUSE
-        splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 2)
-        splitter.setSizes([640, 420])
-        self._say("")
-        yield PAUSE
