@@ -272,10 +272,10 @@ def test_a_tiled_example_and_an_edit(app, size):
     app.until(theme="dark")
     app.keys("End")
     app.until(step=start["n_steps"] - 1)
+    wait_for(lambda: np.median(app.screen()) < 60, "the dark theme, put on bit by bit")
     time.sleep(0.5)
     picture = app.screen()
     assert picture.shape == (size[1], size[0], 3)
-    assert np.median(picture) < 60
     for part in np.array_split(picture, 4, axis=1):
         assert part.std() > 5
     assert app.quit() == (0, "")
