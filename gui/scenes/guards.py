@@ -42,6 +42,9 @@ class Guards:
     def __init__(self, trace: Trace) -> None:
         self._first = trace.block(trace.recorded_blocks[0])
         self._last = trace.block(trace.recorded_blocks[-1])
+        named = {f.block for f in trace.findings} & set(trace.recorded_blocks)
+        blamed = {*named, trace.recorded_blocks[0], trace.recorded_blocks[-1]}
+        self._blamed = [trace.block(block) for block in sorted(blamed)]
         self._slopes: dict[tuple[str, Key], Slopes | None] = {}
         self._patterns: dict[Key, Pattern] = {}
         self._overhangs: dict[tuple[str, bool], tuple[int, int]] = {}
@@ -101,11 +104,14 @@ class Guards:
         return self._overhangs[key]
 
     def fault_reach(self, grid: Grid) -> tuple[int, int]:
-        """How many rows and columns illegal accesses of the first and last block reach beyond."""
+        """How many rows and columns illegal accesses reach beyond the array.
+
+        Those of the first and the last block and of the blocks that findings name.
+        """
         key = grid.array.name, grid.transposed
         if key not in self._fault_reaches:
             down = across = 0
-            for block in {id(b): b for b in (self._first, self._last)}.values():
+            for block in self._blamed:
                 for step in block.illegal_steps[:LOOKED_AT].tolist():
                     access = block.access(step)
                     if access is not None and is_global(access) and access.array is grid.array:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
 from gui.theme import Theme
+from gui.views.fault_marks import crossed_out
 from gui.views.painting import LEFT, fill, frame, inset, pen, text, text_on
 
 GAP = 7.0  # pixels between swatches and words
@@ -29,6 +30,8 @@ class Key:
     short: str = ""
     """The words where there is little room."""
     numbers: tuple[str, ...] = ()
+    crossed: bool = False
+    """Whether the swatch is the mark of an illegal access."""
 
 
 class _Pen:
@@ -58,7 +61,9 @@ class _Pen:
         area = QRectF(left, round(top + (row - high) / 2), 0, high)
         for number, wide in enumerate(self.swatches(key)):
             area = QRectF(left, area.top(), wide, high)
-            if key.outline is not None:
+            if key.crossed:
+                crossed_out(self.p, self.theme, [area])
+            elif key.outline is not None:
                 frame(self.p, [inset(area, 1)], pen(key.outline, 2))
             else:
                 fill(self.p, [area], key.fills[number])

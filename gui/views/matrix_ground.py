@@ -116,7 +116,8 @@ class MatrixGround(MatrixDrawing):
         guards = guards_of(trace)
         seen = [g for g in self.layout.grids if any(g.overhang)]
         if any(any(guards.fault_reach(g)) for g in seen):
-            keys.append(Key("Outside the array: a fault", (color("error"),), None, "Fault"))
+            fault = Key("Outside the array: a fault", (color("error"),), None, "Fault", (), True)
+            keys.insert(3 if loads else 1, fault)  # never left out for want of room
         if any(any(guards.masked_reach(g)) for g in seen):
             guard = (color("guard"),)
             keys.append(Key("Outside: masked off by a bounds check", guard, None, "Masked off"))

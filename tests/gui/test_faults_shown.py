@@ -151,3 +151,36 @@ def test_the_mark_is_seen_on_any_ground(qapp, count):
     assert (image != blank) == bool(count)
     if count:  # the cross meets in the middle and is darker than the ground of the cell
         assert image.pixelColor(10, 10).lightness() < image.pixelColor(10, 4).lightness()
+
+
+def test_room_is_left_where_only_a_block_between_goes_too_far():
+    trace = run("    if (blockIdx.x == 1) y[threadIdx.x] = x[threadIdx.x + 7];", blocks=3)
+    (x, _) = grids_of(trace)
+    assert guards_of(trace).fault_reach(x) == (1, 0)
+    scene = matrix_scene(trace.block(1), (x,), at_fault(trace, 1), 0, guards_of(trace))
+    assert [v.tolist() for v in scene.marks[0].faults] == [[1, 1, 1], [0, 1, 2]]
+
+
+@pytest.mark.parametrize("size", [(900, 600), (420, 330)])
+def test_the_legend_has_the_mark_in_any_room(qtbot, size, monkeypatch):
+    from gui.scenes.session import Session
+    from gui.views import legend
+    from gui.views.matrix_canvas import MatrixCanvas
+
+    drawn = []
+    monkeypatch.setattr(
+        legend._Pen,
+        "draw",
+        lambda self, key, left, top, row: drawn.append((key.words, key.crossed)),
+    )
+    session = Session()
+    view = MatrixCanvas(session)
+    qtbot.addWidget(view)
+    view.resize(*size)
+    view.show()
+    qtbot.waitExposed(view)
+    for trace, marked in ((broken(), True), (run("    y[threadIdx.x] = x[threadIdx.x];"), False)):
+        session.trace = trace
+        drawn.clear()
+        view.grab()
+        assert any(crossed for _, crossed in drawn) == marked
