@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QWidge
 
 from gui.pages import PAGES
 from gui.scenes.session import Session
+from gui.scenes.text import spaced
 from gui.style import set_icon
 from gui.views.segmented import Segmented
 
@@ -117,7 +118,7 @@ class Header(QWidget):
         self._title = trace.workload.title
         self.title.setText(self._title)
         self.title.setAccessibleName(self._title)
-        self.facts.setText(f"grid {launch.grid}   block {launch.block}")
+        self.facts.setText(spaced(f"grid {launch.grid}   block {launch.block}"))
         self._fit()
 
 
