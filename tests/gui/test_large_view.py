@@ -185,3 +185,33 @@ def test_a_link_carries_it(filled, ladder, window):
     assert not session.large
     with pytest.raises(ParameterError, match="view is `Bank`: use one of Matrices, Warp"):
         parse_link("tiled?view=Bank", ladder, theme_names())
+
+
+def test_on_other_pages_the_left_column_makes_room(filled, qtbot):
+    filled.show_page("occupancy")
+    qtbot.wait(30)
+    wide = filled.pages.width()
+    QTest.keyClick(filled, Qt.Key.Key_F10)
+    qtbot.wait(30)
+    assert not filled.left.isVisible()
+    assert filled.pages.width() > wide
+    QTest.keyClick(filled, Qt.Key.Key_Escape)
+    qtbot.wait(30)
+    assert filled.left.isVisible()
+    assert filled.pages.width() == wide
+
+
+def test_a_new_record_comes_into_the_large_view(filled, qtbot, ladder):
+    filled.session.update(view="Shared", large=True, follow_memory=False)
+    filled.session.trace = record(ladder["coalesced"].workload(n=8))
+    qtbot.wait(30)
+    assert alone(filled, "Shared")  # it has nothing to show now, and says so
+    filled.session.follow_memory = True
+    filled.session.last()
+    filled.session.seek("access", False)
+    qtbot.wait(30)
+    assert alone(filled, "Warp")  # which has its place in the layout
+    filled.session.large = False
+    qtbot.wait(30)
+    assert filled.step_page.docks["Shared"].isHidden()
+    assert filled.step_page.in_front("Warp")
