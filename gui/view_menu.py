@@ -147,9 +147,10 @@ def _look(window: MainWindow) -> list[Command]:
             (),
             wear(name),
             checked=partial(worn, name),
+            line=place == 0,
             under=LOOK,
         )
-        for name in theme_names()
+        for place, name in enumerate(theme_names())
     ]
     return [*sizes, *themes]
 

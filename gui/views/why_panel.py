@@ -32,6 +32,7 @@ MARGIN = 12  # pixels between the panel and the window's edge
 BESIDE = 10  # and between it and the number's view
 TEXT_EDGE = 14  # around the text
 FRAME = 40  # the panel's height without its title and text
+BUTTONS = 120  # beside the title
 
 
 class WhyPanel(SessionView):
@@ -172,7 +173,6 @@ class WhyPanel(SessionView):
         if not width:
             digit = metrics.horizontalAdvance("0")
             least, most = LEAST_WIDTH * digit, WIDTH * digit
-            document.setTextWidth(-1)
             figures = QFontMetrics(current_theme().mono(0.92))
             lines = [
                 line
@@ -184,12 +184,9 @@ class WhyPanel(SessionView):
             wide = max((figures.horizontalAdvance(line) for line in lines), default=0)
             bar = self.body.verticalScrollBar().sizeHint().width()
             width = min(max(wide + 2 * TEXT_EDGE + 10 + bar + 4, least), most)
-        text = document.clone()
-        text.setTextWidth(width - self.body.verticalScrollBar().sizeHint().width() - 4)
-        high = round(text.size().height()) + 2
-        text.deleteLater()
-        layout = self.frame.layout()
-        head = self.title.heightForWidth(width - 120) if layout is not None else 0
+        document.setTextWidth(width - self.body.verticalScrollBar().sizeHint().width() - 4)
+        high = round(document.size().height()) + 2
+        head = self.title.heightForWidth(width - BUTTONS)
         return QSize(width, high + max(head, current_theme().spacing.control) + FRAME)
 
     def _room(self) -> QRect:
