@@ -145,13 +145,13 @@ class BlockTrace(StepAxis):
     @cached_property
     def illegal_steps(self) -> NDArray[np.int64]:
         """The steps in which an access of one of the block's threads is illegal, ascending."""
-        events = self._steps.event[self._accesses[0]].tolist()
-        found = [
-            step
-            for step, event in zip(self._accesses[0].tolist(), events, strict=True)
-            if any(self._of_this(f).any() for f in self._record.faults.get(event, ()))
+        mine = [
+            place
+            for place, faults in self._record.faults.items()
+            if any(self._of_this(fault).any() for fault in faults)
         ]
-        return np.array(found, np.int64)
+        steps = self._accesses[0]
+        return steps[np.isin(self._steps.event[steps], mine)] if mine else np.empty(0, np.int64)
 
     def illegal_step(self, tick: int, thread: int) -> int:
         """The step at `tick` in which a thread's access is illegal, -1 if there is none."""

@@ -161,6 +161,15 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
     )
 
 
+def why_empty(block_trace: BlockTrace | None, step: int, warp: int) -> str:
+    """What is said where there is no scene: of an address in no array there are no sectors."""
+    if block_trace is not None and block_trace.n_steps:
+        access = history_of(block_trace).last_access(step, "global")
+        if access is not None and access.fault:
+            return _caption(access, warp, access.step == step)
+    return "No access to global memory yet."
+
+
 def seen_at(scene: WarpScene, block_trace: BlockTrace, step: int) -> WarpScene:
     """The scene of the same access and warp at another step: for most steps it is the last one."""
     live = scene.step == step

@@ -22,6 +22,7 @@ from gui.scenes.warp import (
     access_shown,
     seen_at,
     warp_scene,
+    why_empty,
 )
 from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
@@ -89,7 +90,8 @@ class WarpView(SessionView):
             else:
                 self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
                 self._geometry = None
-            self.say(self.caption, self._scene.caption if self._scene else self._why_empty())
+            found = self._scene
+            self.say(self.caption, found.caption if found else "", self._why_empty())
         self.update()
 
     def restyle(self) -> None:
@@ -104,7 +106,10 @@ class WarpView(SessionView):
         super().resizeEvent(event)
 
     def _why_empty(self) -> str:
-        return "No access to global memory yet." if self.session.trace else self.session.trouble
+        session = self.session
+        if session.trace is None:
+            return session.trouble
+        return why_empty(session.block_trace, session.step, session.warp)
 
     def geometry_now(self) -> WarpGeometry | None:
         """The layout of what is drawn now."""

@@ -18,7 +18,7 @@ from gui.scenes.guards import guards_of, zero_filled
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.shared import shared_scene
 from gui.scenes.timeline import event_caption, timeline_of
-from gui.scenes.warp import warp_scene
+from gui.scenes.warp import warp_scene, why_empty
 
 STEP = 31  # block (0, 0) of the broken kernel loads rows 2 and 3 of B, which has 3
 
@@ -117,6 +117,9 @@ def test_an_address_in_no_array_is_told():
     scene = matrix_scene(trace.block(0), grids_of(trace), at_fault(trace), 0, guards_of(trace))
     assert "4 threads load address 0x0, in no array: a fault." in scene.caption
     assert warp_scene(trace.block(0), at_fault(trace), 0) is None
+    said = why_empty(trace.block(0), at_fault(trace), 0)
+    assert said == "Warp 0: 4 lanes load address 0x0, in no array: a fault."
+    assert why_empty(trace.block(0), 0, 0) == "No access to global memory yet."
 
 
 def test_the_scrub_bar_and_why_say_so():
