@@ -67,10 +67,13 @@ class Pages(QStackedWidget):
         self._opening.start(self._open(page))
 
     def finish(self) -> None:
-        """Show at once the page that is being opened."""
+        """Show at once the page that is being opened, and what is new on it."""
         if self._wanted is not None and self._opening.busy:
             self._importer.now(self._wanted.modules)
             self._opening.finish()
+        finish = getattr(self.currentWidget(), "finish", None)
+        if finish is not None:
+            finish()
 
     def make_ahead(self) -> None:
         """Make what may be wanted, while there is nothing else to do."""
