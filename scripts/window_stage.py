@@ -9,7 +9,7 @@ from itertools import pairwise
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
-from PySide6.QtCore import Qt, qInstallMessageHandler
+from PySide6.QtCore import QEvent, Qt, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QTabBar
 from window_watch import WatchedApplication
 
@@ -44,6 +44,8 @@ def settle(app: QApplication, seconds: float = 0.2) -> None:
     while time.perf_counter() < end:
         app.processEvents()
         time.sleep(0.001)
+    # What is to be deleted goes at once in the application's own loop, not in `processEvents`.
+    app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 def open_every_view(app: QApplication, window: MainWindow) -> None:
