@@ -1,7 +1,10 @@
 """The warp view's scene: exact sectors, lines and words for known access patterns."""
 
 import numpy as np
+import pytest
 
+from core.launch import ArrayArgument, Dim3, Launch, Workload
+from core.recording import record
 from gui.scenes.warp import warp_scene
 from tests.gui.fake_kernels import simple, tiled, vector_add
 
@@ -78,3 +81,29 @@ def test_lanes_are_grouped_by_row():
     scene = warp_scene(block, first(block, "A"), 1)
     assert scene.one_row_per_y == ((0, 15, "y = 2"), (16, 31, "y = 3"))
     assert np.array_equal(scene.threads[17], [1, 3, 0])
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "caption"),
+    [
+        (
+            "y[t] = x[0];",
+            "load",
+            "Warp 0 loads x[0]: one element serves all 32 lanes, a broadcast.",
+        ),
+        ("y[0] = t;", "store", "Warp 0 stores y[0]: one element, and the value of one lane stays."),
+        (
+            "atomicAdd(y, 1.0f);",
+            "atomic",
+            "Warp 0 updates y[0], one lane after another: 32 sectors visited in all.",
+        ),
+    ],
+)
+def test_one_element_for_all_lanes_is_a_broadcast_only_of_a_load(statement, kind, caption):
+    head = 'extern "C" __global__ void k(const float* x, float* y)'
+    source = f"{head}\n{{\n    int t = threadIdx.x;\n    {statement}\n}}"
+    made = tuple(ArrayArgument(n, np.ones(64, np.float32), "inout") for n in "xy")
+    trace = record(Workload("k", source, "k.cu", "k", Launch(Dim3(1), Dim3(32), made)))
+    block = trace.block(0)
+    step = next(s for s in range(block.n_steps) if (a := block.access(s)) and a.kind == kind)
+    assert warp_scene(block, step, 0).caption == caption
