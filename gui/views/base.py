@@ -58,12 +58,15 @@ class SessionView(QWidget):
             stale, self._stale = self._stale, frozenset()
             self.refresh(stale)
 
-    def say(self, caption: Caption, words: str) -> None:
-        """Put words about a picture into its caption and its description for screen readers."""
+    def say(self, caption: Caption, words: str, drawn: str = "") -> None:
+        """Put words about a picture into its caption and its description for screen readers.
+
+        Words that are `drawn` into an empty picture are not said in the caption again.
+        """
 
         def show() -> None:
             caption.setText(words)
-            self.setAccessibleDescription(words)
+            self.setAccessibleDescription(words or drawn)
 
         self.session.turns.offer(caption, show)
 

@@ -102,7 +102,8 @@ class PhaseView(SessionView):
         if self.session.block_trace is not wanted or wanted is None:
             self._ask()
         self._light(follow=bool(names & {"step", "thread", "block", "trace"}))
-        self.caption.setText(phases_caption(self.session, self.table))
+        known = self.table is not None  # else the view says why not
+        self.caption.setText(phases_caption(self.session, self.table) if known else "")
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""

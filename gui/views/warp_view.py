@@ -90,8 +90,9 @@ class WarpView(SessionView):
             else:
                 self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
                 self._geometry = None
-            found = self._scene
-            self.say(self.caption, found.caption if found else "", self._why_empty())
+            found, trace = self._scene, self.session.trace
+            words = "" if trace is not None else self.session.trouble
+            self.say(self.caption, found.caption if found else words, self._why_empty())
         self.update()
 
     def restyle(self) -> None:
