@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
 LINES = 19  # of text: the least height of one view
+LEAST_BAR = 400  # pixels
 VIEW_TIPS = {
     "Matrices": "A left of C, B above it",
     "Memory": "The memory that the step accesses",
@@ -96,14 +97,17 @@ class ComparePage(QWidget):
         self.swap = self._button("Swap", "What is A becomes B, and the other way round")
         self.copy = self._button("Copy A to B", "Have both be the same, and change one of them")
         self.next = self._button("Next difference", NEXT)
-        row = QHBoxLayout()
+        self.bar = QWidget()
+        self.bar.setMinimumWidth(LEAST_BAR)  # less than it wants: `_fit_bar` leaves buttons out
+        row = QHBoxLayout(self.bar)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         for button in (self.examples, self.swap, self.copy, self.next):
             row.addWidget(button)
         row.addStretch(1)
         row.addWidget(self.views)
         yield PAUSE
-        self._page.insertLayout(0, row)
+        self._page.insertWidget(0, self.bar)
         yield PAUSE
         caption = self.differences.caption
         caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
@@ -282,13 +286,23 @@ class ComparePage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many views as fit."""
         super().resizeEvent(event)
+        self._fit_bar()
         self._show_views()
+
+    def _fit_bar(self) -> None:
+        """Leave buttons to the menu, whose commands they are, where there is no room for them."""
+        optional = (self.copy, self.swap, self.next)
+        need = sum(b.sizeHint().width() + 8 for b in (self.examples, self.views, *optional))
+        for button in optional:
+            button.setVisible(need <= self.width())
+            need -= 0 if need <= self.width() else button.sizeHint().width() + 8
 
     def restyle(self) -> None:
         """Take up the theme's colours and sizes."""
         for side in self.sides:
             side.restyle()
         self.differences.restyle()
+        self._fit_bar()
         self.comparing.column.restyle()
         self._show_views()
 

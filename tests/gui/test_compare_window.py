@@ -92,6 +92,19 @@ def test_the_table_says_what_differs(compared):
     assert model.data(model.index(0, 0)) == "A"
 
 
+def test_a_narrow_comparison_leaves_buttons_to_the_menu(compared, window):
+    for theme in ("light", "projector"):
+        window.set_theme(theme)
+        assert compared.minimumSizeHint().width() <= 1000
+        for width in (1500, 760, 520):
+            compared.resize(width, 700)
+            shown = [b for b in (compared.next, compared.swap, compared.copy) if b.isVisible()]
+            assert len(shown) == 3 or width < 1500
+            need = sum(b.sizeHint().width() for b in (compared.examples, compared.views, *shown))
+            assert need <= width or not shown
+    assert not compared.copy.isVisible(), "it goes first"
+
+
 def test_leaving_the_page_lets_go_of_the_other_side(compared, window):
     a, b = window.session, compared.comparing.b
     window.show_page("step")
