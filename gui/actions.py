@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMenuBar
 
 from gui.command import Command, fill_menu
-from gui.lecture import LIST
+from gui.commands.lecture import LIST
 from gui.scenes.selection import UNITS, Unit
 from gui.view_menu import view_commands
 from gui.views.transport_bar import UNIT_TIPS

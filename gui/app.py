@@ -64,11 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
-    from gui.keeping import Keeper, text_size_of, theme_of
+    from gui.commands.keeping import Keeper, text_size_of, theme_of
+    from gui.frames.pauses import ShortPauses
+    from gui.looks.theme import apply_theme, theme_names
     from gui.main_window import MainWindow
-    from gui.pauses import ShortPauses
     from gui.scenes.saved import default_path, load
-    from gui.theme import apply_theme, theme_names
 
     if options.theme is not None and options.theme not in theme_names():
         sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")
@@ -136,9 +136,9 @@ def parse_start(
     Raises ParameterError for a link or a name that leads nowhere.
     """
     from core.errors import ParameterError
+    from gui.looks.theme import theme_names
     from gui.scenes.file_links import names_file
     from gui.scenes.link import Moment, parse_link
-    from gui.theme import theme_names
 
     if text is None:
         return Moment(DEFAULT_RUNG, parameters) if parameters else None

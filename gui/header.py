@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QWidget
 
+from gui.looks.style import set_icon
 from gui.pages import PAGES
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
-from gui.style import set_icon
 from gui.views.segmented import Segmented
 
 SPARE = 28  # pixels of margins and gaps at each side

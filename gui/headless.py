@@ -46,8 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
+    from gui.looks.theme import apply_theme, theme_names
     from gui.main_window import MainWindow
-    from gui.theme import apply_theme, theme_names
 
     if options.theme not in theme_names():
         sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")

@@ -10,34 +10,34 @@ from PySide6.QtGui import QCloseEvent, QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from gui.actions import build_menus
-from gui.arriving import Arriving
-from gui.dressing import Dressing
-from gui.enlarging import Enlarging
-from gui.explaining import Explaining
-from gui.export import Exporter
-from gui.focus import focus_page
-from gui.focus_keys import FocusKeys
+from gui.commands.enlarging import Enlarging
+from gui.commands.explaining import Explaining
+from gui.commands.export import Exporter
+from gui.commands.focus import focus_page
+from gui.commands.focus_keys import FocusKeys
+from gui.commands.lecture import Lecture
+from gui.commands.moments import Moments
+from gui.commands.recording import Recorder
+from gui.commands.reporting import Reporter
+from gui.commands.stopping import Stopping
+from gui.commands.touring import Touring
+from gui.commands.workbench import Workbench
+from gui.frames.arriving import Arriving
 from gui.header import Header, window_title
-from gui.lecture import Lecture
 from gui.left_column import LeftColumn
-from gui.moments import Moments
+from gui.looks.dressing import Dressing
+from gui.looks.theme import NORMAL, current_theme, theme_names
 from gui.page_stack import Pages
 from gui.pages import PAGES, Page
-from gui.recording import Recorder
-from gui.reporting import Reporter
 from gui.scenes.selection import TEXT_SIZES, Configuration
 from gui.scenes.session import Session
 from gui.step_page import StepPage
-from gui.stopping import Stopping
-from gui.theme import NORMAL, current_theme, theme_names
-from gui.touring import Touring
 from gui.views.base import Panel
 from gui.views.configuration_form import ConfigurationForm
 from gui.views.ladder_panel import LadderPanel
 from gui.views.message_bar import MessageBar
 from gui.views.selection_form import SelectionForm
 from gui.views.transport_bar import TransportBar
-from gui.workbench import Workbench
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

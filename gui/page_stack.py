@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from gui.importing import Importer
+from gui.frames.importing import Importer
+from gui.frames.pieces import PAUSE, Pieces, Steps, Wait
+from gui.frames.still import Still
 from gui.pages import PAGES, Page, find_page
-from gui.pieces import PAUSE, Pieces, Steps, Wait
-from gui.still import Still
 from gui.views.blank_page import BlankPage
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDockWidget, QWidget
 
-from gui.arrangement import Layout, layout_for
-from gui.dock_area import DockArea, units
-from gui.pieces import Steps, whole
+from gui.docks.arrangement import Layout, layout_for
+from gui.docks.dock_area import DockArea, units
+from gui.frames.pieces import Steps, whole
 from gui.scenes.findings import finding_rows
 from gui.scenes.session import Session
 from gui.views.breakpoints_view import BreakpointsView

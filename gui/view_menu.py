@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gui.command import Command
+from gui.looks.theme import NORMAL, load_theme, theme_names
 from gui.pages import PAGES
-from gui.theme import NORMAL, load_theme, theme_names
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow

@@ -22,9 +22,9 @@ from window_stage import SMALL, change, open_window, settle
 from window_watch import WatchedApplication
 
 from gui import page_stack
+from gui.frames.still import is_still
 from gui.main_window import MainWindow
 from gui.pages import PAGES
-from gui.still import is_still
 
 RUNS = 5
 GOAL = 8  # milliseconds of work in one event

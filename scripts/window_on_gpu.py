@@ -36,9 +36,9 @@ from core.gpu.plan import FileKernel  # noqa: E402
 from core.ladder import load_ladder  # noqa: E402
 from core.launching.file_launch import FileLaunch  # noqa: E402
 from gui.headless import record  # noqa: E402
+from gui.looks.theme import apply_theme  # noqa: E402
 from gui.main_window import MainWindow  # noqa: E402
 from gui.scenes.bench_plan import plan_of  # noqa: E402
-from gui.theme import apply_theme  # noqa: E402
 
 RUNGS = ("uncoalesced", "coalesced", "tiled", "tile_2d", "vectorised", "warp_tiled", "cublas")
 BODIES = {

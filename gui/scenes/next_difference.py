@@ -1,8 +1,8 @@
 """Moments at which two launches' accesses cost something else. No Qt here.
 
 The searches are generators that yield after a few accesses each, so that whoever runs them can see
-to other things meanwhile (`gui.pieces`); what they return is a step of A, or None where there is
-none.
+to other things meanwhile (`gui.frames.pieces`); what they return is a step of A, or None where
+there is none.
 """
 
 from __future__ import annotations

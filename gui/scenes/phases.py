@@ -28,7 +28,7 @@ def why_no_table(session: Session) -> str:
 
 
 def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:
-    """A job for `gui.work.Worker` that makes the table."""
+    """A job for `gui.frames.work.Worker` that makes the table."""
     return lambda progress, cancelled: phase_table(trace, block, cancelled)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stop:
-    """One stop of the tour: what it points at (a name of `gui.touring`) and what it says."""
+    """One stop of the tour: what it says, and of what (a name of `gui.commands.touring`)."""
 
     place: str
     title: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
+from gui.looks.theme import Theme
 from gui.scenes.session import Session
 from gui.scenes.shared import BANKS, BankScene, Word, lane_label
 from gui.scenes.warp import LANES
-from gui.theme import Theme
 from gui.views.kept import Kept
 from gui.views.painting import (
     CENTRE,

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.looks.theme import current_theme
 from gui.scenes.session import Session
-from gui.theme import current_theme
 
 MOST_WORDS = 1000  # whose widths a caption remembers
 

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.text import grouped
-from gui.theme import current_theme
 
 _ROOM = 40  # pixels of a key's row beside its title
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from gui.pieces import Steps
+from gui.frames.pieces import Steps
+from gui.looks.theme import current_theme
 from gui.scenes.bench_measured import Measured
 from gui.scenes.bench_plot import (
     OVER,
@@ -21,7 +22,6 @@ from gui.scenes.bench_plot import (
     values_of,
 )
 from gui.scenes.text import grouped
-from gui.theme import current_theme
 from gui.views.base import Caption
 from gui.views.bench_plots import SweepPlot
 from gui.views.segmented import Segmented

@@ -26,9 +26,9 @@ from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
 from core.launching.launch_guess import guess_launch
 from core.launching.plain_files import read_source
-from gui.export import image_of, svg_of, write_job
+from gui.commands.export import image_of, svg_of, write_job
+from gui.frames.work import Worker
 from gui.scenes.bench_plan import templated
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from gui.scenes.bench_measured import Measured

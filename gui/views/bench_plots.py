@@ -12,10 +12,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from gui.pieces import Steps
+from gui.frames.pieces import Steps
+from gui.looks.theme import current_theme
 from gui.scenes.bench_plot import OVER, QUANTITIES, Curve, PlotPoint, Request, far_apart
 from gui.scenes.text import grouped
-from gui.theme import current_theme
 from gui.views.bench_axes import Key, SizeAxis, ValueAxis, place, thinned
 from gui.views.chart import Chart
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QVBoxLayout, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.bench_measured import (
     FAMILIES,
     HERE,
@@ -18,7 +19,6 @@ from gui.scenes.bench_measured import (
     machines,
 )
 from gui.scenes.benchmark import ResultRow, best_row, row_of, rows_of, table_sentence
-from gui.theme import current_theme
 from gui.views.base import Caption
 from gui.views.results_table import ResultsTable
 

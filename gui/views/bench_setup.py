@@ -22,10 +22,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.looks.style import set_icon
+from gui.looks.theme import current_theme
 from gui.scenes.bench_plan import Setup
 from gui.scenes.text import plural
-from gui.style import set_icon
-from gui.theme import current_theme
 from gui.views.base import Caption
 from gui.views.bench_kernels import KEY, KernelList
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from gui.pieces import PAUSE, Steps
+from gui.frames.pieces import PAUSE, Steps
 from gui.views.base import Caption, Panel
 from gui.views.bench_curves import CurvesPanel
 from gui.views.bench_plots import LaunchPlot

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.errors import TilescopeError
 from core.gpu.jobs import Timing
-from gui.bench_work import CeilingCounter
-from gui.pieces import PAUSE, Pieces, Steps
+from gui.frames.pieces import PAUSE, Pieces, Steps
+from gui.jobs.bench_work import CeilingCounter
 from gui.scenes.bench_measured import HERE, RECORDED, Measured
 from gui.scenes.bench_model import BenchModel
 from gui.scenes.bench_plan import Setup, choices, plan_of, plan_sentence

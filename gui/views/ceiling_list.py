@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.pieces import Steps
+from gui.frames.pieces import Steps
+from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row
-from gui.theme import current_theme
 
 EDGE = 3  # pixels
 

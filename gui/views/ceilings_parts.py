@@ -14,9 +14,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.pieces import PAUSE, Steps
+from gui.frames.pieces import PAUSE, Steps
+from gui.looks.theme import current_theme
 from gui.scenes.benchmark import SIZES
-from gui.theme import current_theme
 from gui.views.base import Caption, Panel
 from gui.views.ceiling_list import CeilingList
 from gui.views.page_view import PageView

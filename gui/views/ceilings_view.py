@@ -9,15 +9,15 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 
 from core.models.devices import load_devices
-from gui import ceilings_work as work
-from gui.ceilings_model import CeilingsModel
-from gui.pieces import PAUSE, Steps
+from gui.frames.pieces import PAUSE, Steps
+from gui.frames.still import Still
+from gui.jobs import ceilings_work as work
+from gui.jobs.ceilings_model import CeilingsModel
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
 from gui.scenes.bench_measured import parameters_text
 from gui.scenes.recorded import recorded
 from gui.scenes.selection import Configuration
-from gui.still import Still
 from gui.views.ceilings_parts import AS_CONFIGURED, CeilingsParts
 
 if TYPE_CHECKING:

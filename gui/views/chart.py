@@ -11,7 +11,7 @@ from typing import Any
 import pyqtgraph as pg
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem
 
-from gui.theme import current_theme
+from gui.looks.theme import current_theme
 
 STRETCH = 100
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.theme import current_theme
+from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
     from gui.command import Command

@@ -19,8 +19,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
+from gui.looks.theme import Theme, current_theme
 from gui.scenes.source import highlight, highlight_line
-from gui.theme import Theme, current_theme
 from gui.views.gutter import Gutter
 from gui.views.patient_colours import PatientHighlighter
 

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.comparing import Comparing
-from gui.explaining import connect_numbers
-from gui.pieces import PAUSE, Steps, whole
+from gui.commands.comparing import Comparing
+from gui.commands.explaining import connect_numbers
+from gui.frames.pieces import PAUSE, Steps, whole
 from gui.scenes.presets import PRESETS
 from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.why import Topic

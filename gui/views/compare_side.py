@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.pieces import PAUSE, Steps
+from gui.frames.pieces import PAUSE, Steps
+from gui.looks.theme import current_theme
 from gui.scenes.compare import launch_text, moment_text, space_of, views_shown
 from gui.scenes.session import Session
-from gui.theme import current_theme
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.coalescing import Coalescer
+from gui.frames.coalescing import Coalescer
+from gui.looks.style import set_icon
+from gui.looks.theme import current_theme
 from gui.scenes.stops import stops
 from gui.scenes.text import clipped, spaced
-from gui.style import set_icon
-from gui.theme import current_theme
 from gui.views.fields import Fields
 from gui.views.file_form import FileForm
 from gui.views.inputs_row import InputsRow
@@ -31,7 +31,7 @@ from gui.views.stop_slider import StopSlider, StopSpin
 
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
-    from gui.recording import Recorder
+    from gui.commands.recording import Recorder
     from gui.scenes.knobs import KnobRow
 
 DEBOUNCE_MS = 120

@@ -6,11 +6,11 @@ from PySide6.QtCore import QModelIndex, QRectF, Qt
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import grouped
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.row_table import Index, RowModel, RowTable
 from gui.views.segmented import Segmented

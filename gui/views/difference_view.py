@@ -6,9 +6,9 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QShowEvent
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.differences import Difference, Grouping, differences, differences_caption
 from gui.scenes.session import Session
-from gui.theme import current_theme
 from gui.views.base import Caption
 from gui.views.row_table import RowModel, RowTable
 from gui.views.segmented import Segmented

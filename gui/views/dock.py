@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.style import set_icon
-from gui.theme import current_theme
+from gui.looks.style import set_icon
+from gui.looks.theme import current_theme
 
 TIP = "Drag to move this view beside or onto another; double click lets it float"
 ENLARGE = "Show this view over the whole page (F10)"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPainterPath
 
-from gui.theme import Theme
+from gui.looks.theme import Theme
 from gui.views.painting import fill, frame, inset, pen
 
 CROSS_FROM = 5.0  # pixels: in less a cross is a blot

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QScrollArea, QWidget
 
-from gui import ceilings_work as work
+from gui.frames.work import Worker
+from gui.jobs import ceilings_work as work
+from gui.looks.theme import current_theme
 from gui.scenes.benchmark import SIZES
 from gui.scenes.occupancy import first_order
 from gui.scenes.text import grouped
-from gui.theme import current_theme
 from gui.views.base import Caption
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

@@ -8,8 +8,8 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QBrush, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from gui.looks.theme import Theme, current_theme
 from gui.scenes.source import LineTotals, Total, totals_text
-from gui.theme import Theme, current_theme
 
 if TYPE_CHECKING:
     from gui.views.code_edit import CodeEdit

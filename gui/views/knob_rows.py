@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.knobs import KnobRow
-from gui.theme import current_theme
 from gui.views.segmented import Segmented
 from gui.views.stop_slider import StopSlider, StopSpin
 

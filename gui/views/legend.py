@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
-from gui.theme import Theme
+from gui.looks.theme import Theme
 from gui.views.fault_marks import crossed_out
 from gui.views.painting import LEFT, fill, frame, inset, pen, text, text_on
 

@@ -8,12 +8,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
+from gui.looks.theme import Theme, current_theme
 from gui.scenes.grids import Grid, Owned, close_up, grids_of
 from gui.scenes.guards import Guards, guards_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
-from gui.theme import Theme, current_theme
 from gui.views.base import Caption
 from gui.views.element_menu import element_menu
 from gui.views.matrix_drawing import NAME_GAP, title_widths

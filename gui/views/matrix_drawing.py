@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 
+from gui.looks.theme import Theme
 from gui.scenes.grids import Grid, Rect, bounding_box, rectangles
 from gui.scenes.history import Ints
 from gui.scenes.naming import decimals_of, value_text
 from gui.scenes.session import Session
 from gui.scenes.text import grouped, plural
-from gui.theme import Theme
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
 from gui.views.painting import fill, frame, inset, pen, texts
 

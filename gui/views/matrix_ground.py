@@ -8,10 +8,10 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF
 
+from gui.looks.theme import FEW_THREADS
 from gui.scenes.grids import Grid, Owned
 from gui.scenes.guards import guards_of
 from gui.scenes.matrices import heat_levels
-from gui.theme import FEW_THREADS
 from gui.views.legend import Key, draw_legend, draw_legend_row
 from gui.views.matrix_drawing import (
     NAME_GAP,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
+from gui.looks.theme import current_theme
 from gui.scenes.grids import Grid, Rect
 from gui.scenes.history import Ints
-from gui.theme import current_theme
 
 MAX_CELL = 7.2  # pixels for each point of the theme's type
 MIN_CELL = 0.02

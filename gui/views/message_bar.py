@@ -7,8 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton
 
+from gui.looks.style import set_icon
 from gui.scenes.text import clipped, spaced
-from gui.style import set_icon
 
 
 class MessageBar(QFrame):

@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
 )
 
 from core.models.devices import load_devices
-from gui.pieces import PAUSE, Steps
+from gui.frames.pieces import PAUSE, Steps
+from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
-from gui.theme import current_theme
 from gui.views.base import Caption, Panel
 from gui.views.device_table import DeviceTable
 from gui.views.first_order import FirstOrderList

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
 
-from gui.pieces import PAUSE, Steps
+from gui.frames.pieces import PAUSE, Steps
+from gui.looks.theme import current_theme
 from gui.scenes.occupancy import TITLES, UNITS, Curve
-from gui.theme import current_theme
 from gui.views.chart import Chart
 
 

@@ -11,12 +11,12 @@ from PySide6.QtCore import QTimer
 from core.models.capability import Capability
 from core.models.devices import load_devices
 from core.models.occupancy import Resources, occupancy
-from gui import ceilings_work as work
-from gui.pieces import Pieces, Steps
+from gui.frames.pieces import Pieces, Steps
+from gui.frames.work import Worker
+from gui.jobs import ceilings_work as work
 from gui.scenes import occupancy as scene
 from gui.scenes.bench_measured import parameters_text
 from gui.views.occupancy_parts import OccupancyParts
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

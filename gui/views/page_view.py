@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QTimer
 
-from gui.pieces import Pieces, Steps, whole
+from gui.frames.pieces import Pieces, Steps, whole
 from gui.scenes.session import Session
 from gui.views.base import SessionView
 

@@ -13,8 +13,8 @@ from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from core.analysis.phase_table import Entry, PhaseTable
+from gui.looks.theme import current_theme
 from gui.scenes.phase_shape import TableShape, folded
-from gui.theme import current_theme
 
 Index = QModelIndex | QPersistentModelIndex
 COLORS = {"load": "load", "copy": "text", "sum": "text", "store": "store"}

@@ -23,13 +23,13 @@ from PySide6.QtWidgets import (
 
 from core.analysis.phase_table import Entry, PhaseTable
 from core.errors import TilescopeError
+from gui.frames.work import Worker
 from gui.scenes.phase_shape import TableShape, shaped
 from gui.scenes.phases import COPIES, lit_column, phases_caption, table_job, why_no_table
 from gui.scenes.selection import Hover, pointed_thread
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 from gui.views.phase_grid import EntryPainter, PhaseGrid, PhaseModel
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
-from gui.theme import current_theme
+from gui.looks.theme import current_theme
 
 Index = QModelIndex | QPersistentModelIndex
 MARK, EDGE, GAP = 9, 12, 12  # pixels: a mark's size, the row's margin, between two texts

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
-from gui.theme import current_theme
+from gui.looks.theme import current_theme
 
 EDGE = 8  # pixels between a cell's border and its text, as the stylesheet has it
 Index = QModelIndex | QPersistentModelIndex

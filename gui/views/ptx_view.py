@@ -14,10 +14,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout
 
+from gui.looks.theme import current_theme
 from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.selection import Hover, pointed_line
 from gui.scenes.session import Session
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 
 

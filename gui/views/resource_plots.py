@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSpinBox, QVBoxLayout, QWidge
 
 from core.models.capability import Capability
 from core.models.occupancy import Resources
-from gui.pieces import PAUSE, Steps
+from gui.frames.pieces import PAUSE, Steps
+from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
-from gui.theme import current_theme
 from gui.views.occupancy_plot import OccupancyPlot
 
 RANGES: dict[scene.Axis, tuple[int, int, int]] = {

@@ -6,9 +6,9 @@ from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
+from gui.looks.theme import current_theme
 from gui.scenes.bench_measured import HERE
 from gui.scenes.benchmark import ResultRow
-from gui.theme import current_theme
 from gui.views.row_table import Index, RowModel, RowTable
 
 RATE, BAR = 2, 4

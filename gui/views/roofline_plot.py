@@ -9,11 +9,11 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
-from gui.pieces import Pieces, Steps
+from gui.frames.pieces import Pieces, Steps
+from gui.frames.still import Still
+from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row, rate_text
 from gui.scenes.roofline import Mark, Roofline, labels, spread
-from gui.still import Still
-from gui.theme import current_theme
 from gui.views.chart import Chart
 from gui.views.log_axis import LogAxis
 

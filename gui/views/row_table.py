@@ -16,7 +16,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gui.theme import current_theme
+from gui.looks.theme import current_theme
 
 Index = QModelIndex | QPersistentModelIndex
 Row = TypeVar("Row")

@@ -18,10 +18,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip
 
+from gui.looks.theme import Theme, current_theme
 from gui.scenes.phase_words import FILL
 from gui.scenes.session import Session
 from gui.scenes.timeline import MARKS, Timeline, timeline_of
-from gui.theme import Theme, current_theme
 from gui.views.base import SessionView
 from gui.views.painting import fill
 

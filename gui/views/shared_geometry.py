@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QFontMetricsF
 
+from gui.looks.theme import Theme
 from gui.scenes.shared import SharedGrid, SharedScene
-from gui.theme import Theme
 
 MAX_CELL = 4.4
 WIDER, WIDEST = 2.0, 3.0

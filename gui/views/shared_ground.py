@@ -8,10 +8,10 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter
 
+from gui.looks.theme import Theme
 from gui.scenes.grids import rectangles
 from gui.scenes.naming import decimals_of, value_text
 from gui.scenes.shared import SharedGrid
-from gui.theme import Theme
 from gui.views.kept import Kept
 from gui.views.painting import fill, hatch, pen, texts
 from gui.views.shared_geometry import cells_rect

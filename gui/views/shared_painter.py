@@ -6,10 +6,10 @@ import numpy as np
 from PySide6.QtCore import QRectF, QSizeF
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
+from gui.looks.theme import Theme
 from gui.scenes.grids import rectangles
 from gui.scenes.session import Session
 from gui.scenes.shared import BANKS, SharedGrid, SharedScene
-from gui.theme import Theme
 from gui.views.bank_painter import BankPainter, hovered_lane
 from gui.views.painting import (
     LEFT,

@@ -14,6 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.naming import element_name, name_of_thread, numbers_name, value_text
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
@@ -24,7 +25,6 @@ from gui.scenes.shared import (
     shared_scene,
 )
 from gui.scenes.warp import LANES
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.element_menu import element_menu
 from gui.views.painting import LEFT, nothing, text

@@ -8,8 +8,8 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.occupancy import Bar
-from gui.theme import current_theme
 
 _MOST_SEGMENTS = 64  # beyond, blocks are too thin to be told apart
 

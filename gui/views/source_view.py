@@ -10,11 +10,11 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QBrush, QFontMetrics, QResizeEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QLabel, QTextEdit, QToolButton, QVBoxLayout
 
+from gui.looks.theme import current_theme
 from gui.scenes.editing import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover, pointed_line
 from gui.scenes.session import Session
 from gui.scenes.source import line_totals, source_caption
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CodeEdit, Highlighter
 from gui.views.gutter import GutterHead, current_line_brush

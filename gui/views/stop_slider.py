@@ -6,8 +6,8 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QSlider, QSpinBox
 
+from gui.looks.theme import current_theme
 from gui.scenes.stops import moved, place_of, reach_text
-from gui.theme import current_theme
 
 HANDLE = 16  # pixels, as in the style sheet: 12 and the border on both sides
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath
 
+from gui.looks.theme import Theme
 from gui.scenes.warp import LineStrip, WarpScene
-from gui.theme import Theme
 from gui.views.kept import Kept
 from gui.views.painting import (
     CENTRE,

@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.tour import Stop
-from gui.theme import current_theme
 
 GAP = 14  # between the place and the card
 WIDTH = 46  # digits

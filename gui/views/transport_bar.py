@@ -9,13 +9,13 @@ from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSlider, QToolButton, QVBoxLayout
 
+from gui.looks.style import set_icon
+from gui.looks.theme import current_theme
 from gui.scenes.phase_words import longest_name
 from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
 from gui.scenes.session import Session
 from gui.scenes.text import grouped
 from gui.scenes.timeline import event_caption, phase_label, step_label
-from gui.style import set_icon
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.scrub_bar import ScrubBar
 from gui.views.segmented import Segmented

@@ -13,10 +13,10 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout
 
+from gui.looks.theme import current_theme
 from gui.scenes.selection import WARP_SIZE, Hover, pointed_thread
 from gui.scenes.session import Session
 from gui.scenes.variables import VariableRow, table_rows, variables_caption
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.plain_cells import PlainCells
 from gui.views.segmented import Segmented

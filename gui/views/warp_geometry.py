@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF
 
+from gui.looks.theme import Theme
 from gui.scenes.warp import LANES
-from gui.theme import Theme
 from gui.views.painting import figures_height
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
+from gui.looks.theme import Theme
 from gui.scenes.naming import percent, thread_name, value_text
 from gui.scenes.session import Session
 from gui.scenes.text import grouped
 from gui.scenes.warp import LANES, SECTOR, WarpScene
-from gui.theme import Theme
 from gui.views.fault_marks import COLOR as FAULT
 from gui.views.kept import Kept
 from gui.views.painting import (

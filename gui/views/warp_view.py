@@ -12,6 +12,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.looks.theme import current_theme
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.warp import (
@@ -24,7 +25,6 @@ from gui.scenes.warp import (
     warp_scene,
     why_empty,
 )
-from gui.theme import current_theme
 from gui.views.base import Caption, SessionView
 from gui.views.element_menu import element_menu
 from gui.views.kept import Kept

@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
 
 from core.analysis.explain_total import Place
 from core.analysis.explanation import Explanation
+from gui.looks.style import set_icon
+from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
-from gui.style import set_icon
-from gui.theme import current_theme
 from gui.views.base import SessionView
 
 WIDTH, HEIGHT = 104, 26  # digits and lines of text, at most

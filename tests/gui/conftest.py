@@ -38,8 +38,8 @@ def session(trace):
 @pytest.fixture
 def window(qtbot, qapp, ladder):
     """The application's window, shown in the light theme, with nothing recorded yet."""
+    from gui.looks.theme import apply_theme
     from gui.main_window import MainWindow
-    from gui.theme import apply_theme
 
     apply_theme(qapp, "light")
     window = MainWindow(ladder)

@@ -25,9 +25,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
 from gui.pages import PAGES
-from gui.theme import apply_theme
 from gui.views.base import SessionView
 from gui.views.cheat_sheet import CheatSheet, columns
 

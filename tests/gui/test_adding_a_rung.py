@@ -9,8 +9,8 @@ import pytest
 from core.cli.app import main
 from core.cuda.compiler import compile_cubin, cubin_entries
 from core.ladder import KERNELS_FOLDER, load_ladder
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
-from gui.theme import apply_theme
 from tests.core.gpu.fake_gpu import FakeGpu
 
 SOURCE = """// 50 scaled_rows: C = A + A, every thread takes STEPS elements of a row.

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSize
 
-from gui.arrangement import layout_for
+from gui.docks.arrangement import layout_for
 
 VIEWS = {
     "Matrices", "Warp", "Shared", "Source", "PTX", "Phases",

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 
+from gui.frames.still import is_still
 from gui.scenes.turns import Turns
-from gui.still import is_still
 
 RECORDING_MS = 20_000
 WORKS = "abc"

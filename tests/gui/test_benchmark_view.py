@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage
 from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
 from core.gpu.files import read_results
-from gui.pieces import whole
+from gui.frames.pieces import whole
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.bench_files import FileDialog
@@ -252,7 +252,7 @@ def test_a_file_is_taken_into_the_sweep(qtbot, page, ladder, tmp_path):
 def test_every_theme(qtbot, page):
     from PySide6.QtWidgets import QApplication
 
-    from gui.theme import apply_theme, theme_names
+    from gui.looks.theme import apply_theme, theme_names
 
     page.run_button.click()
     finish(qtbot, page)

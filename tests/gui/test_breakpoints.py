@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QMenu
 
 from core.ladder import load_ladder
 from core.recording import record
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
 from gui.scenes.breakpoints import break_rows, break_steps, carried_over, line_starts, stops_of
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.theme import apply_theme
 
 RECORDING_MS = 20_000
 
@@ -278,7 +278,7 @@ def test_go_to_step(window, monkeypatch, qtbot):
         asked.append((hint, value, most))
         return 31
 
-    monkeypatch.setattr("gui.stopping.ask_number", answer)
+    monkeypatch.setattr("gui.commands.stopping.ask_number", answer)
     qtbot.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ControlModifier)
     assert window.session.step == 30
     assert asked == [(f"1 to {window.session.n_steps}", before + 1, window.session.n_steps)]

@@ -14,7 +14,7 @@ from core.models.counts import measure
 from core.models.devices import load_devices
 from core.models.occupancy import Resources, occupancy
 from core.models.scaling import measure_rung
-from gui.ceilings_work import choose_device, first_order_job, sized
+from gui.jobs.ceilings_work import choose_device, first_order_job, sized
 from gui.scenes import ceilings as scene
 from gui.scenes import occupancy as sm
 from gui.scenes import roofline

@@ -11,11 +11,11 @@ from core.gpu.result import load_recorded
 from core.launching.file_launch import FileLaunch
 from core.models.achieved import reported_device
 from core.models.occupancy import Resources
-from gui.ceilings_work import key_of
-from gui.pieces import whole
+from gui.frames.pieces import whole
+from gui.jobs.ceilings_work import key_of
+from gui.looks.theme import apply_theme
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
-from gui.theme import apply_theme
 from gui.views.ceilings_view import CeilingsView
 from gui.views.occupancy_view import OccupancyView
 

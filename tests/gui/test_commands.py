@@ -5,7 +5,7 @@ import pytest
 from core.errors import ParameterError
 from gui import app, headless
 from gui.app import parse, parse_start
-from gui.keeping import theme_of
+from gui.commands.keeping import theme_of
 from gui.scenes.link import Moment
 
 

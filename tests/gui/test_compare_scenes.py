@@ -5,7 +5,8 @@ import pytest
 
 from core.errors import ParameterError
 from core.recording import record
-from gui.record_work import make_workload
+from gui.jobs.record_work import make_workload
+from gui.looks.theme import theme_names
 from gui.scenes.compare import Comparison, launch_text, moment_text
 from gui.scenes.correspondence import same_place
 from gui.scenes.differences import Difference, differences, differences_caption
@@ -13,7 +14,6 @@ from gui.scenes.link import link_to, parse_link
 from gui.scenes.presets import PRESETS
 from gui.scenes.selection import Configuration, Hover, Origin
 from gui.scenes.session import Session
-from gui.theme import theme_names
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,15 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from gui.commands.keeping import Keeper
 from gui.compare_menu import compare_page
-from gui.keeping import Keeper
+from gui.looks.theme import current_theme
 from gui.scenes.counterpart import counterpart
 from gui.scenes.differences import factor
 from gui.scenes.link import parse_link
 from gui.scenes.presets import PRESETS
 from gui.scenes.saved import Saved
 from gui.scenes.selection import Configuration
-from gui.theme import current_theme
 
 MS = 20_000
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gui.record_work import make_workload
+from gui.jobs.record_work import make_workload
 from gui.scenes.correspondence import Anchor, Course, Lockstep, course_of
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session

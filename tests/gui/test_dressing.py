@@ -7,11 +7,11 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QWidget
 
+from gui.frames.pieces import PAUSE, SLICE_S, Pieces, whole
+from gui.frames.still import Still, is_still
+from gui.looks.style import rules, stylesheet, window_name
+from gui.looks.theme import current_theme, load_theme, theme_names
 from gui.main_window import MainWindow
-from gui.pieces import PAUSE, SLICE_S, Pieces, whole
-from gui.still import Still, is_still
-from gui.style import rules, stylesheet, window_name
-from gui.theme import current_theme, load_theme, theme_names
 
 
 @pytest.fixture

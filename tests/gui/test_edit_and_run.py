@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
-from gui.theme import apply_theme
 
 RECORDING_MS = 20_000
 CONTROL = Qt.KeyboardModifier.ControlModifier

@@ -95,7 +95,7 @@ def test_a_line_is_coloured_by_itself_as_within_the_whole():
 
 
 def test_any_line_of_a_long_text_comes_into_sight(qtbot, qapp):
-    from gui.theme import apply_theme
+    from gui.looks.theme import apply_theme
     from gui.views.code_edit import CodeEdit
 
     apply_theme(qapp, "light")

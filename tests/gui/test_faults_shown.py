@@ -142,7 +142,7 @@ def test_the_mark_is_seen_on_any_ground(qapp, count):
     from PySide6.QtCore import QRectF
     from PySide6.QtGui import QImage, QPainter
 
-    from gui.theme import load_theme
+    from gui.looks.theme import load_theme
     from gui.views.fault_marks import crossed_out
 
     image = QImage(60, 20, QImage.Format.Format_RGB32)

@@ -3,8 +3,8 @@
 import pytest
 from PySide6.QtGui import QFontMetrics
 
+from gui.looks.theme import apply_theme, current_theme
 from gui.scenes.session import Session
-from gui.theme import apply_theme, current_theme
 from gui.views.source_view import SourceView
 
 

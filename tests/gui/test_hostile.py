@@ -9,8 +9,8 @@ from PySide6.QtGui import QKeySequence, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from shiboken6 import isValid
 
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
-from gui.theme import apply_theme
 
 RECORDING_MS = 40_000
 ASKS = {

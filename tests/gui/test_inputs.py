@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from core.errors import ParameterError
-from gui.keeping import Keeper
+from gui.commands.keeping import Keeper
+from gui.looks.theme import theme_names
 from gui.scenes.link import link_to, parse_link
 from gui.scenes.saved import load
-from gui.theme import theme_names
 
 RECORDING_MS = 20_000
 

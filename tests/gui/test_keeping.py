@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from gui.app import tour_once
-from gui.keeping import Keeper, theme_of
+from gui.commands.keeping import Keeper, theme_of
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
 from gui.scenes.saved import load
 from gui.scenes.selection import Breakpoint
-from gui.theme import apply_theme
 
 RECORDING_MS = 20_000
 
@@ -82,7 +82,7 @@ def test_a_link_carries_an_edit(window, qtbot):
 
 
 def test_wrong_links_are_sentences_in_the_window(window, qtbot, monkeypatch):
-    monkeypatch.setattr("gui.moments.ask_text", lambda *a, **k: "tiled?n=x")
+    monkeypatch.setattr("gui.commands.moments.ask_text", lambda *a, **k: "tiled?n=x")
     window.moments.ask_for_link()
     assert "link's n is `x`" in window.message.sentence
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
@@ -214,7 +214,7 @@ def test_pictures_of_the_window_and_of_views(window, qtbot, tmp_path, monkeypatc
     with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
         window.exporter.export_window()
     assert (tmp_path / "x.svg").stat().st_size > 1000
-    monkeypatch.setattr("gui.export.ask_choice", lambda *a, **k: "Matrices")
+    monkeypatch.setattr("gui.commands.export.ask_choice", lambda *a, **k: "Matrices")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "m.png"), ""))
     with qtbot.waitSignal(window.exporter.writer.finished, timeout=RECORDING_MS):
         window.exporter.export_view()

@@ -4,11 +4,11 @@ import pytest
 from PySide6.QtCore import Qt
 
 from core.launching.launch_guess import guess_launch
+from gui.jobs.record_work import make_workload
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
-from gui.record_work import make_workload
 from gui.scenes.knobs import follow, knob_rows, knob_stops, turned
 from gui.scenes.selection import Configuration
-from gui.theme import apply_theme
 
 MS = 20_000
 SOURCE = """#define TILE 8

@@ -6,10 +6,10 @@ from PySide6.QtTest import QTest
 
 from core.errors import ParameterError
 from core.recording import record
-from gui.keeping import Keeper
+from gui.commands.keeping import Keeper
+from gui.looks.theme import theme_names
 from gui.scenes.link import go_to, link_to, parse_link
 from gui.scenes.selection import VIEWS
-from gui.theme import theme_names
 
 
 @pytest.fixture(scope="module")

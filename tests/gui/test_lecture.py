@@ -54,7 +54,7 @@ def test_moments_are_saved_and_gone_through(window, qtbot, monkeypatch, tmp_path
     lecture.go(1)
     assert "no moments yet" in window.message.sentence
     names = iter(["First", "Second"])
-    monkeypatch.setattr("gui.lecture.ask_text", lambda *a, **k: next(names))
+    monkeypatch.setattr("gui.commands.lecture.ask_text", lambda *a, **k: next(names))
     for link in ("tiled?n=8&tile=4&step=12&thread=3", "uncoalesced?n=16&step=20&heat=1"):
         with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
             window.moments.open_link(link)

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from gui.theme import load_theme
+from gui.looks.theme import load_theme
 from gui.views.legend import Key, draw_legend, draw_legend_row
 
 RED, GREEN, BLUE = QColor("#ff0000"), QColor("#00ff00"), QColor("#0000ff")

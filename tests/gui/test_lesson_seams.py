@@ -5,11 +5,11 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QLabel
 
 from core.ladder import load_ladder
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
 from gui.scenes.selection import Breakpoint, Configuration, Hover
 from gui.scenes.tour import STOPS
 from gui.scenes.why import Step
-from gui.theme import apply_theme
 
 RECORDING_MS = 20_000
 

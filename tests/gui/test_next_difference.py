@@ -5,8 +5,8 @@ from PySide6.QtCore import Qt
 
 from core.recording import record
 from gui.compare_menu import compare_page
-from gui.pieces import whole
-from gui.record_work import make_workload
+from gui.frames.pieces import whole
+from gui.jobs.record_work import make_workload
 from gui.scenes.compare import Comparison
 from gui.scenes.next_difference import Cost, Pairs, largest_difference, next_difference
 from gui.scenes.presets import PRESETS

@@ -8,13 +8,13 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel
 
 from gui import page_stack, pages
-from gui.importing import Importer
+from gui.frames.importing import Importer
+from gui.frames.pieces import PAUSE, Pieces
+from gui.frames.still import is_still
+from gui.looks.theme import load_theme
 from gui.main_window import MainWindow
 from gui.pages import PAGES, Page, find_page
-from gui.pieces import PAUSE, Pieces
 from gui.scenes.selection import Configuration
-from gui.still import is_still
-from gui.theme import load_theme
 from gui.views.blank_page import BlankPage
 from gui.views.page_view import PageView
 

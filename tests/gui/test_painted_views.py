@@ -6,9 +6,9 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 
+from gui.looks.theme import apply_theme, current_theme, theme_names
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.theme import apply_theme, current_theme, theme_names
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.matrix_layout import VALUE_WIDTH
 from gui.views.shared_view import SharedView

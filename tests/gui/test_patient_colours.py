@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtGui import QColor
 
-from gui.theme import apply_theme, load_theme
+from gui.looks.theme import apply_theme, load_theme
 from gui.views import patient_colours
 from gui.views.code_edit import CodeEdit, Highlighter
 

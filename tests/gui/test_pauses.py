@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from gui import pauses
-from gui.pauses import SWITCH_S, THRESHOLDS, ShortPauses
+from gui.frames import pauses
+from gui.frames.pauses import SWITCH_S, THRESHOLDS, ShortPauses
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ from PySide6.QtGui import QFontMetrics
 
 from core.ladder import load_ladder
 from core.recording import record
+from gui.looks.theme import current_theme
 from gui.scenes.phase_shape import folded, shape_of
 from gui.scenes.session import Session
-from gui.theme import current_theme
 from gui.views.phase_grid import EDGE, SCALE, line_height
 from gui.views.phase_view import PhaseView
 

@@ -15,9 +15,9 @@ from PySide6.QtGui import QImage
 
 from core.ladder import load_ladder
 from core.recording import record
+from gui.looks.theme import apply_theme
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
-from gui.theme import apply_theme
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.scrub_bar import ScrubBar
 from gui.views.shared_view import SharedView

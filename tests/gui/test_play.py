@@ -7,11 +7,11 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QImage
 from shiboken6 import isValid
 
-from gui.export import WINDOW, image_of
+from gui.commands.export import WINDOW, image_of
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
 from gui.scenes.selection import MAX_SPEED
 from gui.scenes.turns import LEAST_A_SECOND
-from gui.theme import apply_theme
 from gui.views.base import SessionView
 
 RECORDING_MS = 20_000

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QApplication
 
 from core.ladder import load_ladder
 from core.recording import record
+from gui.looks.theme import apply_theme, current_theme
 from gui.scenes.matrices import touched_by
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
-from gui.theme import apply_theme, current_theme
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.phase_view import PhaseView

@@ -8,7 +8,7 @@ import pytest
 from core.errors import Cancelled
 from core.ladder import load_ladder
 from core.launching.launch_guess import guess_launch
-from gui.recording import Recorder
+from gui.commands.recording import Recorder
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 
@@ -73,7 +73,7 @@ def test_going_from_block_to_block_the_launch_is_counted_once(recorder, qtbot, m
         begun.append(trace.recorded_blocks)
         return job
 
-    monkeypatch.setattr("gui.recording.count_job", patient)
+    monkeypatch.setattr("gui.commands.recording.count_job", patient)
     with qtbot.waitSignal(recorder.recorded, timeout=MS):
         recorder.ask(Configuration("tiled", {"n": 512, "tile": 16}))
     for block in (3, 7):
@@ -105,7 +105,7 @@ def test_what_fails_unforeseen_is_said_and_logged(recorder, qtbot, monkeypatch, 
     def broken(*_):
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr("gui.record_work.make_workload", broken)
+    monkeypatch.setattr("gui.jobs.record_work.make_workload", broken)
     with qtbot.waitSignal(recorder.failed, timeout=MS) as failed:
         recorder.session.block = 7
     assert "out of luck" in str(failed.args[0])

@@ -6,9 +6,9 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 
 from core.trace.arrays import SharedArray
+from gui.looks.theme import apply_theme, load_theme
 from gui.scenes.session import Session
 from gui.scenes.shared import SharedGrid, SharedScene
-from gui.theme import apply_theme, load_theme
 from gui.views.shared_geometry import shared_geometry
 from gui.views.shared_ground import SharedGround
 

@@ -121,7 +121,7 @@ __global__ void k(float* a) {
 def test_long_arrays_are_wrapped_at_the_banks_and_narrow_ones_are_drawn_wide(qapp):
     from PySide6.QtCore import QRectF
 
-    from gui.theme import load_theme
+    from gui.looks.theme import load_theme
     from gui.views.shared_geometry import shared_geometry
 
     trace, block = scene_of(NARROW)

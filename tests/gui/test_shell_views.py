@@ -5,8 +5,8 @@ from PySide6.QtCore import QAbstractListModel, QPoint, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem
 
+from gui.looks.theme import apply_theme
 from gui.scenes.selection import Breakpoint
-from gui.theme import apply_theme
 from gui.views.configuration_form import ConfigurationForm
 from gui.views.counters_view import RatioBar
 from gui.views.ladder_panel import LadderPanel

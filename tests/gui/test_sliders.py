@@ -6,9 +6,9 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 
-from gui.coalescing import PATIENCE_MS, Coalescer
+from gui.frames.coalescing import PATIENCE_MS, Coalescer
+from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
-from gui.theme import apply_theme
 from gui.views.stop_slider import StopSlider, StopSpin
 
 RECORDING_MS = 20_000

@@ -5,8 +5,8 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from gui.colours import from_oklab, mix, parse, to_oklab
-from gui.theme import apply_theme, current_theme, load_theme, theme_names
+from gui.looks.colours import from_oklab, mix, parse, to_oklab
+from gui.looks.theme import apply_theme, current_theme, load_theme, theme_names
 
 TEXT = ("text", "text_dim", "accent")
 WRITTEN = ("load", "store", "conflict", "ideal", "warning", "error")

@@ -8,9 +8,9 @@ from PySide6.QtCore import QPoint, QRect, QUrl
 
 from core.analysis.explain import explain_access
 from core.recording import record
+from gui.looks.theme import apply_theme
 from gui.scenes.session import Session
 from gui.scenes.why import FOLDED, Step, as_html, explain, heading_of
-from gui.theme import apply_theme
 from gui.views.why_panel import WhyPanel
 
 

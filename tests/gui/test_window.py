@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 from shiboken6 import isValid
 
+from gui.looks.theme import apply_theme, load_theme
 from gui.main_window import MainWindow
-from gui.theme import apply_theme, load_theme
 
 RECORDING_MS = 20_000
 

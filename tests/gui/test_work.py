@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from core.errors import Cancelled, ParameterError
-from gui.work import Worker
+from gui.frames.work import Worker
 
 
 @pytest.fixture

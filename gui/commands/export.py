@@ -12,8 +12,8 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.errors import TilescopeError
+from gui.frames.work import Worker
 from gui.views.asking import ask_choice
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow

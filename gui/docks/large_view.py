@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QDockWidget
 
-from gui.theme import current_theme
+from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
-    from gui.dock_area import DockArea
+    from gui.docks.dock_area import DockArea
     from gui.views.dock import ViewDock
 
 LAYOUT_VERSION = 1

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
 
-from gui.work import Worker
+from gui.frames.work import Worker
 
 
 class Importer(QObject):

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
-from gui.colours import from_oklab, mix, to_oklab
-from gui.theme_parts import Meanings, Sizes, Spacing, Surfaces
+from gui.looks.colours import from_oklab, mix, to_oklab
+from gui.looks.theme_parts import Meanings, Sizes, Spacing, Surfaces
 
-RESOURCES = Path(__file__).resolve().parent.parent / "resources"
+RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 DEFAULT = "light"
 NORMAL = 100
 """The text size, in per cent, at which type and distances are as the theme's file says."""
@@ -218,7 +218,7 @@ def apply_theme(app: QApplication, name: str, text_size: int = NORMAL) -> Theme:
 
     The style is set once, and a theme that is on already is left alone: each of these polishes
     every widget anew. So would a style sheet of the application, at several times the cost: the
-    window has one (`gui.style`).
+    window has one (`gui.looks.style`).
     """
     global _current
     theme = load_theme(name, text_size)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
 if TYPE_CHECKING:
-    from gui.recording import Recorder
+    from gui.commands.recording import Recorder
 
 PATIENCE_MS = 200
 MOST_PATIENCE_MS = 2000

@@ -14,13 +14,13 @@ from core.cuda.signature import kernel_names
 from core.errors import TilescopeError
 from core.launching.file_launch import FileLaunch, split_defines
 from core.launching.reading import LARGE
-from gui.coalescing import Coalescer
-from gui.opening import NO_NUMBER, Opened, open_job, turn_job
+from gui.commands.waiting import Waiting
+from gui.frames.coalescing import Coalescer
+from gui.frames.work import Worker
+from gui.jobs.opening import NO_NUMBER, Opened, open_job, turn_job
 from gui.scenes.knobs import Kind, knob_rows, turned
 from gui.scenes.packed import checksum
 from gui.scenes.selection import UNTITLED, Configuration
-from gui.waiting import Waiting
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow

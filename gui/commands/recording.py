@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.record_work import Recorded, count_job, record_job
+from gui.frames.work import Worker
+from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.ahead import Looks, Standpoint
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session, source_key
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray, QObject, QTimer
 from PySide6.QtGui import QScreen
 
-from gui.moments import places_of
+from gui.commands.moments import places_of
+from gui.looks.theme import NORMAL, theme_names
 from gui.pages import PAGES
 from gui.scenes.saved import LOOKS, Saved, save, selection
 from gui.scenes.selection import TEXT_SIZES
-from gui.theme import NORMAL, theme_names
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow

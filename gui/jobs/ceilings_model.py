@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import CompileError, TilescopeError
-from gui import ceilings_work as work
+from gui.frames.work import Worker
+from gui.jobs import ceilings_work as work
 from gui.scenes import ceilings as scene
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 
-from gui.focus import focus_page
+from gui.commands.focus import focus_page
 from gui.scenes.tour import STOPS, step_of
 from gui.views.base import Panel
 

@@ -1,9 +1,9 @@
 """Puts themes on a window, widget by widget; nothing is painted until all that is seen is dressed.
 
 A new style sheet would have Qt style every widget in one piece. Here the sheet stays: it has the
-rules of all themes, the window's name chooses among them (`gui.style`), and each widget is polished
-by itself, those in sight first. What is hidden follows between the window's other events, or just
-before it is painted.
+rules of all themes, the window's name chooses among them (`gui.looks.style`), and each widget is
+polished by itself, those in sight first. What is hidden follows between the window's other events,
+or just before it is painted.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from gui.pieces import PAUSE, Pieces, Steps
-from gui.still import Still
-from gui.style import TEXT_SIZE, size_rules, stylesheet, window_name
-from gui.theme import apply_theme
+from gui.frames.pieces import PAUSE, Pieces, Steps
+from gui.frames.still import Still
+from gui.looks.style import TEXT_SIZE, size_rules, stylesheet, window_name
+from gui.looks.theme import apply_theme
 from gui.views.base import SessionView
 
 if TYPE_CHECKING:

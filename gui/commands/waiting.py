@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.errors import TilescopeError
-from gui.recording import Recorder
-from gui.work import Worker
+from gui.commands.recording import Recorder
+from gui.frames.work import Worker
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow

@@ -9,10 +9,10 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QGuiApplication
 
 from core.errors import ParameterError
+from gui.looks.theme import theme_names
 from gui.scenes.link import EXAMPLE, Moment, go_to, link_to, parse_link
 from gui.scenes.packed import checksum
 from gui.scenes.selection import Configuration
-from gui.theme import theme_names
 from gui.views.asking import ask_text
 
 if TYPE_CHECKING:

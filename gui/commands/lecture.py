@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 
 from core.errors import TilescopeError
 from gui.command import Command
+from gui.looks.theme import theme_names
 from gui.scenes.link import parse_link
 from gui.scenes.moment_list import Named, read, write
-from gui.theme import theme_names
 from gui.views.asking import ask_text
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from PySide6.QtCore import QObject
 
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors, FileLaunch
-from gui.coalescing import Coalescer
-from gui.differing import Differing
-from gui.opening import Opened, open_job
-from gui.recording import Recorder
+from gui.commands.differing import Differing
+from gui.commands.recording import Recorder
+from gui.frames.coalescing import Coalescer
+from gui.frames.work import Worker
+from gui.jobs.opening import Opened, open_job
 from gui.scenes.compare import Comparison, launch_text
 from gui.scenes.counterpart import counterpart, with_parameters
 from gui.scenes.knobs import Kind, knob_rows, turned
@@ -20,7 +21,6 @@ from gui.scenes.presets import Preset
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.side_column import SideColumn
-from gui.work import Worker
 
 if TYPE_CHECKING:
     from core.ladder.buffers import Inputs

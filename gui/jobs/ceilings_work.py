@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
+from gui.frames.work import Job
 from gui.scenes.benchmark import size_parameters
 from gui.scenes.selection import Configuration
-from gui.work import Job
 
 if TYPE_CHECKING:
     from core.cuda.compiler import BuildKind
@@ -75,7 +75,7 @@ def _state(path: Path) -> tuple[int, int]:
 def workload_of(ladder: Ladder, wanted: Configuration) -> Workload:
     """The launch over arrays of zeros, or a user's file as it is. Raises TilescopeError."""
     if wanted.own is not None:
-        from gui.record_work import make_workload
+        from gui.jobs.record_work import make_workload
 
         return make_workload(ladder, wanted)[0]
     workload = ladder[wanted.rung].blank_workload(**dict(wanted.parameters))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
-from gui.pieces import Pieces, Steps
+from gui.frames.pieces import Pieces, Steps
 from gui.scenes.next_difference import (
     Measure,
     Pairs,
@@ -17,7 +17,7 @@ from gui.scenes.next_difference import (
 from gui.scenes.presets import Preset
 
 if TYPE_CHECKING:
-    from gui.comparing import Comparing
+    from gui.commands.comparing import Comparing
 
 
 class Differing(QObject):

@@ -1,9 +1,9 @@
 """The rules that give the window's own parts (panels, tables, transport) their look.
 
-The palette and type come from `gui.theme`; this adds what a QPalette cannot say. Widgets opt in by
-object name or by the dynamic property `role`. The window has one sheet with the rules of every
-theme and text size; its own name and the property `TEXT_SIZE` say which of them apply
-(`gui.dressing`).
+The palette and type come from `gui.looks.theme`; this adds what a QPalette cannot say. Widgets opt
+in by object name or by the dynamic property `role`. The window has one sheet with the rules of
+every theme and text size; its own name and the property `TEXT_SIZE` say which of them apply
+(`gui.looks.dressing`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon
 
+from gui.looks.theme import Theme, current_theme, load_theme, theme_names
 from gui.scenes.selection import TEXT_SIZES
-from gui.theme import Theme, current_theme, load_theme, theme_names
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QAbstractButton

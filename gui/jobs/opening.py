@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
-from gui.work import Job
+from gui.frames.work import Job
 
 if TYPE_CHECKING:
     from core.cuda.signature import SignatureParameter

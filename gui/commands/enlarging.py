@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
-from gui.focus import focus_page
+from gui.commands.focus import focus_page
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow

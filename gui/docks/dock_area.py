@@ -10,10 +10,10 @@ from PySide6.QtCore import QByteArray, QEvent, Qt
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
 
-from gui.arrangement import Cell, Layout, layout_for
-from gui.large_view import LAYOUT_VERSION, LargeView
-from gui.pieces import PAUSE, Steps, whole
-from gui.theme import current_theme
+from gui.docks.arrangement import Cell, Layout, layout_for
+from gui.docks.large_view import LAYOUT_VERSION, LargeView
+from gui.frames.pieces import PAUSE, Steps, whole
+from gui.looks.theme import current_theme
 from gui.views.dock import ViewDock
 
 _NORTH = QTabWidget.TabPosition.North

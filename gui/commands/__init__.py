@@ -1,0 +1,1 @@
+"""What the window does when it is asked: one job a file, each connected to one window."""

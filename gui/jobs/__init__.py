@@ -1,0 +1,1 @@
+"""What is worked out off the UI thread, without a widget."""

@@ -1,0 +1,1 @@
+"""Themes: colours, type and distances, the style sheet, and how they are put on."""
