@@ -33,8 +33,8 @@ def global_sections(access: Access, part: WarpAccess, active: int) -> list[Secti
             "What the same lanes would take if their bytes lay side by side, and never more than "
             "the actual.",
             (
-                f"min(actual, ceil(active lanes x bytes a lane / {coalescing.SECTOR}))",
-                f"= min({actual}, ceil({active} x {width} / {coalescing.SECTOR}))",
+                f"min(actual, ceil(active lanes × bytes a lane / {coalescing.SECTOR}))",
+                f"= min({actual}, ceil({active} × {width} / {coalescing.SECTOR}))",
                 f"= min({actual}, {-(-asked // coalescing.SECTOR)}) = {ideal}",
             ),
         ),

@@ -47,8 +47,8 @@ def shared_sections(access: Access, part: WarpAccess, active: int) -> list[Secti
             "What the same lanes would take if their bytes lay side by side, and never more than "
             "the actual.",
             (
-                f"min(actual, ceil(active lanes x bytes a lane / {row}))",
-                f"= min({actual}, ceil({active} x {width} / {row}))",
+                f"min(actual, ceil(active lanes × bytes a lane / {row}))",
+                f"= min({actual}, ceil({active} × {width} / {row}))",
                 f"= min({actual}, {-(-active * width // row)}) = {ideal}",
             ),
         ),
@@ -135,7 +135,7 @@ def _wavefronts(part: WarpAccess) -> Section:
     size = len(range(*part.groups[0].lanes.indices(WARP)))
     twice = " A compare-and-swap goes twice each time." if part.exchanges else ""
     if size == WARP:
-        most = f"2 x {passes[0]}" if twice else "max over the banks"
+        most = f"2 × {passes[0]}" if twice else "max over the banks"
         return Section(
             heading,
             f"The bank with the most {what} decides.{twice}",
@@ -147,7 +147,7 @@ def _wavefronts(part: WarpAccess) -> Section:
         f"With {part.width} bytes a lane each {together} of a warp goes for itself, and the bank "
         f"with the most {what} decides each time.{twice}",
         (
-            f"{'2 x (' if twice else ''}{' + '.join(map(str, passes))}{')' if twice else ''} = "
+            f"{'2 × (' if twice else ''}{' + '.join(map(str, passes))}{')' if twice else ''} = "
             f"{part.wavefronts}",
         ),
     )

@@ -68,7 +68,7 @@ def explain_total(
         f"{unit.capitalize()} = {_grouped(moved.value)}",
         f"The sum over {_grouped(requests)} requests (a memory instruction of a warp each), over "
         "all blocks that were counted.",
-        (f"{_grouped(requests)} requests x {mean:.4g} {unit} each on average",),
+        (f"{_grouped(requests)} requests × {mean:.4g} {unit} each on average",),
     )
     ideal = Section(
         f"Ideal = {_grouped(moved.ideal)}",
@@ -122,7 +122,7 @@ def _spread(accesses: list[Access], block: BlockTrace, unit: str, *, whole: bool
         )
         costs.update(found[rows[1].any(axis=1)].tolist())
     lines = tuple(
-        f"{_grouped(n)} x {cost} {unit} = {_grouped(n * cost)}" for cost, n in sorted(costs.items())
+        f"{_grouped(n)} × {cost} {unit} = {_grouped(n * cost)}" for cost, n in sorted(costs.items())
     )
     limit = "" if whole else f" (its first {len(accesses)} accesses)"
     return Section(f"In block {block.block}", f"Requests by what they cost{limit}:", lines)

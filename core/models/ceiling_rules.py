@@ -9,8 +9,9 @@ from core.models.capability import capability_of
 from core.models.counts import SECTOR, Counts
 from core.models.devices import Device
 from core.models.machine_code import MachineNeeds
-from core.models.numbers import number
+from core.models.numbers import counted, nbytes, number
 
+_ALL = 0.9995  # a share of the SMs' time that is 1.000 in three digits
 _SM_PORT = 64  # bytes a clock from L2 to an SM's L1, compute capability 7.0 and later
 _FIRST_UNIFIED = 7  # major revision since which L1 and shared memory are one, with one data stage
 _FIRST_CACHED = 2  # major revision since which loads from global memory are cached
@@ -38,7 +39,8 @@ _TENSOR_RATES: Mapping[str, float] = {
 class Ceiling:
     """A rate that the kernel cannot exceed, in GFLOPS, if what it `assumes` holds.
 
-    `formula` is the calculation with its numbers. `build` says whose counts they are ("" where no
+    `formula` is the calculation with its numbers, `brief` the same with four digits of each count,
+    and without factors that are 1.000. `build` says whose counts they are ("" where no
     count enters). `binds`: whether it can be the one that binds; the textbook ceiling cannot where
     the device has caches. `intensity` is the work over the bytes that it is made of, in FLOP/B, and
     `bandwidth_gbs` their rate: its place on a roofline; None where it is a rate of its own.
@@ -53,6 +55,7 @@ class Ceiling:
     binds: bool = True
     intensity: float | None = None
     bandwidth_gbs: float | None = None
+    brief: str = ""
 
 
 Made = Ceiling | str
@@ -99,26 +102,26 @@ class Case:
         filled, blocks = self.balance
         gflops = self.device.sms * self.device.boost_mhz / 1e3 * rate * self.flops / units * filled
         rates = f" x {rate}" if rate != 1 else ""
-        formula = (
-            f"{self.sm_clocks}{rates} x {self.flops:,} FLOP / {units:,} {unit}{blocks} "
-            f"= {number(gflops)} GFLOPS"
-        )
+        start, end = f"{self.sm_clocks}{rates} x ", f" = {number(gflops)} GFLOPS"
+        formula = f"{start}{self.flops:,} FLOP / {units:,} {unit}{blocks}{end}"
+        work = f"{counted(self.flops, 'FLOP')} / {counted(units, unit)}"
+        brief = f"{start}{work}{blocks if filled < _ALL else ''}{end}"
         return Ceiling(
-            name, NAMES[name], gflops, formula, self.counts.build, self._balanced(assumes)
-        )
+            name, NAMES[name], gflops, formula, self.counts.build, self._balanced(assumes),
+            brief=brief,
+        )  # fmt: skip
 
     def per_byte(
-        self, name: str, nbytes: int, bandwidth: float, build: str, assumes: str, binds: bool = True
+        self, name: str, loaded: int, bandwidth: float, build: str, assumes: str, binds: bool = True
     ) -> Ceiling:
         """A ceiling of so many GB/s."""
-        intensity = self.flops / nbytes
+        intensity = self.flops / loaded
         gflops = intensity * bandwidth
-        formula = (
-            f"{self.flops:,} FLOP / {nbytes:,} B = {number(intensity)} FLOP/B; "
-            f"x {number(bandwidth)} GB/s = {number(gflops)} GFLOPS"
-        )
+        end = f" = {number(intensity)} FLOP/B; x {number(bandwidth)} GB/s = {number(gflops)} GFLOPS"
+        formula = f"{self.flops:,} FLOP / {loaded:,} B{end}"
+        brief = f"{counted(self.flops, 'FLOP')} / {nbytes(loaded)}{end}"
         return Ceiling(
-            name, NAMES[name], gflops, formula, build, assumes, binds, intensity, bandwidth
+            name, NAMES[name], gflops, formula, build, assumes, binds, intensity, bandwidth, brief
         )
 
     def _balanced(self, assumes: str) -> str:
@@ -133,39 +136,39 @@ class Case:
 
 
 def _textbook(case: Case) -> Made:
-    nbytes = case.counts.written.loaded_bytes
-    if not nbytes:
+    loaded = case.counts.written.loaded_bytes
+    if not loaded:
         return "it loads nothing from global memory"
     cached = case.major >= _FIRST_CACHED
     assumes = "no caches: every load of the source goes to DRAM; stores are left out"
     return case.per_byte(
-        "textbook", nbytes, case.device.bandwidth_gbs, "as_written", assumes, not cached
+        "textbook", loaded, case.device.bandwidth_gbs, "as_written", assumes, not cached
     )
 
 
 def _dram(case: Case) -> Made:
-    nbytes = case.counts.dram_bytes
-    if not nbytes:
+    loaded = case.counts.dram_bytes
+    if not loaded:
         return "it does not touch global memory"
     assumes = (
         f"caches that are cold at first and lose nothing: each {SECTOR}-byte sector that is "
         "touched is read once, or written once"
     )
-    return case.per_byte("dram", nbytes, case.device.bandwidth_gbs, case.counts.build, assumes)
+    return case.per_byte("dram", loaded, case.device.bandwidth_gbs, case.counts.build, assumes)
 
 
 def _l2(case: Case) -> Made:
     if case.major < _FIRST_UNIFIED:
         return "the width of the way from L2 to the SMs is not in the table before 7.0"
-    nbytes = case.counts.work.l2_sectors * SECTOR
-    if not nbytes:
+    loaded = case.counts.work.l2_sectors * SECTOR
+    if not loaded:
         return "it does not touch global memory"
     bandwidth = _SM_PORT * case.device.sms * case.device.boost_mhz / 1e3
     assumes = (
         f"{_SM_PORT} B a clock for each SM; L1 keeps what a block loads and shares nothing between "
         "blocks; stores go through"
     )
-    return case.per_byte("l2", nbytes, bandwidth, case.counts.build, assumes)
+    return case.per_byte("l2", loaded, bandwidth, case.counts.build, assumes)
 
 
 def _l1(case: Case) -> Made:
@@ -250,7 +253,9 @@ def _tensor(case: Case) -> Made:
         assumes += f"; mma.sync reaches {number(rate)} of their {full} (measured on an H200)"
     if scale:
         assumes += f"; {', '.join(done)} against halves with float sums, whose rate that is"
-    return Ceiling("tensor", NAMES["tensor"], gflops, formula, case.counts.build, assumes)
+    return Ceiling(
+        "tensor", NAMES["tensor"], gflops, formula, case.counts.build, assumes, brief=formula
+    )
 
 
 def _fp32(case: Case) -> Made:
@@ -261,7 +266,7 @@ def _fp32(case: Case) -> Made:
         f"2 x {device.cores_per_sm} cores x {case.sm_clocks} = {number(device.peak_gflops)} GFLOPS"
     )
     assumes = "every core does a multiply-add in every clock"
-    return Ceiling("fp32", NAMES["fp32"], device.peak_gflops, formula, "", assumes)
+    return Ceiling("fp32", NAMES["fp32"], device.peak_gflops, formula, "", assumes, brief=formula)
 
 
 RULES: Mapping[str, Callable[[Case], Made]] = {

@@ -23,7 +23,10 @@ _TEXTS = {"as_written": "as written", "as_compiled": "as compiled", "": ""}
 
 @dataclass(frozen=True)
 class Row:
-    """One ceiling as the list shows it. `state` is "binding", "textbook" or "above"."""
+    """One ceiling as the list shows it. `state` is "binding", "textbook" or "above".
+
+    `formula` has counts in four digits, `exact` all of them.
+    """
 
     name: str
     title: str
@@ -33,6 +36,7 @@ class Row:
     formula: str
     assumes: str
     counts: str
+    exact: str = ""
 
     @property
     def rate(self) -> str:
@@ -62,9 +66,10 @@ def rows(found: Ceilings) -> tuple[Row, ...]:
             gflops=one.gflops,
             of_peak=one.gflops / peak,
             state="binding" if name == found.binding else "above" if one.binds else "textbook",
-            formula=spaced(one.formula),
+            formula=spaced(one.brief),
             assumes=spaced(one.assumes),
             counts=_TEXTS[one.build],
+            exact=spaced(one.formula),
         )
         for name, one in found.ceilings.items()
     ]

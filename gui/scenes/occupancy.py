@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 Axis = Literal["block_threads", "registers", "shared_bytes"]
 
 TITLES: dict[Axis, str] = {
-    "block_threads": "threads a block",
-    "registers": "registers a thread",
-    "shared_bytes": "shared memory a block, KiB",
+    "block_threads": "Threads a block",
+    "registers": "Registers a thread",
+    "shared_bytes": "Shared memory a block, KiB",
 }
 UNITS: dict[Axis, str] = {
     "block_threads": "threads",
@@ -57,6 +57,15 @@ class Curve:
     y: tuple[float, ...]
     now: float
     now_y: float
+
+    @property
+    def now_text(self) -> str:
+        """The present value and what it comes to: "256: 50 %", "32 B: 50 %", "2.5 KiB: 50 %"."""
+        value, unit = self.now, ""
+        if self.axis == "shared_bytes":
+            small = value < 1
+            value, unit = (value * 1024, " B") if small else (value, " KiB")
+        return f"{spaced(f'{value:.4g}')}{unit}: {round(self.now_y, 1):g}\u202f%"
 
 
 def values(capability: Capability, axis: Axis) -> Sequence[int]:

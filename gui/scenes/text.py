@@ -9,7 +9,7 @@ import numpy as np
 
 from core.trace import Value
 
-_TIMES = re.compile(r"(?<=[\w)]) x (?=[0-9(])")
+_TIMES = re.compile(r"(?<=[\w);]) x (?=[0-9(])")
 _GROUPS = re.compile(r"(?<![\w.,:/`=\[])[0-9]{1,3}(?:,[0-9]{3})+(?![\w,\]`])")
 
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QMenu,
     QScrollArea,
     QSizePolicy,
     QVBoxLayout,
@@ -45,6 +54,38 @@ class _Bar(QWidget):
             painter.drawRect(QRectF(min(width * self._mark, width - 3), 0, 3, 8))
 
 
+class _Formula(QLabel):
+    """The calculation in few digits; copied, it has all of them."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row.formula)
+        self._exact = row.exact
+        self.setProperty("role", "dim")
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def copy(self) -> None:
+        """Put the calculation with exact figures on the clipboard."""
+        QGuiApplication.clipboard().setText(self._exact)
+
+    def event(self, event: QEvent) -> bool:
+        """Have Ctrl+C before the text's own."""
+        keys = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress)
+        copies = event.type() in keys and isinstance(event, QKeyEvent)
+        if not (copies and event.matches(QKeySequence.StandardKey.Copy)):  # type: ignore[attr-defined]
+            return super().event(event)
+        if event.type() == QEvent.Type.KeyPress:
+            self.copy()
+        event.accept()
+        return True
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Copy with exact figures", self.copy)
+        menu.popup(event.globalPos())
+
+
 class _Card(QFrame):
     """One ceiling. A click chooses it."""
 
@@ -68,16 +109,14 @@ class _Card(QFrame):
         layout.setSpacing(2)
         layout.addLayout(head)
         layout.addWidget(_Bar(share, mark, "conflict" if binding else "load"))
-        formula = self._label(row.formula, "dim")
-        formula.setWordWrap(True)
-        formula.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        layout.addWidget(formula)
+        layout.addWidget(_Formula(row))
         if chosen or row.state != "above":
             assumes = self._label(row.remark, "small")
             assumes.setWordWrap(True)
             layout.addWidget(assumes)
         self.setAccessibleName(f"{row.title}: {row.rate}. {row.note}")
-        self.setToolTip(f"{row.of_peak:.2%} of the FP32 peak. Assumes {row.assumes}.")
+        of_peak = f"{row.of_peak:.2%}".replace("%", "\u202f%")
+        self.setToolTip(f"{row.exact}\n{of_peak} of the FP32 peak. Assumes {row.assumes}.")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = current_theme(), QPainter(self)

@@ -10,6 +10,8 @@ from gui.looks.theme import current_theme
 from gui.scenes.occupancy import TITLES, UNITS, Curve
 from gui.views.chart import Chart
 
+_MARGIN = 0.04  # of the width on either side: a mark at the first value is whole
+
 
 class OccupancyPlot(Chart):
     """`dragged(place)` is emitted while the line is moved, on the plot's scale.
@@ -44,7 +46,8 @@ class OccupancyPlot(Chart):
     def load(self, curve: Curve) -> None:
         """Show a curve."""
         self._curve = curve
-        self.setAccessibleName(f"Occupancy over {TITLES[curve.axis]}")
+        title = TITLES[curve.axis]
+        self.setAccessibleName(f"Occupancy over {title[:1].lower()}{title[1:]}")
         self.draw()
 
     def draw(self) -> None:
@@ -68,13 +71,13 @@ class OccupancyPlot(Chart):
         step = curve.x[1] - curve.x[0] if len(curve.x) > 1 else 1.0
         edges = [x - step / 2 for x in curve.x] + [curve.x[-1] + step / 2]
         self._line.setData(edges, list(curve.y), stepMode="center", fillLevel=0)
-        self.setXRange(edges[0], edges[-1], padding=0.01)
+        self.setXRange(min(edges[0], curve.now), edges[-1], padding=_MARGIN)
         self.setYRange(0, 112, padding=0)
         self._now.setValue(curve.now)
         self._dot.setData([curve.now], [curve.now_y])
         middle = (edges[0] + edges[-1]) / 2
         self._text.setAnchor((0, 1) if curve.now < middle else (1, 1))
-        self._text.setText(f" {curve.now:g}: {curve.now_y:.1f} % ")
+        self._text.setText(f" {curve.now_text} ")
         self._text.setPos(curve.now, min(curve.now_y + 1, 98))
 
     def _on_click(self, event: object) -> None:

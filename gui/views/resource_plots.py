@@ -86,7 +86,7 @@ class ResourcePlots(QWidget):
         field.setSingleStep(step)
         field.setKeyboardTracking(False)
         field.setAccessibleName(_name(axis))
-        field.setToolTip(f"What if: {_name(axis)}")
+        field.setToolTip(f"What if: {_name(axis)[:1].lower()}{_name(axis)[1:]}")
         field.valueChanged.connect(lambda value: self.set_to.emit(axis, value))
         self.fields[axis] = field
         return field

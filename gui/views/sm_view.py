@@ -51,7 +51,7 @@ class SmView(QWidget):
         painter.setFont(theme.font("small", bold=bar.limits))
         painter.setPen(theme.color("conflict" if bar.limits else "text"))
         head = QRectF(box.left(), box.top() + 2, box.width(), line)
-        limit = "  limits" if bar.limits else ""
+        limit = ": the limit" if bar.limits else ""
         painter.drawText(head, Qt.AlignmentFlag.AlignLeft, bar.title + limit)
         painter.setFont(theme.font("small"))
         painter.setPen(theme.color("text_dim"))

@@ -43,7 +43,10 @@ def test_rows_are_the_ceilings_the_lowest_first(coalesced) -> None:
     assert (states["l1"], states["textbook"], states["issue"]) == ("binding", "textbook", "above")
     l1 = next(r for r in rows if r.name == "l1")
     assert (l1.note, l1.rate) == ("binds", "8\u202f303.7 GFLOPS")
-    assert "132 SMs × 1.98 GHz × 137\u202f438\u202f953\u202f472 FLOP" in l1.formula
+    assert "132 SMs × 1.98 GHz × 137\u202f438\u202f953\u202f472 FLOP" in l1.exact
+    assert "132 SMs × 1.98 GHz × 137.4 GFLOP / " in l1.formula
+    textbook = next(r for r in rows if r.name == "textbook")
+    assert "= 0.25 FLOP/B; × 4\u202f814 GB/s = " in textbook.formula
     assert "Counted as compiled." in l1.remark
     assert scene.headline(coalesced).startswith("L1: distinct lines binds at 8\u202f303.7 GFLOPS")
 
@@ -125,6 +128,21 @@ def test_a_launch_at_another_size(ladder) -> None:
 
 
 # ---- occupancy
+
+
+def test_the_present_value_is_said_in_its_unit() -> None:
+    capability, _ = find_capability("9.0")
+    said = {
+        shared: sm.curve_of(capability, Resources(256, 32, shared), "shared_bytes").now_text
+        for shared in (32, 1152, 20480)
+    }
+    percent = {
+        s: sm.curve_of(capability, Resources(256, 32, s), "shared_bytes").now_y for s in said
+    }
+    assert said[32] == "32 B: 100\u202f%"
+    assert said[1152] == f"1.125 KiB: {found[1].now_y:.4g}\u202f%"
+    assert said[20480].startswith("20 KiB: ")
+    assert sm.curve_of(capability, Resources(4, 32, 32), "block_threads").now_text == "4: 50\u202f%"
 
 
 def test_curves_are_the_models() -> None:

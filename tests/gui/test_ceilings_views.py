@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from core.gpu.result import load_recorded
 from core.launching.file_launch import FileLaunch
@@ -71,6 +73,17 @@ def test_a_launch_is_counted_and_every_ceiling_shown(qtbot, ceilings) -> None:
     assert [mark.run.rung for mark in chosen] == ["coalesced"]
     assert chosen[0].x == pytest.approx(0.25)
     assert chosen[0].run.gflops < found.lowest.gflops
+
+
+def test_a_calculation_is_copied_with_exact_figures(qtbot, qapp, ceilings) -> None:
+    counted(qtbot, ceilings)
+    row = ceilings.list._shown[0][0]
+    label = next(x for x in ceilings.list.findChildren(QLabel) if x.text() == row.formula)
+    assert "137.4 GFLOP" in label.text()
+    qtbot.keyClick(label, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert qapp.clipboard().text() == row.exact
+    assert "137\u202f438\u202f953\u202f472 FLOP" in row.exact
+    assert row.exact in label.parent().toolTip()
 
 
 def test_another_device_has_other_ceilings(qtbot, ceilings) -> None:

@@ -48,8 +48,8 @@ def test_consecutive_words() -> None:
         "4  0x1060 // 32 = 0x83  lanes 24–31  A[0,24] … A[0,31]  32 of 32 bytes used",
     )
     assert section(found, "Ideal").lines == (
-        "min(actual, ceil(active lanes x bytes a lane / 32))",
-        "= min(4, ceil(32 x 4 / 32))",
+        "min(actual, ceil(active lanes × bytes a lane / 32))",
+        "= min(4, ceil(32 × 4 / 32))",
         "= min(4, 4) = 4",
     )
     assert section(found, "Excessive").lines[0] == "4 - 4 = 0"
@@ -67,7 +67,7 @@ def test_a_column_with_idle_lanes() -> None:
         "5  0x1200 // 32 = 0x90  lane 4  A[4,0]  4 of 32 bytes used"
     )
     assert section(found, "Ideal = 1").lines[1:] == (
-        "= min(5, ceil(5 x 4 / 32))", "= min(5, 1) = 1"
+        "= min(5, ceil(5 × 4 / 32))", "= min(5, 1) = 1"
     )  # fmt: skip
     assert section(found, "Excessive = 4").lines == (
         "5 - 1 = 4",
@@ -98,7 +98,7 @@ def test_a_conflict() -> None:
     assert words.lines[1] == "bank 0  word 32   lane 1"
     assert section(found, "Wavefronts = 16").lines == ("max over the banks = 16",)
     assert section(found, "Conflicts = 15").lines == ("16 - 1 = 15",)
-    assert section(found, "Ideal = 1").lines[1] == "= min(16, ceil(16 x 4 / 128))"
+    assert section(found, "Ideal = 1").lines[1] == "= min(16, ceil(16 × 4 / 128))"
     padded = explain_access(access("shared", 132 * LANES, shape=(32, 33)), 0)
     assert section(padded, "Conflicts = 0").lines == ("1 - 1 = 0",)
     assert section(padded, "Words").lines == ()
@@ -170,9 +170,9 @@ def test_the_total_of_a_line() -> None:
     found = explain_total(trace.counters.by_line[line], place, block)
     # A: 16 rows of 64 bytes, two lanes each: 16 sectors. B: 2 columns, side by side: 1 sector.
     assert found.title == (f"Line {line}: global loads: 2\u202f176 sectors where 640 would do")
-    assert section(found, "Sectors = 2").lines == ("256 requests x 8.5 sectors each on average",)
+    assert section(found, "Sectors = 2").lines == ("256 requests × 8.5 sectors each on average",)
     assert section(found, "In block 0").lines == (
-        "128 x 1 sectors = 128", "128 x 16 sectors = 2\u202f048"
+        "128 × 1 sectors = 128", "128 × 16 sectors = 2\u202f048"
     )  # fmt: skip
     assert section(found, "One of").text.startswith(f"Line {line}: warp 0 loads A, step ")
 
@@ -186,7 +186,7 @@ def test_the_total_of_an_array_with_conflicts_and_the_current_step() -> None:
     found = explain_total(counts, Place("shared", "st", array="tile_b"), block, steps[1], 3)
     assert section(found, "Conflicts").heading == "Conflicts = 448"
     assert section(found, "One of").text == f"Line 25: warp 3 stores tile_b, step {steps[1] + 1}."
-    assert section(found, "In block 0").lines == ("16 x 8 wavefronts = 128",)
+    assert section(found, "In block 0").lines == ("16 × 8 wavefronts = 128",)
 
 
 def test_a_place_that_the_block_never_touched() -> None:
@@ -240,5 +240,5 @@ def test_a_compare_and_swap_takes_two_wavefronts_a_pass() -> None:
     assert (part.wavefronts, part.conflicts) == (8, 3)
     said = explain_access(access, 0)
     words = {s.heading: s for s in said.sections}
-    assert words["Wavefronts = 8"].lines == ("2 x 4 = 8",)
+    assert words["Wavefronts = 8"].lines == ("2 × 4 = 8",)
     assert words["Conflicts = 3"].lines == ("4 - 1 = 3",)

@@ -141,6 +141,21 @@ def test_the_lowest_binds_and_formulas_compute() -> None:
         assert right == pytest.approx(one.gflops, rel=1e-4)
 
 
+def test_brief_calculations_have_four_digits_and_no_factor_of_one() -> None:
+    case = on(H200, "tiled", n=256, tile=2).ceilings
+    # 16,384 blocks over 132 SMs: one has 125 of them, 16,384 / 16,500 = 0.993.
+    assert "33.55 MFLOP / " in case["data_stage"].brief
+    assert case["data_stage"].brief.count("16,384 / 16,500 blocks") == 1
+    assert "33,554,432 FLOP / " in case["data_stage"].formula
+    assert case["textbook"].brief.startswith("33.55 MFLOP / 67.11 MB = 0.5 FLOP/B; x 4,814 GB/s")
+    many = on(H200, "tiled", n=1024, tile=2).ceilings["l1"]
+    assert " blocks" in many.formula
+    assert 262_144 / (132 * 1986) > 0.9995
+    assert " blocks" not in many.brief
+    for one in (*case.values(), many):
+        assert one.brief.rpartition("= ")[2] == one.formula.rpartition("= ")[2]
+
+
 def computed(formula: str) -> tuple[float, float]:
     """What a formula's left side comes to, and what it says that it does."""
     left, _, right = formula.replace(",", "").rpartition("= ")
