@@ -132,13 +132,9 @@ def test_a_launch_at_another_size(ladder) -> None:
 
 def test_the_present_value_is_said_in_its_unit() -> None:
     capability, _ = find_capability("9.0")
-    said = {
-        shared: sm.curve_of(capability, Resources(256, 32, shared), "shared_bytes").now_text
-        for shared in (32, 1152, 20480)
-    }
-    percent = {
-        s: sm.curve_of(capability, Resources(256, 32, s), "shared_bytes").now_y for s in said
-    }
+    sizes = (32, 1152, 20480)
+    found = [sm.curve_of(capability, Resources(256, 32, s), "shared_bytes") for s in sizes]
+    said = {size: curve.now_text for size, curve in zip(sizes, found, strict=True)}
     assert said[32] == "32 B: 100\u202f%"
     assert said[1152] == f"1.125 KiB: {found[1].now_y:.4g}\u202f%"
     assert said[20480].startswith("20 KiB: ")
