@@ -88,6 +88,41 @@ def labels(chained: Sequence[Mark], apart: tuple[float, float]) -> tuple[Label, 
     return tuple(made)
 
 
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top, in decades."""
+
+
+def at_left(
+    frame: Roofline, y: float, size: tuple[float, float], gap: float, taken: Iterable[Box]
+) -> bool:
+    """Whether the name of a ceiling at y stands at its left end, else beside its right one.
+
+    It goes where the roof does not run through it, nor what is `taken`. `size`: width and height of
+    the name; `gap` lies between it and the ceiling's end. All in decades.
+    """
+    width, half = size[0], size[1] / 2
+    left, right = math.log10(frame.left), math.log10(frame.right)
+    end = math.log10(frame.x) if frame.x is not None else right
+    before = (left, y - half, left + width + gap, y + half)
+    behind = (end + gap, y - half, end + gap + width, y + half)
+    wrong_before = _crossed(frame, before) + 2 * (before[2] > end)
+    wrong_behind = _crossed(frame, behind) + 2 * (behind[2] > right)
+    wrong_behind += any(_meet(behind, one) for one in taken)
+    return wrong_before <= wrong_behind
+
+
+def _crossed(frame: Roofline, box: Box) -> bool:
+    """Whether the roof runs through a box."""
+    slope, peak = math.log10(frame.bandwidth), math.log10(frame.peak)
+    low, high = (min(x + slope, peak) for x in (box[0], box[2]))
+    return low <= box[3] and high >= box[1]
+
+
+def _meet(one: Box, other: Box) -> bool:
+    apart = one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+    return not apart
+
+
 def spread(places: Sequence[float], gap: float) -> tuple[float, ...]:
     """Places moved apart so that neighbours are `gap` away, each as near to its own as it can be.
 

@@ -13,10 +13,14 @@ from gui.frames.pieces import Pieces, Steps
 from gui.frames.still import Still
 from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row, rate_text
-from gui.scenes.roofline import Mark, Roofline, labels, spread
+from gui.scenes.roofline import Box, Label, Mark, Roofline, at_left, labels, spread
 from gui.views.chart import Chart
+from gui.views.halo_text import HaloText
 from gui.views.log_axis import LogAxis
 
+_BEND = 10  # pixels between a name and its ceiling, whose heights may differ
+_MARGIN = 4  # of a text, as Qt has it
+_NEXT = 9  # pixels between a point and its name
 NEAR = 12  # pixels within which a point is under the pointer
 
 
@@ -106,13 +110,12 @@ class RooflinePlot(Chart):
         self.addItem(item)
 
     def _text(
-        self, x: float, y: float, text: str, color: object, anchor: tuple[float, float],
-        *, angle: float = 0, bold: bool = False, filled: bool = True, size: str = "small",
+        self, x: float, y: float, text: str, color: str, anchor: tuple[float, float],
+        *, angle: float = 0, bold: bool = False, size: str = "small",
     ) -> None:  # fmt: skip
         theme = current_theme()
-        fill = theme.color("panel") if filled else None
-        item = pg.TextItem(text, color=color, anchor=anchor, angle=angle, fill=fill)
-        item.setFont(theme.font(size, bold=bold))
+        font = theme.font(size, bold=bold)
+        item = HaloText(text, theme.color(color), theme.color("panel"), font, anchor, angle)
         item.setPos(x, y)
         item.setZValue(20)
         self.addItem(item)
@@ -127,9 +130,9 @@ class RooflinePlot(Chart):
         beyond = min(right, math.log10(frame.top / frame.bandwidth))
         dashed = pg.mkPen(theme.color("text_faint"), width=1, style=Qt.PenStyle.DotLine)
         self._line([(ridge, peak), (beyond, beyond + math.log10(frame.bandwidth))], dashed)
-        dim = theme.color("text_dim")
+        dim = "text_dim"
         peak_text = f"FP32 peak {rate_text(frame.peak)}"
-        self._text(right, peak, peak_text, dim, (1, 1), filled=False)
+        self._text(right, peak, peak_text, dim, (1, 1))
         room = self.box.rect()
         if room.width() > 1 and room.height() > 1:
             steep = (room.height() / (math.log10(frame.top / frame.bottom))) / (
@@ -139,7 +142,7 @@ class RooflinePlot(Chart):
             self._text(
                 at, at + math.log10(frame.bandwidth),
                 f"DRAM {rate_text(frame.bandwidth)} GB/s", dim, (1, 1),
-                angle=math.degrees(math.atan(steep)), filled=False,
+                angle=math.degrees(math.atan(steep)),
             )  # fmt: skip
 
     def _drawing_ceilings(self, frame: Roofline) -> Steps:
@@ -152,23 +155,66 @@ class RooflinePlot(Chart):
         lowest = min((math.log10(r.gflops) for r in shown), default=math.log10(frame.bottom))
         top = max((math.log10(r.gflops) for r in shown), default=lowest)
         self._line([(x, math.log10(frame.bottom)), (x, top)], faint)
-        gap = self._decades_high(QFontMetrics(theme.font("small")).height() + 5)
-        places = spread([math.log10(r.gflops) for r in shown], gap)
-        for row, place in zip(shown, places, strict=True):
+        sides = [self._at_left(frame, row) for row in shown]
+        places = self._places(shown, sides)
+        for row, place, named_left in zip(shown, places, sides, strict=True):
             y = math.log10(row.gflops)
             strong = row.state == "binding"
-            color = theme.color("conflict" if strong else "load" if row.name == self.chosen
-                                else "text_dim")  # fmt: skip
+            color = "conflict" if strong else "load" if row.name == self.chosen else "text_dim"
             width = 2.5 if strong or row.name == self.chosen else 1
-            line = theme.color("conflict") if strong else theme.color(
-                "load" if row.name == self.chosen else "text_faint", 0.9
-            )  # fmt: skip
-            self._line([(left, place), (left + 0.06, place), (left + 0.12, y), (x, y)],
-                       pg.mkPen(line, width=width), above=3)  # fmt: skip
+            line = theme.color("text_faint", 0.9) if color == "text_dim" else theme.color(color)
+            start = left + self._decades_wide(self._width(row)) if named_left else left
+            bend = self._decades_wide(_BEND)
+            ends = [(start, place), (start + bend, y)] if named_left else [(start, y)]
+            pen = pg.mkPen(line, width=width)
+            self._line([*ends, (x, y)], pen, above=3)
             self._line([(x - 0.05, y), (x + 0.05, y)], pg.mkPen(line, width=width + 1.5), above=4)
-            text = f"{row.title}  {rate_text(row.gflops)}"
-            self._text(left + 0.02, place, text, color, (0, 0.5), bold=strong)
+            if not named_left:
+                self._line([(x + 0.05, y), (x + 0.05 + bend, place)], pen, above=3)
+            at = left if named_left else x + 0.05 + bend
+            self._text(at, place, self._name(row), color, (0, 0.5), bold=strong)
             yield
+
+    @staticmethod
+    def _name(row: Row) -> str:
+        return f"{row.title}  {rate_text(row.gflops)}"
+
+    def _width(self, row: Row) -> float:
+        """How many pixels a ceiling's name takes with its margins."""
+        font = current_theme().font("small", bold=row.state == "binding")
+        return QFontMetrics(font).horizontalAdvance(self._name(row)) + 2 * _MARGIN
+
+    def _at_left(self, frame: Roofline, row: Row) -> bool:
+        metrics = QFontMetrics(current_theme().font("small"))
+        size = self._decades_wide(self._width(row)), self._decades_high(metrics.height())
+        taken = [self._around(mark) for mark in self._marks]
+        for label in self._labels():
+            wide = self._decades_wide(metrics.horizontalAdvance(label.text) + 2 * _NEXT)
+            low = label.y - self._decades_high(metrics.height() + 2 * _MARGIN)
+            taken.append((label.x, low, label.x + wide, label.y))
+        gap = 0.05 + self._decades_wide(_BEND)
+        return at_left(frame, math.log10(row.gflops), size, gap, taken)
+
+    def _around(self, mark: Mark) -> Box:
+        x, y = math.log10(mark.x), math.log10(mark.run.gflops)
+        wide, high = self._decades_wide(6), self._decades_high(6)
+        return x - wide, y - high, x + wide, y + high
+
+    def _places(self, shown: Sequence[Row], sides: Sequence[bool]) -> list[float]:
+        """How high the names stand, those of either side apart."""
+        gap = self._decades_high(QFontMetrics(current_theme().font("small")).height() + 5)
+        found = [0.0] * len(shown)
+        for side in (True, False):
+            own = [place for place, named_left in enumerate(sides) if named_left == side]
+            heights = spread([math.log10(shown[place].gflops) for place in own], gap)
+            for place, height in zip(own, heights, strict=True):
+                found[place] = height
+        return found
+
+    def _labels(self) -> tuple[Label, ...]:
+        """The names of the joined points."""
+        joined = [mark for chain in self._chains for mark in chain]
+        return labels(joined, (self._decades_wide(70), self._decades_high(26)))
 
     def _drawing_runs(self) -> Steps:
         theme = current_theme()
@@ -192,11 +238,10 @@ class RooflinePlot(Chart):
             item.setZValue(12 if mark.chosen else 8)
             self.addItem(item)
             yield
-        apart = (self._decades_wide(70), self._decades_high(26))
-        for label in labels(joined, apart):
+        for label in self._labels():
             self._text(
-                label.x + self._decades_wide(9), label.y - self._decades_high(3), label.text,
-                theme.color("text"), (0, 0),
+                label.x + self._decades_wide(_NEXT), label.y - self._decades_high(3), label.text,
+                "text", (0, 0),
             )  # fmt: skip
             yield
 

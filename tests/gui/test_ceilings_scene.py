@@ -186,3 +186,16 @@ def test_uneven_phases_are_not_averaged(ladder) -> None:
     texts = [one.text for one in sm.first_order(counts, 7)]
     assert not any("phase" in text for text in texts)
     assert "elements loaded from global memory by a block" in texts
+
+
+def test_names_stand_where_the_roof_does_not_run() -> None:
+    # A roof through (0.1, 100), (1, 1000), then flat at 1,000,000; the launch is at 1 FLOP/B.
+    frame = roofline.Roofline(1.0, 0.01, 1000.0, 10.0, 1e7, 1000.0, 1e6)
+    size, gap = (1.2, 0.1), 0.1
+    assert roofline.at_left(frame, 2.9, size, gap, ())  # y = 794: the roof is at the name's right
+    assert not roofline.at_left(frame, 1.5, size, gap, ())  # y = 32: the roof runs through it
+    point = (0.5, 1.4, 0.6, 1.6)  # where the name would stand at the right
+    assert roofline.at_left(frame, 1.5, size, gap, [point])
+    assert not roofline.at_left(frame, 1.5, size, gap, [(0.5, 2.4, 0.6, 2.6)])
+    # A name that is wider than the ceiling does not cover the launch's own line.
+    assert not roofline.at_left(frame, 2.9, (2.5, 0.1), gap, ())
