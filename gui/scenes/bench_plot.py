@@ -51,6 +51,15 @@ class Curve:
     title: str
     points: tuple[PlotPoint, ...]
 
+    @property
+    def library(self) -> bool:
+        """Whether it is cuBLAS, which the kernels are compared with."""
+        return any(p.measured.result.architecture == "cuBLAS" for p in self.points)
+
+    def end_text(self, quantity: str) -> str:
+        """Its name and its value at the largest x."""
+        return f"{self.title}  {amount(self.points[-1].y, quantity)}"
+
 
 Ceilings = Mapping[CeilingKey, "tuple[str, float] | None"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import current_theme
@@ -63,11 +63,15 @@ def place(value: float) -> float:
 
 
 class Key(QWidget):
-    """Which line is which kernel's, beside a plot."""
+    """Which line is which kernel's, beside a plot. `pointed(place)`: at a row, -1 for none."""
+
+    pointed = Signal(int)
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[tuple[str, QPen, str]] = []
+        self._pointed = -1
+        self.setMouseTracking(True)
 
     def show_rows(self, rows: Sequence[tuple[str, QPen, str]]) -> None:
         """Show titles with their lines and symbols."""
@@ -78,13 +82,31 @@ class Key(QWidget):
         self.setToolTip("\n".join(title for title, _, _ in rows))
         self.update()
 
+    @property
+    def _step(self) -> float:
+        """Pixels from row to row."""
+        spacing = QFontMetrics(current_theme().font("small")).lineSpacing()
+        return min(spacing + 5.0, (self.height() - 12.0) / max(len(self.rows), 1))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        row = math.floor((event.position().y() - 12.0) / self._step)
+        self._point(row if 0 <= row < len(self.rows) else -1)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._point(-1)
+
+    def _point(self, row: int) -> None:
+        if row != self._pointed:
+            self._pointed = row
+            self.pointed.emit(row)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = current_theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(theme.font("small"))
         metrics = painter.fontMetrics()
-        step = min(metrics.lineSpacing() + 5.0, (self.height() - 12.0) / max(len(self.rows), 1))
+        step = self._step
         for row, (title, pen, symbol) in enumerate(self.rows):
             middle = 12.0 + (row + 0.5) * step
             painter.setPen(pen)

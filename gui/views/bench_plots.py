@@ -18,11 +18,16 @@ from gui.scenes.bench_plot import OVER, QUANTITIES, Curve, PlotPoint, Request, f
 from gui.scenes.text import grouped
 from gui.views.bench_axes import Key, SizeAxis, ValueAxis, place, thinned
 from gui.views.chart import Chart
+from gui.views.halo_text import HaloText
 
 _SYMBOLS = ("o", "s", "t", "d", "p", "h", "star")
 GRID = 0.18
 _LABEL = 46.0  # pixels that a number below the axis takes
-_LINES = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine)
+_LINES = (
+    Qt.PenStyle.SolidLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine, Qt.PenStyle.DashDotDotLine,
+)  # fmt: skip
+_LIBRARY_LINE = Qt.PenStyle.DashLine
+_WIDE, _THIN = 3.0, 1.2  # pixels: the chosen kernel's line, and the others'
 
 
 class LaunchPlot(Chart):
@@ -132,6 +137,10 @@ class SweepPlot(QWidget):
         self._one = pg.InfiniteLine(1.0, angle=0, movable=False)
         self.plot.addItem(self._one)
         self.key = Key()
+        self.key.pointed.connect(self._light)
+        self.stands_out = ""  # the series of the chosen kernel
+        self._lit: str | None = None  # the series that the key's row under the pointer names
+        self._end: HaloText | None = None
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -164,15 +173,64 @@ class SweepPlot(QWidget):
     def _symbol(self, key: str) -> str:
         return _SYMBOLS[self._number(key) % len(_SYMBOLS)]
 
-    def _pen(self, key: str) -> QPen:
-        """A kernel's colour and kind of line: categories first, then dashes."""
-        theme = current_theme()
-        lap, hue = divmod(self._number(key), len(theme.categories))
-        color = QColor(theme.categories[hue])
+    def set_chosen(self, key: str) -> None:
+        """Have this series stand out."""
+        if key != self.stands_out:
+            self.stands_out = key
+            self._restroke()
+
+    def _light(self, row: int) -> None:
+        """Have the series of a row of the key stand out, while it is pointed at."""
+        keys = list(dict.fromkeys(curve.key for curve in self.curves))
+        self._lit = keys[row] if 0 <= row < len(keys) else None
+        self._restroke()
+
+    @property
+    def _foremost(self) -> str:
+        """The series that stands out among those drawn; "" if none does."""
+        key = self.stands_out if self._lit is None else self._lit
+        return key if any(curve.key == key for curve in self.curves) else ""
+
+    def pen(self, curve: Curve) -> QPen:
+        """A kernel's colour and kind of line: categories first, then kinds; cuBLAS's are its own.
+
+        The one that stands out is wide, the others are thin.
+        """
+        theme, foremost = current_theme(), self._foremost
+        lap, hue = divmod(self._number(curve.key), len(theme.categories))
+        color = theme.color("text") if curve.library else QColor(theme.categories[hue])
         # Okabe and Ito's yellow and light blue are too pale for thin lines on white.
-        if not theme.dark and color.lightnessF() > 0.58:
+        if not curve.library and not theme.dark and color.lightnessF() > 0.58:
             color = color.darker(140)
-        return pg.mkPen(color, width=2, style=_LINES[lap % len(_LINES)])
+        width = 2.0 if not foremost else _WIDE if curve.key == foremost else _THIN
+        style = _LIBRARY_LINE if curve.library else _LINES[lap % len(_LINES)]
+        return pg.mkPen(color, width=width, style=style)
+
+    def _restroke(self) -> None:
+        """Draw the lines as wide as they are now, and name the one that stands out."""
+        for curve in self.curves:
+            if (line := self._lines.get(curve.key)) is not None:
+                line.line.setPen(self.pen(curve))
+                line.line.setZValue(curve.key == self._foremost)
+        rows = [(curve.title, self.pen(curve), self._symbol(curve.key)) for curve in self.curves]
+        self.key.show_rows(rows)
+        self._name_end()
+
+    def _name_end(self) -> None:
+        """Write name and last value at the right end of the curve that stands out."""
+        if self._end is not None:
+            self.plot.box.removeItem(self._end)
+            self._end = None
+        theme, foremost = current_theme(), self._foremost
+        for curve in self.curves:
+            if curve.key != foremost:
+                continue
+            last, font = curve.points[-1], theme.font("small", bold=True)
+            text = curve.end_text(self._request.quantity)
+            self._end = HaloText(text, theme.color("text"), theme.color("panel"), font, (1, 1))
+            self._end.setPos(place(last.x), self._up(last.y))
+            self._end.setZValue(20)
+            self.plot.addItem(self._end)
 
     def drawing(self) -> Steps:
         """Draw everything anew, in the theme's colours, a curve at a time."""
@@ -181,22 +239,20 @@ class SweepPlot(QWidget):
         self.plot.dress(QUANTITIES[request.quantity] + scale, OVER[request.over], grid=GRID)
         yield
         drawn = {curve.key: curve for curve in self.curves}
-        rows = []
         for key, curve in drawn.items():
-            pen, symbol = self._pen(key), self._symbol(key)
+            pen, symbol = self.pen(curve), self._symbol(key)
             line = self._line(key)
             yield
             line.show_points(curve.points, pen, symbol, self._up)
-            rows.append((curve.title, pen, symbol))
             yield
         for key, line in list(self._lines.items()):
             if key not in drawn:
                 line.show_points((), pg.mkPen(None), "o", self._up)
                 yield
-        self.key.show_rows(rows)
         self._one.setVisible(request.quantity == "speedup" and bool(drawn))
         self._one.setPen(pg.mkPen(theme.color("text_faint"), width=1))
         self._fit()
+        self._restroke()
 
     def _fit(self) -> None:
         xs = sorted({point.x for curve in self.curves for point in curve.points})

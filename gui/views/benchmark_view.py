@@ -275,6 +275,7 @@ class BenchmarkView(BenchmarkParts):
         unit = "ms" if result.flops is None else "GFLOPS"
         self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
         self.shown.setText(measured_sentence(measured))
+        self.curves.plot.set_chosen(result.series)
 
     # ---- files
 

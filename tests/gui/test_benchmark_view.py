@@ -287,3 +287,34 @@ def test_curves_far_apart_are_drawn_by_logarithms(qtbot, ladder):
     assert "Transpose, tiled" in titles
     assert "Tiled" not in titles
     view.shut_down()
+
+
+def test_the_chosen_kernel_stands_out_and_no_two_lines_are_alike(qtbot, ladder):
+    session = Session()
+    session.configuration = Configuration("tiled", {"n": 16, "tile": 16})
+    view = BenchmarkView(session, ladder, lambda number: NoGpu())
+    qtbot.addWidget(view)
+    view.resize(1000, 760)
+    view.show()
+    view.finish()
+    plot = view.curves.plot
+    every = view.results.family.findData("all")
+    view.results.family.setCurrentIndex(every)
+    view.results.family.activated.emit(every)
+    view.finish()
+    pens = {curve.key: plot.pen(curve) for curve in plot.curves}
+    assert len(pens) >= 20
+    assert len({(pen.color().name(), pen.style()) for pen in pens.values()}) == len(pens)
+    assert pens["cuBLAS:cublasSgemm"].style() == Qt.PenStyle.DashLine
+    view._pick(next(p for c in plot.curves if c.key == "tiled" for p in c.points).measured)
+    tiled = next(c for c in plot.curves if c.key == "tiled")
+    widths = {c.key: plot._lines[c.key].line.opts["pen"].widthF() for c in plot.curves}
+    assert [key for key, width in widths.items() if width == 3] == ["tiled"]
+    assert plot._end.toPlainText() == tiled.end_text("gflops")
+    assert plot._end.toPlainText().startswith("Tiled  ")
+    plot.key.pointed.emit([c.key for c in plot.curves].index("tuned"))
+    assert plot._lines["tuned"].line.opts["pen"].widthF() == 3
+    assert plot._lines["tiled"].line.opts["pen"].widthF() < 2
+    plot.key.pointed.emit(-1)
+    assert plot._lines["tiled"].line.opts["pen"].widthF() == 3
+    view.shut_down()
