@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MOMENT_S = 1.0  # placing that takes longer is said to be under way
+
 # For every page and window: launches counted so far, their ceilings on a device, and the FLOP/B
 # that the source of a run asks for.
 _counted: dict[work.Key, Counts] = {}
@@ -34,8 +37,8 @@ class CeilingsModel(QObject):
     """Counts, compiles and asks the driver in threads of its own.
 
     Signals: `answered()` when ceilings that were asked for are known; `failed(str)` with why they
-    are not; `progressed(0..1)` of counting; `placed()` when a run's place on the plot is known;
-    `devices_found()` when the driver has told of GPUs.
+    are not; `progressed(0..1)` of counting; `placed()` when a run's place on the plot is known, and
+    when no more are looked for; `devices_found()` when the driver has told of GPUs.
     """
 
     answered = Signal()
@@ -63,6 +66,10 @@ class CeilingsModel(QObject):
         self._counter.failed.connect(self._on_failure)
         self._counter.progressed.connect(self.progressed)
         self._placer = Worker(self, "intensities")
+        self._placer.finished.connect(self._on_all_placed)
+        self._under_way: frozenset[object] = frozenset()  # runs whose places are being found
+        self._without: set[object] = set()  # runs that have none, as those of another version
+        self._since = 0.0
         self._driver = Worker(self, "devices")
         self._driver.finished.connect(self.take_devices)
         self._driver.failed.connect(lambda error: log.warning("%s", error))
@@ -121,12 +128,24 @@ class CeilingsModel(QObject):
         return (*here, *scene.runs_at(self.recorded, size, device, recorded=True))
 
     def place(self, runs: Iterable[scene.Run]) -> None:
-        """Find the place of the runs that have none yet, in their order."""
-        known: set[object] = set(_intensities)
+        """Find the place of the runs that have none yet, in their order, before any others."""
+        known = self._without | set(_intensities)
         missing = [run for run in runs if run.key not in known]
-        if missing and not self._placer.busy:
+        keys = frozenset(run.key for run in missing)
+        if missing and not (self._placer.busy and keys <= self._under_way):
             tell = self._intensity.emit
+            self._under_way, self._since = keys, time.monotonic()
             self._placer.submit(work.intensities_job(self._ladder, missing, known, tell))
+
+    def placing_text(self) -> str:
+        """How many of the runs are placed, where that takes longer than a moment; else ""."""
+        if not self.placing or time.monotonic() - self._since < MOMENT_S:
+            return ""
+        return scene.placing(len(self._under_way & set(_intensities)), len(self._under_way))
+
+    def _on_all_placed(self, _: object) -> None:
+        self._without |= self._under_way - set(_intensities)
+        self.placed.emit()
 
     def _keep_intensity(self, wanted: Configuration, found: Ceilings) -> None:
         textbook = found.ceilings.get("textbook")

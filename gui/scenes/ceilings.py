@@ -173,6 +173,11 @@ def headline(found: Ceilings) -> str:
     )
 
 
+def placing(placed: int, of: int) -> str:
+    """How far the measured runs are placed on the plot."""
+    return f"Measured runs are being placed: {placed} of {of}."
+
+
 def measured(found: Ceilings, run: Run) -> str:
     """How a run stands to the binding ceiling and to the textbook's."""
     share = run.gflops / found.lowest.gflops

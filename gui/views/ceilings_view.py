@@ -134,8 +134,12 @@ class CeilingsView(CeilingsParts):
             self.caption.setText(what)
         else:
             self.progress.hide()
-            self.caption.setText(scene.headline(self.found))
             self.model.place(self.runs())
+            self._say_headline(self.found)
+
+    def _say_headline(self, found: Ceilings) -> None:
+        """Which ceiling binds, and how far the runs are placed."""
+        self.caption.setText(f"{scene.headline(found)} {self.model.placing_text()}".rstrip())
 
     def runs(self) -> tuple[scene.Run, ...]:
         """The measured runs of the chosen size on the chosen device."""
@@ -182,6 +186,8 @@ class CeilingsView(CeilingsParts):
 
     def _drawing_parts(self) -> Steps:
         runs = self.runs()
+        if self.found is not None:
+            self._say_headline(self.found)
         run = self._run(runs)
         marks = roofline.marks(runs, self.model.intensities, run)
         rows = scene.rows(self.found) if self.found is not None else ()

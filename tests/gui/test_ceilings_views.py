@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -84,6 +85,36 @@ def test_a_calculation_is_copied_with_exact_figures(qtbot, qapp, ceilings) -> No
     assert qapp.clipboard().text() == row.exact
     assert "137\u202f438\u202f953\u202f472 FLOP" in row.exact
     assert row.exact in label.parent().toolTip()
+
+
+def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatch) -> None:
+    def job(ladder, runs, known, tell):
+        def work(progress, cancelled):
+            for place, run in enumerate(runs):
+                if place:  # the first is of another version's rung
+                    tell(run.key, 1.0 + place)
+                while place == 3 and not go.wait(0.01) and not cancelled():
+                    pass
+
+        return work
+
+    go = threading.Event()
+    monkeypatch.setattr("gui.jobs.ceilings_model._intensities", {})
+    monkeypatch.setattr("gui.jobs.ceilings_model.MOMENT_S", 0.0)
+    monkeypatch.setattr("gui.jobs.ceilings_work.intensities_job", job)
+    ceilings.size_box.setCurrentText("2048")
+    counted(qtbot, ceilings)
+    many = len({run.key for run in ceilings.runs()})
+    assert many > 10
+    said = f"Measured runs are being placed: 3 of {many - 1}."  # the chosen launch is counted
+    qtbot.waitUntil(lambda: ceilings.caption.text().endswith(said), timeout=10_000)
+    ceilings.size_box.setCurrentText("4096")  # these come before the rest of the others
+    counted(qtbot, ceilings)
+    more = len({run.key for run in ceilings.runs()})
+    go.set()
+    qtbot.waitUntil(lambda: len(ceilings.plot._marks) >= more - 1, timeout=10_000)
+    qtbot.waitUntil(lambda: "being placed" not in ceilings.caption.text(), timeout=WAIT_MS)
+    assert "binds at" in ceilings.caption.text()
 
 
 def test_another_device_has_other_ceilings(qtbot, ceilings) -> None:
