@@ -238,11 +238,13 @@ class RooflinePlot(Chart):
             item.setZValue(12 if mark.chosen else 8)
             self.addItem(item)
             yield
+        metrics = QFontMetrics(theme.font("small"))
+        right = math.log10(self._frame.right) if self._frame is not None else 0.0
         for label in self._labels():
-            self._text(
-                label.x + self._decades_wide(_NEXT), label.y - self._decades_high(3), label.text,
-                "text", (0, 0),
-            )  # fmt: skip
+            at = label.x + self._decades_wide(_NEXT)
+            room = int((right - at) / self._decades_wide(1)) - 2 * _MARGIN
+            text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, room)
+            self._text(at, label.y - self._decades_high(3), text, "text", (0, 0))
             yield
 
     def _decades_wide(self, pixels: float) -> float:
