@@ -23,6 +23,7 @@ from gui.views.halo_text import HaloText
 _SYMBOLS = ("o", "s", "t", "d", "p", "h", "star")
 GRID = 0.18
 _LABEL = 46.0  # pixels that a number below the axis takes
+_NAMED = 0.12  # of the height, above the highest point: room for the name of a curve
 _LINES = (
     Qt.PenStyle.SolidLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine, Qt.PenStyle.DashDotDotLine,
 )  # fmt: skip
@@ -259,10 +260,10 @@ class SweepPlot(QWidget):
         highs = [self._up(p.high) for c in self.curves for p in c.points]
         lows = [self._up(p.low) for c in self.curves for p in c.points]
         self._values.logarithms = self._logarithms
-        if self._logarithms:
-            self.plot.setYRange(min(lows) - 0.1, max(highs) + 0.1, padding=0)
-        else:
-            self.plot.setYRange(0, max(highs, default=1.0) * 1.06, padding=0)
+        low, high = (
+            (min(lows) - 0.1, max(highs)) if self._logarithms else (0, max(highs, default=1.0))
+        )
+        self.plot.setYRange(low, high + _NAMED * (high - low), padding=0)
         left, right = (place(xs[0]), place(xs[-1])) if xs else (0.0, 1.0)
         margin = max((right - left) * 0.06, 0.25)
         self.plot.setXRange(left - margin, right + margin, padding=0)

@@ -277,7 +277,7 @@ def test_curves_far_apart_are_drawn_by_logarithms(qtbot, ladder):
     lowest = min(p.low for c in plot.curves for p in c.points)
     highest = max(p.high for c in plot.curves for p in c.points)
     assert 10**low == pytest.approx(lowest, rel=0.3)
-    assert 10**high == pytest.approx(highest, rel=0.3)
+    assert 1.2 * highest < 10**high < 2 * highest  # with room for the name of a curve
     other = panel.family.findData("other")
     panel.family.setCurrentIndex(other)
     panel.family.activated.emit(other)
