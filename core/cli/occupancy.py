@@ -116,24 +116,12 @@ def _of_rung(
     rung: str, sizes: dict[str, int | None], capability: Capability, barriers: int
 ) -> Resources:
     """What the compiled kernel of a rung needs on that compute capability."""
-    from core.cuda.compiler import compile_kernel
-    from core.cuda.cubin import kernel_resources
-    from core.models.occupancy import Resources
+    from core.models.compiled import compiled_resources
 
     workload = chosen_workload(rung, sizes, {})
-    major, minor = (int(part) for part in _version(capability).split("."))
+    version = _version(capability)
     with compile_errors(workload):
-        image, entry = compile_kernel(
-            workload.source,
-            workload.kernel,
-            source_name=workload.source_name,
-            defines=workload.defines,
-            compute_capability=(major, minor),
-            headers=workload.headers,
-        )
-    needs = kernel_resources(image, entry)
-    used = needs.static_shared_bytes + workload.launch.shared_bytes
-    return Resources(workload.launch.block.count, needs.registers, used, barriers)
+        return compiled_resources(workload, version, barriers)
 
 
 def _version(capability: Capability) -> str:

@@ -194,28 +194,14 @@ def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability)
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.cuda.compiler import compile_kernel
-        from core.cuda.cubin import kernel_resources
-        from core.models.occupancy import Resources
+        from core.models.compiled import compiled_resources
 
         key, workload = key_of(wanted), workload_of(ladder, wanted)
         version, note = capability.name, ""
         if (capability.major, version) < (7, _OLDEST):
             version = _OLDEST
             note = f"Registers are those for compute capability {_OLDEST}, the oldest compiled for."
-        major, minor = (int(part) for part in version.split("."))
-        image, entry = compile_kernel(
-            workload.source,
-            workload.kernel,
-            source_name=workload.source_name,
-            defines=workload.defines,
-            compute_capability=(major, minor),
-            headers=workload.headers,
-        )
-        needs = kernel_resources(image, entry)
-        shared = needs.static_shared_bytes + workload.launch.shared_bytes
-        found = Resources(workload.launch.block.count, needs.registers, shared)
-        return Compiled(key, capability.name, found, note)
+        return Compiled(key, capability.name, compiled_resources(workload, version), note)
 
     return job
 

@@ -7,18 +7,6 @@ from gui.scenes.session import Session
 from tests.gui.fake_trace import fake_trace
 
 
-@pytest.fixture(scope="module")
-def trace():
-    return fake_trace(16, 8)
-
-
-@pytest.fixture
-def session(trace):
-    session = Session()
-    session.trace = trace
-    return session
-
-
 def heard(session, *names):
     log = []
     for name in names:

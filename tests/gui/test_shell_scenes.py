@@ -24,18 +24,6 @@ from gui.scenes.timeline import Timeline, event_caption, phase_label, step_label
 from tests.gui.fake_trace import SOURCE, fake_trace
 
 
-@pytest.fixture(scope="module")
-def trace():
-    return fake_trace(16, 8)
-
-
-@pytest.fixture
-def session(trace):
-    session = Session()
-    session.trace = trace
-    return session
-
-
 def test_timeline_has_every_phase_and_every_access(trace):
     block = trace.block(0)
     timeline = Timeline(block)

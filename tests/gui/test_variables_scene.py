@@ -1,25 +1,10 @@
 """Variables of a thread and of its warp, without Qt."""
 
-import pytest
-
 from core.ladder import load_ladder
 from core.recording import record
 from gui.scenes.session import Session
 from gui.scenes.text import variable_text
 from gui.scenes.variables import builtin_rows, table_rows, variable_rows, variables_caption
-from tests.gui.fake_trace import fake_trace
-
-
-@pytest.fixture(scope="module")
-def trace():
-    return fake_trace(16, 8)
-
-
-@pytest.fixture
-def session(trace):
-    session = Session()
-    session.trace = trace
-    return session
 
 
 def test_variables_of_a_thread_and_of_its_warp(session):
