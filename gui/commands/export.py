@@ -169,7 +169,6 @@ class Exporter(QObject):
         self.main.dressing.finish()
         svg = path.suffix.lower() == ".svg"
         picture = svg_of(widget, f"Tilescope: {name}") if svg else image_of(widget)
-        self.main.message.show_message(f"Saving {path.name} …", kind="info")
         self.writer.submit(write_job(picture, path))
 
     def _written(self, path: Path) -> None:
