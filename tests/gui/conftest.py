@@ -38,6 +38,8 @@ def session(trace):
 @pytest.fixture
 def window(qtbot, qapp, ladder):
     """The application's window, shown in the light theme, with nothing recorded yet."""
+    from shiboken6 import isValid
+
     from gui.looks.theme import apply_theme
     from gui.main_window import MainWindow
 
@@ -47,7 +49,8 @@ def window(qtbot, qapp, ladder):
     window.show()
     qtbot.waitExposed(window)
     yield window
-    window.close()
+    if isValid(window):  # a test may have closed it
+        window.close()
     qapp.processEvents()
 
 

@@ -25,8 +25,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
 from gui.pages import PAGES
 from gui.views.base import SessionView
 from gui.views.cheat_sheet import CheatSheet, columns
@@ -40,17 +38,10 @@ RECORDING_MS = 20_000
 
 
 @pytest.fixture
-def window(qtbot, qapp, ladder):
-    apply_theme(qapp, "light")
-    window = MainWindow(ladder)
-    window.resize(1440, 900)
-    window.show()
-    qtbot.waitExposed(window)
+def window(window, qtbot):
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.recorder.configure("tiled", {"n": 8, "tile": 4})
-    yield window
-    window.close()
-    qapp.processEvents()
+    return window
 
 
 def ours(widget):

@@ -8,8 +8,6 @@ from PySide6.QtWidgets import QMenu
 
 from core.ladder import load_ladder
 from core.recording import record
-from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
 from gui.scenes.breakpoints import break_rows, break_steps, carried_over, line_starts, stops_of
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
@@ -178,17 +176,10 @@ def test_breakpoints_are_checked_and_listed(stepping):
 
 
 @pytest.fixture
-def window(qtbot, qapp, ladder):
-    apply_theme(qapp, "light")
-    window = MainWindow(ladder)
-    window.resize(1440, 900)
-    window.show()
-    qtbot.waitExposed(window)
+def window(window, qtbot):
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.recorder.configure("tiled", {"n": 8, "tile": 4})
-    yield window
-    window.close()
-    qapp.processEvents()
+    return window
 
 
 def gutter_point(window, line):

@@ -4,24 +4,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 
-from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
-
 RECORDING_MS = 20_000
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def window(qtbot, qapp, ladder):
-    apply_theme(qapp, "light")
-    window = MainWindow(ladder)
-    window.resize(1440, 900)
-    window.show()
-    qtbot.waitExposed(window)
+def window(window, qtbot):
     record(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    yield window
-    window.close()
-    qapp.processEvents()
+    return window
 
 
 def record(window, qtbot, act):

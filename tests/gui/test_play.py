@@ -5,11 +5,8 @@ from itertools import pairwise
 import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QImage
-from shiboken6 import isValid
 
 from gui.commands.export import WINDOW, image_of
-from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
 from gui.scenes.selection import MAX_SPEED
 from gui.scenes.turns import LEAST_A_SECOND
 from gui.views.base import SessionView
@@ -19,19 +16,11 @@ FRAME, LONGEST = frozenset({"step"}), int(MAX_SPEED) // LEAST_A_SECOND  # frames
 
 
 @pytest.fixture
-def window(qtbot, qapp, ladder):
-    apply_theme(qapp, "light")
-    window = MainWindow(ladder)
-    window.resize(1440, 900)
-    window.show()
-    qtbot.waitExposed(window)
+def window(window, qtbot):
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.recorder.configure("tiled", {"n": 12, "tile": 4})
     window.matrices.ahead._timer.blockSignals(True)  # it would draw other blocks' parts some time
-    yield window
-    if isValid(window):
-        window.close()
-    qapp.processEvents()
+    return window
 
 
 def play(window, qapp, frames):

@@ -5,25 +5,11 @@ import time
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
-from shiboken6 import isValid
 
 from gui.looks.theme import apply_theme, load_theme
 from gui.main_window import MainWindow
 
 RECORDING_MS = 20_000
-
-
-@pytest.fixture
-def window(qtbot, qapp, ladder):
-    apply_theme(qapp, "light")
-    window = MainWindow(ladder)
-    window.resize(1440, 900)
-    window.show()
-    qtbot.waitExposed(window)
-    yield window
-    if isValid(window):
-        window.close()
-    qapp.processEvents()
 
 
 @pytest.fixture
