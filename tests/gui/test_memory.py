@@ -50,10 +50,13 @@ def one_round(window, qtbot):
 
 
 def tidy():
-    """As it is when the application's own loop has had its turn, and the collector its."""
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    """As it is when the application's own loop has had its turn, and the collector its.
+
+    A layout leaves an animation of Qt's to be deleted later, so deleting comes last.
+    """
     QCoreApplication.processEvents()
     gc.collect()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 def test_new_traces_and_steps_leave_nothing_behind(filled, qtbot):
