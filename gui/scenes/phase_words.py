@@ -11,8 +11,11 @@ FILL = "fill ahead"
 
 
 def phase_name(block: BlockTrace, phase: int) -> str:
-    """A phase, counted from 0 as kernels do: "phase 0 of 2", "phase 0 of 4, fill ahead"."""
-    name = f"phase {phase} of {len(block.phases)}"
+    """A phase, counted from 0 as kernels do: "phase 1 (of 0..1)", "phase 0 (of 0..3), fill ahead".
+
+    Both ends are named, since "1 of 2" would be taken for the first.
+    """
+    name = f"phase {phase} ({_all_of(len(block.phases))})"
     return f"{name}, {FILL}" if fills(block, phase) else name
 
 
@@ -35,8 +38,12 @@ def part_name(block: BlockTrace, step: int) -> str:
 
 def longest_name(block: BlockTrace) -> str:
     """The longest name that `part_name` gives for any step of a block."""
-    last = len(block.phases)
-    names = ["after the phases", f"phase {last} of {last}"] if last else [""]
-    if last and block.filling.phases:
-        names.append(f"phase {block.filling.phases} of {last}, {FILL}")
-    return max(names, key=len)
+    if not block.phases:
+        return ""
+    last_fill = block.filling.phases - 1
+    names = ["between the phases", phase_name(block, len(block.phases) - 1)]
+    return max([*names, phase_name(block, last_fill)] if last_fill >= 0 else names, key=len)
+
+
+def _all_of(phases: int) -> str:
+    return "the only one" if phases == 1 else f"of 0..{phases - 1}"

@@ -78,7 +78,7 @@ def test_marks_of_a_load():
     assert scene.own.tolist() == [5 * 8 + 6]
     assert not len(b.lit)
     assert not len(c.written)
-    assert scene.caption == "Block (1, 1), phase 5 of 12: 16 threads load A[4..7, 5]."
+    assert scene.caption == "Block (1, 1), phase 5 (of 0..11): 16 threads load A[4..7, 5]."
 
 
 def test_marks_of_the_store():
@@ -111,7 +111,7 @@ def test_guarded_threads_are_counted():
     block = trace.block(1)
     scene = matrix_scene(block, grids_of(trace), access_step(block, "A"), 0)
     assert scene.caption == (
-        "Block (0, 1), phase 0 of 2: 4 threads load A[4, 0..3]; 12 masked off, 0 in their place."
+        "Block (0, 1), phase 0 (of 0..1): 4 threads load A[4, 0..3]; 12 masked off, 0 in their place."
     )
 
 

@@ -56,7 +56,7 @@ def test_steps_of_a_line(trace):
 
 def test_labels_say_where_the_clock_stands(session):
     assert step_label(session) == f"{session.step + 1} / {session.n_steps}"
-    assert phase_label(session) == "phase 0 of 2"
+    assert phase_label(session) == "phase 0 (of 0..1)"
     assert step_label(Session()) == "–"
 
 
@@ -178,14 +178,17 @@ def test_what_only_fills_ahead_says_so(ahead):
     session.trace = ahead["double_buffered"]
     block = session.block_trace
     names = [part_name(block, phase.first) for phase in block.phases]
-    assert names == ["phase 0 of 4, fill ahead", *(f"phase {i} of 4" for i in (1, 2, 3))]
+    assert names == ["phase 0 (of 0..3), fill ahead", *(f"phase {i} (of 0..3)" for i in (1, 2, 3))]
     assert part_name(block, 0) == "before the phases"
     assert [band.name for band in Timeline(block).bands][:2] == ["fill ahead", "phase 1"]
     assert len(longest_name(block)) >= max(len(part_name(block, s)) for s in range(block.n_steps))
     session.trace = ahead["tuned"]
     block = session.block_trace
     first = block.phases[0].first
-    assert (part_name(block, first - 1), part_name(block, first)) == ("fill ahead", "phase 0 of 3")
+    assert (part_name(block, first - 1), part_name(block, first)) == (
+        "fill ahead",
+        "phase 0 (of 0..2)",
+    )
     assert part_name(block, block.n_steps - 1) == "after the phases"
     timeline = Timeline(block)
     assert timeline.ahead == first
