@@ -111,7 +111,8 @@ def test_guarded_threads_are_counted():
     block = trace.block(1)
     scene = matrix_scene(block, grids_of(trace), access_step(block, "A"), 0)
     assert scene.caption == (
-        "Block (0, 1), phase 0 (of 0..1): 4 threads load A[4, 0..3]; 12 masked off, 0 in their place."
+        "Block (0, 1), phase 0 (of 0..1): "
+        "4 threads load A[4, 0..3]; 12 masked off, 0 in their place."
     )
 
 
