@@ -15,16 +15,17 @@ from core.launch import Dim3
 from core.ptx.dwarf_names import source_name
 from core.trace.access import Access
 from core.trace.arrays import Array, SharedArray, SharedState, owner_of
-from core.trace.axis import ACCESSES, StepAxis
-from core.trace.path import Moment, Path, Segments
+from core.trace.axis import ACCESSES
+from core.trace.path import Segments
 from core.trace.program_info import ProgramInfo
 from core.trace.shared_history import SharedHistory
-from core.trace.steps import EventKind, Executed, Steps, build_steps
+from core.trace.steps import EventKind, Steps, build_steps
+from core.trace.thread_axis import ThreadAxis
 from core.trace.touches import touching
-from core.trace.variables import Value, Variable, VariableReader, VariableRow
+from core.trace.variables import VariableReader
 
 
-class BlockTrace(StepAxis):
+class BlockTrace(ThreadAxis):
     """Everything that happened in one block. A *step* is an event, 0 … n_steps - 1.
 
     What is shown at a step is the state after it, except that at a LINE step the line is about to
@@ -223,73 +224,3 @@ class BlockTrace(StepAxis):
     @cached_property
     def _shared_history(self) -> SharedHistory:
         return SharedHistory(self._record, self._lanes, self._program.shared_arrays)
-
-    # -- variables --------------------------------------------------------------------------
-
-    def variables(self, step: int, thread: int) -> tuple[Variable, ...]:
-        """The variables of a thread in scope at a step."""
-        moment = self._moment(step, thread)
-        if moment is None:
-            return ()
-        before: dict[Any, Value | None] = {}
-        if step > 0:
-            earlier = self._moment(step - 1, thread)
-            if earlier is not None and moment.goes_on_from(earlier):
-                before = dict(self._read(earlier.at_depth(moment.depth), thread))
-        return tuple(
-            Variable(
-                info.name, info.type.name, value, value is not None and before.get(info) != value
-            )
-            for info, value in self._read(moment, thread)
-        )
-
-    def variable_table(self, step: int, warp: int) -> list[VariableRow]:
-        """The variables of a warp's threads, a row each; None where a lane has no such value."""
-        rows: dict[str, VariableRow] = {}
-        for lane in range(WARP):
-            thread = warp * WARP + lane
-            if thread >= self.n_threads:
-                break
-            moment = self._moment(step, thread)
-            for info, value in self._read(moment, thread) if moment is not None else ():
-                row = rows.setdefault(
-                    info.name, VariableRow(info.name, info.type.name, [None] * WARP)
-                )
-                row.values[lane] = value
-        return list(rows.values())
-
-    def _moment(self, step: int, thread: int) -> Moment | None:
-        """Where a thread is at a step: in its function, or in the caller of one of a header."""
-        tick = int(self._steps.tick[step])
-        if self.kind_at(step) != EventKind.LINE:
-            tick += 1
-        path = self._thread_path(thread)
-        if not len(path.pcs):
-            return None
-        place = min(int(np.searchsorted(path.ticks, tick)), len(path.pcs) - 1)
-        end = min(tick, int(path.ticks[-1]) + 1)  # others go on after this thread has ended
-        moment = Moment(path, place, end)
-        while moment.depth and not self._reader.is_of_the_source(moment.pc):
-            moment = moment.at_depth(moment.depth - 1)
-        return moment
-
-    def _read(self, moment: Moment, thread: int) -> list[tuple[Any, Value | None]]:
-        lane = self._lanes.start + thread
-        return self._reader.at(moment.pc, moment.depth, moment.tick, lane)
-
-    def executed(self, thread: int) -> Executed:
-        """The instructions that a thread executed, in order, and the steps that they belong to."""
-        path, ticks = self._thread_path(thread), self._steps.tick
-        last = np.maximum(np.searchsorted(ticks, path.ticks, "right") - 1, 0)
-        first = np.searchsorted(ticks, path.ticks, "left")
-        return Executed(path.pcs, path.depths, first, last)
-
-    def _thread_path(self, thread: int) -> Path:
-        if thread not in self._paths:
-            lane = self._lanes.start + thread
-            self._paths[thread] = self._segments.path(slice(lane, lane + 1))
-        return self._paths[thread]
-
-    @cached_property
-    def _paths(self) -> dict[int, Path]:
-        return {}

@@ -60,6 +60,15 @@ class Moment:
         return bool((between >= self.depth).all())
 
 
+def moment_in(path: Path, tick: int) -> Moment | None:
+    """Where a thread that went this way is before a tick; None if it executed nothing."""
+    if not len(path.pcs):
+        return None
+    place = min(int(np.searchsorted(path.ticks, tick)), len(path.pcs) - 1)
+    end = min(tick, int(path.ticks[-1]) + 1)  # others go on after this thread has ended
+    return Moment(path, place, end)
+
+
 class Segments:
     """The segments of a record as columns, in order of time."""
 
@@ -94,6 +103,19 @@ class Segments:
         if key not in self._paths:
             self._paths[key] = self._path(present[column])  # -1, no mask, picks the last
         return self._paths[key]
+
+    def ways(self, lanes: slice) -> list[tuple[NDArray[np.intp], Path]]:
+        """Places in `lanes` of those that went one way together, and what they executed."""
+        masks, _ = self._unique_masks
+        count = lanes.stop - lanes.start
+        if not masks:
+            return [(np.arange(count), self.path(lanes))]
+        present = np.stack([mask[lanes] for mask in masks.values()])
+        _, first, which = np.unique(present, axis=1, return_index=True, return_inverse=True)
+        return [
+            (np.flatnonzero(which.ravel() == way), self.path(slice(lane, lane + 1)))
+            for way, lane in enumerate((first + lanes.start).tolist())
+        ]
 
     def _path(self, taking_part: NDArray[np.bool_]) -> Path:
         chosen = np.flatnonzero(taking_part)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.emulator.record import ChunkRecord, Log
+from core.ptx.ast import Function, Instruction
 from core.ptx.dwarf_model import DebugInfo, VariableInfo, lookup
 from core.trace.stack_history import StackHistory
 
@@ -71,6 +72,23 @@ class VariableReader:
         self._image, self._debug = image, debug
         self._in_scope: dict[int, tuple[VariableInfo, ...]] = {}
         self._of_source: dict[str, bool] = {}
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The module's instructions, by pc."""
+        return self._image.module.instructions
+
+    def function_at(self, pc: int) -> Function:
+        """The function that an instruction is in."""
+        return self._image.code_at(pc).function
+
+    def in_scope(self, pc: int) -> tuple[VariableInfo, ...]:
+        """The variables in scope before an instruction."""
+        return self._scope(self.function_at(pc).name, pc)
+
+    def register(self, pc: int, depth: int, register: str, tick: int) -> NDArray[Any] | None:
+        """A register of the function at `pc` before `tick`: one value a lane, or one for all."""
+        return self._history.value(self.function_at(pc).name, depth, register, tick)
 
     def at(
         self, pc: int, depth: int, tick: int, lane: int
