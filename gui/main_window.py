@@ -210,9 +210,8 @@ class MainWindow(QMainWindow):
         """Show all keyboard shortcuts."""
         from gui.views.cheat_sheet import CheatSheet
 
-        sheet = CheatSheet(self.menus, self)
-        sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        sheet.open()
+        if self.findChild(CheatSheet) is None:
+            CheatSheet(self.menus, self)
 
     def next_at_line(self) -> None:
         """Go to the next step at the selected line."""

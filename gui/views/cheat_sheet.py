@@ -1,23 +1,35 @@
-"""The keyboard shortcuts on one sheet, made from the menus."""
+"""The keyboard shortcuts on one sheet, made from the menus.
+
+Each column is one text: some hundred labels would keep the window for 100 ms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFontMetrics, QKeySequence
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QKeySequence,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+)
 from PySide6.QtWidgets import (
     QDialog,
-    QGridLayout,
+    QFrame,
     QHBoxLayout,
-    QLabel,
     QScrollArea,
+    QTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.frames.pieces import PAUSE, Pieces, Steps
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
@@ -43,65 +55,114 @@ GAP, LINE_GAP, PART_GAP = 4, 3, 6
 
 
 class CheatSheet(QDialog):
-    """Every command that has a key, menu by menu, and what the mouse does."""
+    """Every command that has a key, menu by menu, and what the mouse does.
+
+    It is made in several events, and shown after the last; `finish` does all of it at once.
+    """
 
     def __init__(self, menus: Mapping[str, Sequence[Command]], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Keyboard shortcuts")
         self.setObjectName("shell")
-        parts = [(title.replace("&", ""), _keys(commands)) for title, commands in menus.items()]
-        parts.append(("Mouse", MOUSE))
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setAccessibleName("Keyboard shortcuts")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(area)
-        room = parent.screen().availableSize() - QSize(0, TITLE_BAR)
-        count, scale = _fitting(parts, room)
-        sheet = self._sheet(parts, count)
-        points = current_theme().sizes.body * scale
-        sheet.setStyleSheet(f"QLabel {{ font-size: {points:.1f}pt; }}")
-        for label in sheet.findChildren(QLabel):
-            label.ensurePolished()
-        area.setWidget(sheet)
-        wanted = sheet.sizeHint() + QSize(4, 4)
-        self.resize(wanted.boundedTo(room))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._menus = menus
+        self._pieces = Pieces(self)
+        self._pieces.start(self._building(parent.screen().availableSize()))
 
-    def _sheet(self, parts: Sequence[tuple[str, Lines]], count: int) -> QWidget:
-        """All parts in so many columns; it belongs to the dialog, for that has the type's size."""
+    def finish(self) -> None:
+        """Make and show at once what is left."""
+        self._pieces.finish()
+
+    def _building(self, screen: QSize) -> Steps:
+        parts = [(name.replace("&", ""), _keys(some)) for name, some in self._menus.items()]
+        parts.append(("Mouse", MOUSE))
+        room = screen - QSize(0, TITLE_BAR)
+        count, scale = yield from _fitting(parts, room)
+        yield PAUSE
         sheet = QWidget(self)
         sheet.setObjectName("shell")
         row = QHBoxLayout(sheet)
         row.setContentsMargins(EDGE, EDGE - 6, EDGE, EDGE - 10)
         row.setSpacing(BETWEEN)
         for some in columns(parts, count):
-            column = QVBoxLayout()
-            column.setSpacing(GAP)
-            for title, lines in some:
-                self._add(column, title, lines)
-            column.addStretch(1)
-            row.addLayout(column)
-        return sheet
+            row.addWidget(Column(some, scale), 0, Qt.AlignmentFlag.AlignTop)
+            yield PAUSE
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setAccessibleName("Keyboard shortcuts")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(area)
+        area.setWidget(sheet)
+        self.resize((sheet.sizeHint() + QSize(4, 4)).boundedTo(room))
+        for widget in (self, *self.findChildren(QWidget)):
+            widget.ensurePolished()
+            yield
+        yield PAUSE
+        layout.activate()
+        self.create()
+        yield PAUSE
+        self.open()
 
-    def _add(self, column: QVBoxLayout, title: str, lines: Lines) -> None:
-        heading = QLabel(title)
-        heading.setProperty("role", "heading")
-        column.addWidget(heading)
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(KEY_GAP)
-        grid.setVerticalSpacing(LINE_GAP)
-        grid.setColumnStretch(1, 1)
-        for row, (keys, text) in enumerate(lines):
-            key = QLabel(keys)
-            key.setProperty("role", "figure")
-            key.setAlignment(Qt.AlignmentFlag.AlignRight)
-            what = QLabel(text)
-            what.setProperty("role", "caption")
-            grid.addWidget(key, row, 0)
-            grid.addWidget(what, row, 1)
-        column.addLayout(grid)
-        column.addSpacing(PART_GAP)
+
+class Column(QTextEdit):
+    """Parts below each other, each a heading and its lines: keys, and what they do.
+
+    Keys end and texts begin below each other within a part. It can be copied and read out, and
+    leaves the keyboard to what scrolls it.
+    """
+
+    def __init__(self, parts: Sequence[tuple[str, Lines]], scale: float) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setLineWrapMode(QTextEdit.LineWrapMode.NoWrap)
+        for way in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
+            way(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.viewport().setAutoFillBackground(False)
+        self.setAccessibleName(", ".join(title for title, _ in parts))
+        document = self.document()
+        document.setUndoRedoEnabled(False)
+        document.setDocumentMargin(0)
+        document.setDefaultFont(_type(scale))
+        self._write(parts, scale)
+        self.setFixedSize(document.size().toSize() + QSize(2, 0))
+
+    def _write(self, parts: Sequence[tuple[str, Lines]], scale: float) -> None:
+        theme, bold = current_theme(), _metrics(scale, bold=True)
+        heading, key, what = QTextCharFormat(), QTextCharFormat(), QTextCharFormat()
+        for style, color in ((heading, "text_dim"), (key, "text"), (what, "text")):
+            style.setForeground(theme.color(color))
+        for style in (heading, key):
+            style.setFontWeight(QFont.Weight.DemiBold)
+        cursor = QTextCursor(self.document())
+        cursor.beginEditBlock()
+        for place, (title, lines) in enumerate(parts):
+            above = QTextBlockFormat()
+            above.setTopMargin(PART_GAP + GAP if place else 0)
+            above.setBottomMargin(GAP)
+            if place:
+                cursor.insertBlock(above)
+            else:
+                cursor.setBlockFormat(above)
+            cursor.insertText(title, heading)
+            end = max(bold.horizontalAdvance(keys) for keys, _ in lines)
+            kinds = QTextOption.TabType
+            line = QTextBlockFormat()
+            line.setBottomMargin(LINE_GAP)
+            line.setTabPositions(
+                [
+                    QTextOption.Tab(end, kinds.RightTab),
+                    QTextOption.Tab(end + KEY_GAP, kinds.LeftTab),
+                ]
+            )
+            for keys, text in lines:
+                cursor.insertBlock(line)
+                cursor.insertText(f"\t{keys}", key)
+                cursor.insertText(f"\t{text}", what)
+        cursor.endEditBlock()
 
 
 def _keys(commands: Sequence[Command]) -> Lines:
@@ -118,20 +179,26 @@ def _native(key: str) -> str:
     return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
 
 
-def _fitting(parts: Sequence[tuple[str, Lines]], room: QSize) -> tuple[int, float]:
-    """How many columns, in type of what scale, so that all of it is seen; else the smallest."""
+def _fitting(
+    parts: Sequence[tuple[str, Lines]], room: QSize
+) -> Generator[None, None, tuple[int, float]]:
+    """How many columns, in type of what scale, so that all of it is seen; else the smallest.
+
+    Type of another size has to be loaded first, so each scale is a piece.
+    """
     for scale in SCALES:
         for count in COLUMNS:
             size = _size(columns(parts, count), scale)
             if size.width() <= room.width() and size.height() <= room.height():
                 return count, scale
+        yield
     return COLUMNS[0], SCALES[-1]
 
 
 def _size(dealt: Sequence[Sequence[tuple[str, Lines]]], scale: float) -> QSize:
     """What columns take up in type of a scale."""
     plain, bold = (_metrics(scale, bold=strong) for strong in (False, True))
-    line = max(plain.height(), bold.height())
+    line = max(plain.lineSpacing(), bold.lineSpacing())
     widths, heights = [], []
     for column in dealt:
         lines = [both for _, some in column for both in some]
@@ -146,9 +213,13 @@ def _size(dealt: Sequence[Sequence[tuple[str, Lines]]], scale: float) -> QSize:
 
 
 def _metrics(scale: float, *, bold: bool) -> QFontMetrics:
+    return QFontMetrics(_type(scale, bold=bold))
+
+
+def _type(scale: float, *, bold: bool = False) -> QFont:
     font = current_theme().font(bold=bold)
     font.setPointSizeF(font.pointSizeF() * scale)
-    return QFontMetrics(font)
+    return font
 
 
 def columns(parts: Sequence[tuple[str, Lines]], count: int) -> list[list[tuple[str, Lines]]]:
