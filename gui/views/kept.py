@@ -7,6 +7,7 @@ from typing import cast
 
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QPaintEngine, QPainter, QPixmap
+from PySide6.QtWidgets import QWidget
 
 VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf, QPaintEngine.Type.Picture)
 
@@ -46,6 +47,33 @@ class Kept:
         if len(pictures) > MOST:
             del pictures[next(iter(pictures))]
         painter.drawPixmap(box.topLeft(), picture)
+
+
+class Backdrop:
+    """All of a widget that lies under what moves, kept until it is forgotten or resized."""
+
+    def __init__(self) -> None:
+        self.picture: QPixmap | None = None
+
+    def forget(self) -> None:
+        """It is to be drawn anew."""
+        self.picture = None
+
+    def draw(self, painter: QPainter, widget: QWidget, draw: Callable[[QPainter], None]) -> None:
+        """Draw what covers a widget; a drawing, and an image of other pixels, get it as it is."""
+        ratio = widget.devicePixelRatioF()
+        if _is_vector(painter) or painter.device().devicePixelRatioF() != ratio:
+            painter.save()
+            draw(painter)
+            painter.restore()
+            return
+        if self.picture is None or self.picture.size() != widget.size() * ratio:
+            self.picture = QPixmap(widget.size() * ratio)
+            self.picture.setDevicePixelRatio(ratio)
+            inner = QPainter(self.picture)
+            draw(inner)
+            inner.end()
+        painter.drawPixmap(0, 0, self.picture)
 
 
 def _picture(box: QRect, ratio: float, draw: Callable[[QPainter], None]) -> QPixmap:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPixmap, QShowEvent
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.looks.theme import Theme, current_theme
@@ -16,6 +16,7 @@ from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.views.base import Caption
 from gui.views.element_menu import element_menu
+from gui.views.kept import Backdrop
 from gui.views.matrix_drawing import NAME_GAP, title_widths
 from gui.views.matrix_ground import MatrixGround
 from gui.views.matrix_layout import Margins, MatrixLayout, arranged
@@ -32,10 +33,8 @@ class MatrixCanvas(PanZoomView):
     Hovering names an element to the session; a click selects it and, in C, the thread that owns it.
     """
 
-    WATCHES = frozenset(
-        {"trace", "block", "step", "thread", "hover", "element", "heat", "close_up", "warp_trail"}
-        | {"trouble"}
-    )
+    WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "element", "trouble"})
+    WATCHES |= {"heat", "close_up", "warp_trail"}
     why_wanted = Signal(object)
     """A count of loads was clicked: its element."""
 
@@ -72,7 +71,7 @@ class MatrixCanvas(PanZoomView):
         self._grids: tuple[Grid, ...] = ()
         self._scene: MatrixScene | None = None
         self._own: Owned | None = None
-        self._ground: QPixmap | None = None
+        self._ground = Backdrop()
         self.ahead = ReadingAhead(self)
         self.ahead.all_known.connect(self.view_changed)
         self.setAccessibleName("Matrices")
@@ -104,7 +103,7 @@ class MatrixCanvas(PanZoomView):
         if "close_up" in names:
             self._change_extent()
         if names & {"heat", "warp_trail"}:
-            self._ground = None
+            self._ground.forget()
         if "trace" in names:
             self._open_trace()
         if names & {"trace", "block"}:
@@ -165,11 +164,11 @@ class MatrixCanvas(PanZoomView):
                 self._relayout()
             else:
                 self._layout = MatrixLayout(grids, self._layout.margins)
-                self._ground = None
+                self._ground.forget()
 
     def view_changed(self) -> None:
         """The ground is to be drawn anew."""
-        self._ground = None
+        self._ground.forget()
         self.update()
 
     def _relayout(self) -> None:
@@ -201,7 +200,7 @@ class MatrixCanvas(PanZoomView):
         return Margins(left, above * line, wide / 2, below * line, between * line)
 
     def _open_block(self) -> None:
-        self._ground = None
+        self._ground.forget()
         self._own = self.ahead.open(next((g for g in self._grids if g.result), None))
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -222,14 +221,12 @@ class MatrixCanvas(PanZoomView):
         painter = QPainter(self)
         if self._layout is None or self._scene is None or self.session.trace is None:
             painter.fillRect(self.rect(), theme.color("panel"))
-            quiet = self.session.trace is None
-            words = self.session.trouble if quiet else "This block has no steps."
+            trouble = self.session.trouble if self.session.trace is None else ""
+            words = trouble or "This block has no steps."
             nothing(painter, QRectF(self.rect()), words, theme)
             return
-        if self._ground is None:
-            self._ground = self._draw_ground(self._layout, theme)
-        painter.drawPixmap(0, 0, self._ground)
-        box = QRectF(self.rect())
+        layout, box = self._layout, QRectF(self.rect())
+        self._ground.draw(painter, self, lambda p: self._draw_ground(p, layout, theme))
         marks = MatrixMarks(painter, theme, self._layout, self._view, box, self.session)
         marks.draw(self._scene, loads=self.session.heat)
         edges = MatrixGround(painter, theme, self._layout, self._view, box, self.session)
@@ -237,18 +234,12 @@ class MatrixCanvas(PanZoomView):
             edges.draw_edges()
         marks.draw_pointed(self._scene, self._own, self._others())
 
-    def _draw_ground(self, layout: MatrixLayout, theme: Theme) -> QPixmap:
-        """What stays the same from step to step, as a pixmap."""
-        ratio = self.devicePixelRatioF()
-        pixmap = QPixmap(self.size() * ratio)
-        pixmap.setDevicePixelRatio(ratio)
-        pixmap.fill(theme.color("panel"))
-        painter = QPainter(pixmap)
+    def _draw_ground(self, painter: QPainter, layout: MatrixLayout, theme: Theme) -> None:
+        """What stays the same from step to step."""
         box = QRectF(self.rect())
+        painter.fillRect(box, theme.color("panel"))
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
         ground.draw(self._own, self._others())
-        painter.end()
-        return pixmap
 
     def _others(self) -> list[Owned]:
         """What the blocks that are not selected store, as far as it is known yet."""
@@ -270,9 +261,7 @@ class MatrixCanvas(PanZoomView):
 
     def owner_of(self, grid: Grid, flat: int) -> int | None:
         """The thread of the selected block that stores an element of the result."""
-        if not grid.result or self._own is None:
-            return None
-        return self._own.thread_of(flat)
+        return self._own.thread_of(flat) if grid.result and self._own is not None else None
 
     def _name(self, grid: Grid, flat: int) -> Element:
         return grid.array.name, grid.array.index(flat)
@@ -297,7 +286,7 @@ class MatrixCanvas(PanZoomView):
     def menu_at(self, point: QPointF) -> QMenu | None:
         """The menu of the element under a pixel."""
         found = self.element_at(point)
-        return element_menu(self.session, self._name(*found), self) if found is not None else None
+        return element_menu(self.session, self._name(*found), self) if found else None
 
     def _select(self, grid: Grid, flat: int) -> None:
         values: dict[str, object] = {"element": self._name(grid, flat)}

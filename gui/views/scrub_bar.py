@@ -13,7 +13,6 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
-    QPixmap,
     QPolygonF,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip
@@ -23,6 +22,7 @@ from gui.scenes.phase_words import FILL
 from gui.scenes.session import Session
 from gui.scenes.timeline import MARKS, Timeline, timeline_of
 from gui.views.base import SessionView
+from gui.views.kept import Backdrop
 from gui.views.painting import fill
 
 EDGE = 8  # room for half of the handle at each end
@@ -50,7 +50,7 @@ class ScrubBar(SessionView):
         super().__init__(session)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.timeline: Timeline | None = None
-        self._picture: QPixmap | None = None
+        self._ground = Backdrop()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setMouseTracking(True)
@@ -65,7 +65,7 @@ class ScrubBar(SessionView):
         if names & {"trace", "block"}:
             self.timeline = self._make_timeline()
         if names & {"trace", "block", "line", "breakpoints"}:
-            self._picture = None
+            self._ground.forget()
         self.update()
 
     def _make_timeline(self) -> Timeline | None:
@@ -76,7 +76,7 @@ class ScrubBar(SessionView):
 
     def restyle(self) -> None:
         """Paint anew in the theme's colours."""
-        self._picture = None
+        self._ground.forget()
         self.updateGeometry()
         self.update()
 
@@ -105,10 +105,7 @@ class ScrubBar(SessionView):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the kept picture and the handle."""
         painter = QPainter(self)
-        ratio = self.devicePixelRatioF()
-        if self._picture is None or self._picture.size() != self.size() * ratio:
-            self._picture = self._paint_static(ratio)
-        painter.drawPixmap(0, 0, self._picture)
+        self._ground.draw(painter, self, self._paint_static)
         if self.timeline is not None and self.timeline.n_steps:
             self._paint_handle(painter, current_theme())
 
@@ -121,12 +118,10 @@ class ScrubBar(SessionView):
     def _mark_height(self) -> int:
         return max(12, self.fontMetrics().height() - 2)
 
-    def _paint_static(self, ratio: float) -> QPixmap:
-        picture = QPixmap(self.size() * ratio)
-        picture.setDevicePixelRatio(ratio)
+    def _paint_static(self, painter: QPainter) -> None:
+        """All but the handle."""
         theme = current_theme()
-        picture.fill(theme.color("panel"))
-        painter = QPainter(picture)
+        painter.fillRect(self.rect(), theme.color("panel"))
         body = QRectF(EDGE, 0, self._span(), self.height() - 4)
         painter.fillRect(body, theme.color("raised"))
         if self.timeline is not None and self.timeline.n_steps:
@@ -136,8 +131,6 @@ class ScrubBar(SessionView):
             self._paint_names(painter, names, theme)
             self._paint_faults(painter, theme)
             self._paint_breaks(painter, theme)
-        painter.end()
-        return picture
 
     def _paint_bands(self, painter: QPainter, theme: Theme) -> list[Name]:
         """The phases; returns what is to be written over them."""

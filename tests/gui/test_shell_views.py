@@ -112,13 +112,13 @@ def test_scrub_bar_goes_where_it_is_clicked_and_dragged(session, qtbot):
 def test_scrub_bar_keeps_its_picture_while_stepping(session, qtbot):
     scrub = shown(qtbot, TransportBar(session), 1200, 90).scrub
     scrub.grab()
-    picture = scrub._picture
+    picture = scrub._ground.picture
     session.step = 50
     scrub.grab()
-    assert scrub._picture is picture
+    assert scrub._ground.picture is picture
     session.line = 17
     scrub.grab()
-    assert scrub._picture is not picture
+    assert scrub._ground.picture is not picture
 
 
 def test_source_follows_the_step_and_selects_lines(session, qtbot):
