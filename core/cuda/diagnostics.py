@@ -27,6 +27,10 @@ _LOCATED = re.compile(
 _UNLOCATED = re.compile(
     r"^(?:nvrtc|ptxas|nvvm)\s*:?\s*(?P<severity>error|fatal|warning|info)\s*:\s*(?P<message>.*)$"
 )
+_AT_END = re.compile(r"^At end of source: (?:catastrophic )?error(?: #[\w-]+)?: (?P<message>.*)$")
+_OPENED = re.compile(
+    r"^(?P<file>.*)\((?P<line>\d+)\): note(?: #[\w-]+)?: to match this \"(?P<what>.)\""
+)
 _SEVERITY: Mapping[str, Severity] = {
     "error": "error",
     "fatal": "error",
@@ -49,6 +53,8 @@ def parse_log(log: str, source_name: str) -> tuple[Diagnostic, ...]:
             found.append(
                 _located(match, _caret_column(lines[number + 1 : number + 4]), source_name)
             )
+        elif match := _AT_END.match(text):
+            found.append(_at_end(match["message"].strip(), lines[number + 1 :], source_name))
         elif match := _UNLOCATED.match(text):
             severity = _SEVERITY[match["severity"]]
             found.append(Diagnostic(severity, 0, None, match["message"].strip()))
@@ -61,6 +67,15 @@ def _located(match: re.Match[str], column: int | None, source_name: str) -> Diag
     if match["file"] == source_name:
         return Diagnostic(severity, line, column, message)
     return Diagnostic(severity, 0, None, f"{match['file']}, line {line}: {message}")
+
+
+def _at_end(message: str, following: Sequence[str], source_name: str) -> Diagnostic:
+    """What is missing at the end of the source, where what it would close was opened."""
+    opened = _OPENED.match(following[0]) if following else None
+    if opened is None or opened["file"] != source_name:
+        return Diagnostic("error", 0, None, f"{message} at the end of the source")
+    message = f'{message} at the end of the source, to match this "{opened["what"]}"'
+    return Diagnostic("error", int(opened["line"]), _caret_column(following[1:4]), message)
 
 
 def _caret_column(following: Sequence[str]) -> int | None:

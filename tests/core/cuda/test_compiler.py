@@ -68,6 +68,16 @@ def test_warning_does_not_stop_a_build():
     assert "idle" in only.message
 
 
+def test_a_brace_that_is_never_closed_is_marked_where_it_opens():
+    source = "__global__ void k(float* a, int n)\n{\n  if (n) {\n    a[0] = 1;\n}\n"
+    with pytest.raises(CompileError, match=r'^mine.cu:2: expected a "}" at the end') as e:
+        compile_ptx(source, source_name="mine.cu")
+    (only,) = e.value.diagnostics
+    assert (only.severity, only.line, only.column) == ("error", 2, 1)
+    (only,) = parse_log('At end of source: error: expected a "}"\n', "mine.cu")
+    assert (only.line, only.message) == (0, 'expected a "}" at the end of the source')
+
+
 def test_missing_header_and_bad_architecture_are_compile_errors():
     with pytest.raises(CompileError, match=r"nowhere\.h"):
         compile_ptx('#include "nowhere.h"\n__global__ void k(int* a) { *a = of_it; }\n')
