@@ -19,7 +19,7 @@ from core.analysis.hazard_order import Order
 from core.analysis.hazard_shadow import Bad, Shadow, Touch
 from core.analysis.hazard_state import GlobalState
 from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, FaultEvent, SyncEvent
-from core.emulator.groups import Geometry
+from core.emulator.groups import WARP, Geometry
 
 _QUEUE = 256  # shared accesses kept back until a barrier tells whether they matter
 
@@ -39,6 +39,7 @@ class Hazard:
     other_thread: int = -1
     other_pc: int = -1
     count: int = 1
+    is_across: bool = False  # of a race: any of those counted is between two warps
 
 
 @dataclass(frozen=True)
@@ -269,18 +270,27 @@ class Hazards:
         count = int(np.count_nonzero(bad))
         if not count:
             return
+        across = other is not None and self._across(lanes[bad], other[bad])
         known = self.found.get((kind, event.site))
         if known is not None:
             known.count += count
+            known.is_across |= across
             return
         i = int(bad.argmax())
         lane, region = int(lanes[i]), event.region
         start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
         hazard = Hazard(
             kind, event.site, event.tick, lane, region.space, region.name, int(offset[i]) - start,
-            event.kind != "load", count=count,
+            event.kind != "load", count=count, is_across=across,
         )  # fmt: skip
         if other is not None:
             hazard.other_thread = int(other[i] & LOW)
             hazard.other_pc = self._state.timeline.sites[int(other[i] >> 32)]
         self.found[(kind, event.site)] = hazard
+
+    def _across(self, lanes: NDArray[np.intp], others: Stamps) -> bool:
+        """Whether any of these lanes clashes with a thread of another warp."""
+        size = self._geometry.threads
+        mine, other = self._order.thread[lanes], others & LOW
+        same = (mine // size == other // size) & (mine % size // WARP == other % size // WARP)
+        return not bool(same.all())

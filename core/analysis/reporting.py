@@ -216,7 +216,7 @@ class Reporter:
             return f", which {other} writes too with another value; which one stays is undefined."
         if hazard.space == "global":
             cure = "an atomic, or a barrier between them, is missing"
-        elif thread // WARP == own // WARP:
+        elif thread // WARP == own // WARP and not hazard.is_across:
             cure = "a __syncwarp() (or __syncthreads()) between them is missing"
         else:
             cure = "a __syncthreads() between them is missing"

@@ -183,6 +183,18 @@ def test_lanes_of_a_warp_are_ordered_by_syncwarp() -> None:
     assert trace.findings == ()
 
 
+@pytest.mark.parametrize(
+    ("index", "cure"),
+    [("t / 32 * 32 + (t + 1) % 32", "a __syncwarp() (or"), ("(t + 1) % 64", "a __syncthreads() b")],
+)
+def test_a_barrier_of_the_warp_is_advised_where_no_two_warps_race(index, cure) -> None:
+    """The thread that is named reads what its own warp wrote in both."""
+    (finding,) = run(KERNEL % f"s[t] = in[t];\n    out[t] = s[{index}];").findings
+    assert finding.count == 64
+    assert "reads s[1] with no barrier after thread (1,0) writes it (line 6)" in finding.message
+    assert f"; {cure}" in finding.message
+
+
 def test_where_an_access_out_of_bounds_was() -> None:
     trace = run(KERNEL % "out[t + 1] = in[t];")
     (finding,) = trace.findings
