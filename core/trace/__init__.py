@@ -6,6 +6,7 @@ from core.trace.axis import Unit
 from core.trace.block import BlockTrace
 from core.trace.phases import Phase
 from core.trace.steps import EventKind
+from core.trace.sums_so_far import SoFar
 from core.trace.trace import Trace
 from core.trace.variables import Value, Variable, VariableRow
 
@@ -17,6 +18,7 @@ __all__ = [
     "Phase",
     "SharedArray",
     "SharedState",
+    "SoFar",
     "Trace",
     "Unit",
     "Value",

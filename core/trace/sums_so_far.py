@@ -34,13 +34,25 @@ class SoFar:
     """Elements that are stored later, and what their threads hold for them now.
 
     `flats` (row-major) and `threads` are int64 (n,), `values` has the array's type (n,); `names`
-    are the variables that they are kept in, each once.
+    are the variables that they are kept in, and `which` (n,) says in which of these.
     """
 
     flats: Ints
     threads: Ints
     values: NDArray[Any]
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...]
+    which: Ints
+
+    def of_thread(self, thread: int) -> SoFar:
+        """What one thread holds."""
+        mine = self.threads == thread
+        which, names = self.which[mine], self.names
+        return SoFar(self.flats[mine], self.threads[mine], self.values[mine], names, which)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The names of the variables that there is anything in."""
+        return tuple(self.names[i] for i in np.unique(self.which))
 
 
 @dataclass(frozen=True)
@@ -75,26 +87,20 @@ class SumsSoFar:
 
         `moments` says of a tick where the threads are.
         """
-        found: list[tuple[Ints, Ints, NDArray[Any]]] = []
-        names = []
-        for share in self._shares:
+        none = np.empty(0, np.int64)
+        found: list[tuple[NDArray[Any], ...]] = [(none, none, np.empty(0, self._array.dtype), none)]
+        for number, share in enumerate(self._shares):
             later = share.ticks >= tick
             for threads, moment in moments(tick) if later.any() else ():
                 values, known = self._held(share, moment.pc, tick)
                 mine = later & known
                 if len(threads) < self._lanes.stop - self._lanes.start:
                     mine &= np.isin(share.threads, threads)
-                if mine.any():
-                    found.append((share.flats[mine], share.threads[mine], values[mine]))
-                    names.append(share.variable.name)
-        none = np.empty(0, np.int64)
-        columns = zip(*found, strict=True) if found else ((none,), (none,), ())
-        flats, threads_of, values_of = (tuple(column) for column in columns)
-        empty = np.empty(0, self._array.dtype)
-        return SoFar(
-            np.concatenate(flats), np.concatenate(threads_of),
-            np.concatenate(values_of or (empty,)), tuple(dict.fromkeys(names)),
-        )  # fmt: skip
+                which = np.full(np.count_nonzero(mine), number)
+                found.append((share.flats[mine], share.threads[mine], values[mine], which))
+        flats, held_by, values, which = (np.concatenate(c) for c in zip(*found, strict=True))
+        names = tuple(share.variable.name for share in self._shares)
+        return SoFar(flats, held_by, values, names, which)
 
     def read_ahead(self, stores: int) -> bool:
         """Replay a few more stores to the stack before anybody asks; False when all are."""

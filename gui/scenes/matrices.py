@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace import EventKind
 from gui.scenes import faults
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
-from gui.scenes.guards import Guards, idle, zero_filled
+from gui.scenes.guards import Guards, zero_filled
 from gui.scenes.history import BEFORE, History, Ints, history_of, is_global
-from gui.scenes.naming import block_name, elements_name
+from gui.scenes.matrix_words import caption_of, held_words
 from gui.scenes.parts import all_elements, elements_a_lane
-from gui.scenes.phase_words import part_name
 from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import capital, plural
+from gui.scenes.text import plural
 
 if TYPE_CHECKING:
-    from core.trace import Access, BlockTrace
+    from core.trace import Access, BlockTrace, SoFar
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,8 @@ class GridMarks:
     """Rows and columns, mostly beyond the array, of what threads at fault wanted."""
     written: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     values: NDArray[np.generic] = field(default_factory=lambda: np.empty(0, np.float32))
+    so_far: SoFar | None = None
+    """Of the result: what threads hold for elements that they store later."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,10 @@ def matrix_scene(
                 for m, place in zip(marks, places, strict=True)
             )
     phase = int(block_trace.phase[step])
-    caption = _caption(block_trace, access, step, filled=filled, placed=placed)
+    held = [mark.so_far for mark in marks]
+    caption = caption_of(
+        block_trace, access, step, held_words(grids, held, thread), filled=filled, placed=placed
+    )
     return MatrixScene(caption, marks, phase, own)
 
 
@@ -168,6 +170,7 @@ def _marks(
         band=_band(grid, grids, own),
         written=written,
         values=values,
+        so_far=block_trace.so_far(name, step) if grid.result else None,
     )
 
 
@@ -256,64 +259,3 @@ def _band(grid: Grid, grids: tuple[Grid, ...], own: Ints) -> Rect | None:
     if grid.place == (1, 0):
         return top, 0, height, grid.extent[1]
     return 0, left, grid.extent[0], width
-
-
-def _caption(
-    block_trace: BlockTrace,
-    access: Access | None,
-    step: int,
-    *,
-    filled: bool = False,
-    placed: bool = True,
-) -> str:
-    """One sentence; `placed` says that the places of the threads masked off are known."""
-    where = f"Block {block_name(block_trace)}"
-    part = part_name(block_trace, step)
-    when = f", {part}" if part else ""
-    if access is None:
-        return f"{where}{when}: {_event(block_trace, step)}."
-    lanes = int(np.count_nonzero(access.active))
-    wrong = faults.at_fault(access)
-    said = [faults.words(access, wrong)] if wrong else []
-    if lanes or not wrong:
-        said.append(_done(access, lanes))
-    masked = int(np.count_nonzero(idle(block_trace, access))) if access.array is not None else 0
-    if masked:
-        guarded = f"{plural(masked, 'thread')} masked off"
-        if filled:
-            guarded = f"{masked} masked off, 0 in their place"
-        if not placed:
-            guarded += ", where they would have gone is not in the record"
-        said.append(guarded)
-    return f"{where}{when}: {'; '.join(said)}."
-
-
-def _done(access: Access, lanes: int) -> str:
-    """What the threads that are served do: `4 threads load A[0..1, 0..1]`."""
-    verb = {"load": "load", "store": "store"}.get(access.kind, "update")
-    verb += "s" if lanes == 1 else ""
-    if access.array is None:
-        own = f"{'their' if lanes > 1 else 'its'} own local memory"
-        own += "; an optimised build may use registers" if access.space == "local" else ""
-        what = own if access.space == "local" else access.target
-        return f"{plural(lanes, 'thread')} {verb} {what}"
-    what = elements_name(access.array, all_elements(access, access.array.dtype.itemsize))
-    place = " in shared memory" if access.space == "shared" else ""
-    return f"{plural(lanes, 'thread')} {verb} {what}{place}"
-
-
-def _leaving(block_trace: BlockTrace, step: int) -> str:
-    lanes = int(np.count_nonzero(block_trace.active(step)))
-    if lanes == block_trace.n_threads:
-        return "all its threads have left the kernel"
-    return f"{plural(lanes, 'thread')} {'have' if lanes > 1 else 'has'} left the kernel"
-
-
-def _event(block_trace: BlockTrace, step: int) -> str:
-    line = int(block_trace.line[step])
-    names: Mapping[int, str] = {
-        EventKind.LINE: f"threads come to line {line}",
-        EventKind.BARRIER: "all threads of the block have met at the barrier",
-        EventKind.EXIT: _leaving(block_trace, step),
-    }
-    return names.get(int(block_trace.kind[step]), capital(f"line {line}"))

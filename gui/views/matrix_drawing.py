@@ -134,11 +134,18 @@ class MatrixDrawing:
         return None
 
     def _write_values(
-        self, grid: Grid, flats: Ints, values: NDArray[np.generic], color: QColor
+        self,
+        grid: Grid,
+        flats: Ints,
+        values: NDArray[np.generic],
+        color: QColor,
+        *,
+        slanted: bool = False,
     ) -> None:
         """Write each element's value into its cell, of those that are in sight."""
         seen = self._seen(grid, flats)
         font, digits = value_type(self.theme, self.across, self.scale)
+        font.setItalic(slanted)
         decimals = decimals_of(values[seen], digits)
         words = (value_text(value, digits, decimals) for value in values[seen].tolist())
         texts(self.p, zip(self._cells(grid, flats[seen]), words, strict=True), color, font)

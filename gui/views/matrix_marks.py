@@ -178,11 +178,15 @@ class MatrixMarks(MatrixOutside):
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
     def _draw_written(self, grid: Grid, marks: GridMarks) -> None:
-        """Values of the result as the block has stored them so far."""
-        if not self.values_fit or not len(marks.written):
+        """Values of the result that the block has stored, and what threads hold for the others."""
+        if not self.values_fit:
             return
-        flats, values = _stored(marks)
-        self._write_values(grid, flats, values, self.theme.color("text"))
+        if marks.so_far is not None and len(marks.so_far.flats):
+            held, ink = marks.so_far, self.theme.color("text_dim")
+            self._write_values(grid, held.flats, held.values, ink, slanted=True)
+        if len(marks.written):
+            flats, values = _stored(marks)
+            self._write_values(grid, flats, values, self.theme.color("text"))
 
     def _rewrite(self, grid: Grid, marks: GridMarks, flats: Ints, ink: QColor) -> None:
         """Values again over lit cells, in a colour that is read on them."""

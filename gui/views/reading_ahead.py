@@ -18,8 +18,9 @@ PAUSE_MS = 100
 class ReadingAhead(QObject):
     """Works while its view is seen and nobody steps.
 
-    First it reads the rest of the block's record, so that jumping to its end need not read it all;
-    then the other blocks' shares of C, after the last of which `all_known` is emitted.
+    First it reads the rest of the block's record, so that jumping to its end need not read it all,
+    and what its threads hold for C; then the other blocks' shares of C, after the last of which
+    `all_known` is emitted.
     """
 
     all_known = Signal()
@@ -68,7 +69,14 @@ class ReadingAhead(QObject):
         block, end = self._view.session.block_trace, time.perf_counter() + TICK_S
         more = block is not None and self._view.isVisible()
         while more and block is not None and time.perf_counter() < end:
-            more = history_of(block).read_ahead(ACCESSES_AT_ONCE) or self._one_more_block()
+            more = (
+                history_of(block).read_ahead(ACCESSES_AT_ONCE)
+                or (
+                    self._result is not None
+                    and block.read_so_far_ahead(self._result.array.name, ACCESSES_AT_ONCE)
+                )
+                or self._one_more_block()
+            )
         if not more:
             self._timer.stop()
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.launch import Dim3
-from core.trace import EventKind
+from core.trace import EventKind, SoFar
 from core.trace.phases import Filling
 
 AS_WRITTEN = SimpleNamespace(kind="as_written")
@@ -228,6 +228,20 @@ class BlockTrace:
             value = values[thread].item()
             found.append(Variable(name, type_, value, before is None or value != before))
         return tuple(found)
+
+    def so_far(self, name: str, step: int) -> SoFar:
+        """What `sum` holds, for the element that its thread stores later."""
+        stores = [s for s, a in self.accesses.items() if a.kind == "store" and a.array.name == name]
+        now = self.states[step].get("sum")
+        if now is None or not stores or stores[0] <= step:
+            none = np.empty(0, np.int64)
+            return SoFar(none, none, np.empty(0, np.float32), ("sum",), none)
+        who = np.arange(self.n_threads)
+        flats = self.accesses[stores[0]].elements[who]
+        return SoFar(flats, who, np.asarray(now[1]), ("sum",), np.zeros_like(who))
+
+    def read_so_far_ahead(self, name: str, stores: int) -> bool:
+        return False
 
     @property
     def filling(self) -> Filling:

@@ -209,12 +209,9 @@ def test_a_threads_own_memory_is_named():
         access = block.access(step)
         if access is not None and access.array is None:
             kinds[access.kind] = matrix_scene(block, grids, step, 0).caption
-    assert kinds["load"].endswith(
-        "64 threads load their own local memory; an optimised build may use registers."
-    )
-    assert kinds["store"].endswith(
-        "64 threads store their own local memory; an optimised build may use registers."
-    )
+    for kind in ("load", "store"):
+        words = f"64 threads {kind} their own local memory; an optimised build may use registers;"
+        assert words in kinds[kind]
 
 
 def test_the_warp_of_the_selected_thread_is_marked():

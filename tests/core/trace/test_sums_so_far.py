@@ -90,7 +90,7 @@ def test_a_sum_is_what_the_variable_holds_until_it_is_stored(source):
         shown = dict(zip(now.flats.tolist(), now.values.tolist(), strict=True))
         assert shown == {t: v for t, v in expected[step].items() if first[t] > step}
         assert (now.flats == now.threads).all()
-        assert now.names == (("total",) if shown else ())
+        assert now.used == (("total",) if shown else ())
         seen |= set(shown.values())
     assert seen >= ({0.0, 0.25, 0.75, 1.5} if source == TOTAL else {0.0})
 
@@ -108,8 +108,9 @@ def test_each_thread_has_the_variable_that_it_stores_itself():
     now = block.so_far("y", last)
     for flat, value in zip(now.flats.tolist(), now.values.tolist(), strict=True):
         assert value == (odd if flat % 2 else even)[last][flat]
+        assert now.of_thread(flat).used == ("odd" if flat % 2 else "even",)
+        assert now.of_thread(flat).values.tolist() == [value]
     assert sorted(now.flats.tolist()) == [0, 1, 2, 3]
-    assert set(now.names) == {"odd", "even"}
 
 
 def test_elements_of_a_local_array_are_followed_over_the_stack_in_any_order():
