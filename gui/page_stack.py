@@ -10,16 +10,17 @@ import inspect
 import time
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget
 
 from gui.frames.importing import Importer
 from gui.frames.pieces import PAUSE, Pieces, Steps, Wait
 from gui.frames.still import Still
 from gui.pages import PAGES, Page, find_page
 from gui.views.blank_page import BlankPage
+from gui.views.page_widget import PageWidget
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -38,7 +39,7 @@ class Pages(QStackedWidget):
     def __init__(self, window: MainWindow) -> None:
         super().__init__()
         self._window = window
-        self._made: dict[str, QWidget] = {}
+        self._made: dict[str, PageWidget] = {}
         self._making: dict[str, Steps] = {}
         self._wanted: Page | None = None
         self._shown = ""
@@ -50,11 +51,18 @@ class Pages(QStackedWidget):
         self._changed_at = 0.0
         window.session.changed.connect(self._on_changed)
 
-    def ready(self, key: str) -> QWidget | None:
+    @property
+    def current(self) -> PageWidget:
+        """The page in sight, or the empty one in its place."""
+        page = self.currentWidget()
+        assert isinstance(page, PageWidget)
+        return page
+
+    def ready(self, key: str) -> PageWidget | None:
         """A page's view, None while it is not whole."""
         return self._made.get(key)
 
-    def made(self, key: str) -> QWidget | None:
+    def made(self, key: str) -> PageWidget | None:
         """A page's view; the one that is being opened is finished. None if it was never opened."""
         if self._wanted is not None and self._wanted.key == key:
             self.finish()
@@ -71,9 +79,7 @@ class Pages(QStackedWidget):
         if self._wanted is not None and self._opening.busy:
             self._importer.now(self._wanted.modules)
             self._opening.finish()
-        finish = getattr(self.currentWidget(), "finish", None)
-        if finish is not None:
-            finish()
+        self.current.finish()
 
     def make_ahead(self) -> None:
         """Make what may be wanted, while there is nothing else to do."""
@@ -90,9 +96,9 @@ class Pages(QStackedWidget):
         self._still.release()
         self._importer.close()
         for index in range(self.count()):
-            stop = getattr(self.widget(index), "shut_down", None)
-            if stop is not None:
-                stop()
+            page = self.widget(index)
+            assert isinstance(page, PageWidget)
+            page.shut_down()
 
     # ---- opening
 
@@ -107,9 +113,7 @@ class Pages(QStackedWidget):
                 self._blank.show_failure(page.title, error)
                 raise
         view = self._made[page.key]
-        catching_up = getattr(view, "catching_up", None)
-        if catching_up is not None:
-            yield from catching_up()
+        yield from view.catching_up()
         if view is not self.currentWidget():
             self._still.hold([self._window])
             self.setCurrentWidget(self._blank)  # to hide one and to show another takes two events
@@ -118,7 +122,7 @@ class Pages(QStackedWidget):
             yield PAUSE
             self._still.release()
 
-    def _turn(self, page: Page, view: QWidget) -> None:
+    def _turn(self, page: Page, view: PageWidget) -> None:
         self.setCurrentWidget(view)
         self._shown = page.key
         self.turned.emit(page)
@@ -142,17 +146,15 @@ class Pages(QStackedWidget):
 
     def _building(self, page: Page) -> Steps:
         yield from self._import(page)
-        view: Any = page.make(self._window)
+        view = page.make(self._window)
         yield
         try:
             if self.indexOf(view) < 0:
                 self.addWidget(view)
-            if hasattr(view, "building"):
-                yield from view.building()
-                yield from _prepared(view)
+            yield from view.building()
+            yield from view.preparing()
         except Exception:
-            if hasattr(view, "shut_down"):
-                view.shut_down()
+            view.shut_down()
             self.removeWidget(view)
             view.deleteLater()
             raise
@@ -180,16 +182,3 @@ class _Patient:
 
     def __next__(self) -> object:
         return next(self._work) if self._quiet() else LATER
-
-
-def _prepared(view: QWidget) -> Steps:
-    """Have Qt do to a hidden view what it would do in one piece when it is first shown."""
-    widgets = [view, *view.findChildren(QWidget)]
-    for widget in widgets:
-        widget.ensurePolished()
-        yield
-    for widget in reversed(widgets):  # parents come before their children
-        layout = widget.layout()
-        if layout is not None:
-            layout.activate()
-            yield

@@ -3,11 +3,7 @@
 The tabs, the View menu with its shortcut (Ctrl+1, Ctrl+2 …), links and saved sessions follow from
 that. A page is made when it is first asked for, or when the window has nothing else to do
 (`gui.page_stack`), so that it costs nothing at the start: its modules are named, not imported. Its
-view may have
-
-- `building()`, a generator that makes its widgets piece by piece, none longer than a few
-  milliseconds; the view is whole after the last;
-- `shut_down()`, if it holds a thread or a process.
+view is a `gui.views.page_widget.PageWidget`, which says what else a page may do.
 """
 
 from __future__ import annotations
@@ -16,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QWidget
-
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult
     from gui.main_window import MainWindow
+    from gui.views.page_widget import PageWidget
 
 
 @dataclass(frozen=True)
@@ -34,23 +29,23 @@ class Page:
 
     key: str
     title: str
-    make: Callable[[MainWindow], QWidget]
+    make: Callable[[MainWindow], PageWidget]
     modules: tuple[str, ...] = ()
     clock: bool = False
     ahead: bool = False
 
 
-def _step(window: MainWindow) -> QWidget:
+def _step(window: MainWindow) -> PageWidget:
     return window.step_page
 
 
-def _compare(window: MainWindow) -> QWidget:
+def _compare(window: MainWindow) -> PageWidget:
     from gui.views.compare_page import ComparePage
 
     return ComparePage(window, now=False)
 
 
-def _benchmark(window: MainWindow) -> QWidget:
+def _benchmark(window: MainWindow) -> PageWidget:
     from gui.scenes.bench_model import results_folder
     from gui.views.benchmark_view import BenchmarkView
 
@@ -58,16 +53,17 @@ def _benchmark(window: MainWindow) -> QWidget:
     return BenchmarkView(window.session, ladder, folder=results_folder(), now=False)
 
 
-def _ceilings(window: MainWindow) -> QWidget:
+def _ceilings(window: MainWindow) -> PageWidget:
     from gui.views.ceilings_view import CeilingsView
 
     def measured() -> tuple[BenchmarkResult, ...]:
-        return tuple(getattr(window.pages.ready("benchmark"), "measured", ()))
+        page = window.pages.ready("benchmark")
+        return page.measured if page is not None else ()
 
     return CeilingsView(window.session, window.recorder.ladder, measured, now=False)
 
 
-def _occupancy(window: MainWindow) -> QWidget:
+def _occupancy(window: MainWindow) -> PageWidget:
     from gui.views.occupancy_view import OccupancyView
 
     return OccupancyView(window.session, window.recorder.ladder, now=False)

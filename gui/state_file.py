@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, QRect, QTimer
 from PySide6.QtWidgets import QTabBar, QWidget
 
 if TYPE_CHECKING:
+    from gui.commands.comparing import Comparing
     from gui.main_window import MainWindow
 
 EVERY_MS = 30
@@ -39,12 +40,23 @@ def state(window: MainWindow) -> dict[str, Any]:
     }
 
 
+def compared(window: MainWindow) -> Comparing | None:
+    """The comparison, where its page was made."""
+    page = window.pages.ready("compare")
+    if page is None:
+        return None
+    from gui.views.compare_page import ComparePage  # imported by then: it costs nothing before
+
+    assert isinstance(page, ComparePage)
+    return page.comparing
+
+
 def versus(window: MainWindow) -> dict[str, Any] | None:
     """Side B of the comparison, where one was opened."""
-    other = getattr(window.pages.ready("compare"), "comparing", None)
-    if other is None or other.b.trace is None:
+    other = compared(window)
+    session = other.b if other is not None else None
+    if session is None or session.trace is None:
         return None
-    session = other.b
     return {
         "rung": session.trace.workload.rung,
         "parameters": dict(session.parameters),
@@ -61,7 +73,7 @@ def geometry(window: MainWindow) -> dict[str, Any]:
     places: dict[str, QWidget] = {"scrub": window.transport.scrub, "ladder": rows.viewport()}
     places |= window.form.editors
     places |= {f"{name} slider": slider for name, slider in window.form.sliders.items()}
-    other = getattr(window.pages.ready("compare"), "comparing", None)
+    other = compared(window)
     if other is not None:
         sliders = other.column.form.sliders
         places |= {f"B {name} slider": slider for name, slider in sliders.items()}

@@ -18,6 +18,7 @@ from gui.views.dock import ViewDock
 from gui.views.findings_view import FindingsView
 from gui.views.follow_button import FollowButton
 from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.page_widget import PageWidget
 from gui.views.phase_view import PhaseView
 from gui.views.ptx_view import PtxView
 from gui.views.shared_view import SharedView
@@ -26,7 +27,7 @@ from gui.views.variables_view import VariablesView
 from gui.views.warp_view import WarpView
 
 
-class StepPage(DockArea):
+class StepPage(PageWidget, DockArea):
     """The views in their docks.
 
     Until the user moves one of them the layout follows the page's size; after that it is theirs,
@@ -84,6 +85,10 @@ class StepPage(DockArea):
     def main_view(self) -> QWidget:
         """What has the keyboard when the page is opened: the picture, or what is in its place."""
         return self.matrices if self.matrices.isVisibleTo(self) else self
+
+    def preparing(self) -> Steps:
+        """Nothing: the page is first shown with the whole window."""
+        yield from ()
 
     def shut_down(self) -> None:
         """Stop what runs in the background, and put away what floats."""

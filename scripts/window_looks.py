@@ -84,8 +84,11 @@ def _themes(app: WatchedApplication, window: MainWindow, where: str) -> Iterator
 
 def _rest(app: WatchedApplication, window: MainWindow) -> None:
     """Wait until nothing is counted any more for the ceilings' plot."""
+    from gui.views.ceilings_view import CeilingsView  # later: what a first look costs is measured
+
     page, end = window.pages.ready("ceilings"), time.perf_counter() + PATIENCE_S
-    while getattr(page, "model").placing and time.perf_counter() < end:  # noqa: B009
+    assert isinstance(page, CeilingsView)
+    while page.model.placing and time.perf_counter() < end:
         settle(app, 0.1)
 
 

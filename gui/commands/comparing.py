@@ -11,6 +11,7 @@ from core.launching.file_launch import FieldErrors, FileLaunch
 from gui.commands.differing import Differing
 from gui.commands.recording import Recorder
 from gui.frames.coalescing import Coalescer
+from gui.frames.pieces import PAUSE, Steps
 from gui.frames.work import Worker
 from gui.jobs.opening import Opened, open_job
 from gui.scenes.compare import Comparison, launch_text
@@ -31,8 +32,10 @@ class Comparing(QObject):
     """Side B of one window's comparison; side A is the window's own session.
 
     `session.versus` says what B is to be: whoever sets it (a form, a link, an example, an earlier
-    session) has it recorded.
+    session) has it recorded. The forms are there after `building`.
     """
+
+    column: SideColumn
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -42,12 +45,18 @@ class Comparing(QObject):
         self.b.turns = self.a.turns
         self.recorder = Recorder(self.b, self.ladder, self)
         self.comparison = Comparison(self.a, self.b)
-        self.column = SideColumn(self.ladder)
         self.opener = Worker(self, "opener of B")
         self.turning = Coalescer(self)
         self.differing = Differing(self)
         self._connect()
-        self._compare_with(self.a.versus)
+
+    def building(self) -> Steps:
+        """Make B's forms, piece by piece."""
+        yield PAUSE
+        self.column = column = SideColumn()
+        yield from column.building(self.ladder)
+        self._connect_forms()
+        yield PAUSE
 
     def _connect(self) -> None:
         self.a.versus_changed.connect(self._compare_with)
@@ -60,6 +69,10 @@ class Comparing(QObject):
         self.recorder.failed.connect(self._report)
         self.main.workbench.waiting.stopped.connect(self._stop)
         self.recorder.recorded.connect(self._on_recorded)
+        self.turning.watch(self.recorder)
+        self.turning.released.connect(lambda what: self._turn(*what))
+
+    def _connect_forms(self) -> None:
         form = self.column.form
         form.watch(self.recorder)
         form.changed.connect(self._choose_parameters)
@@ -67,8 +80,6 @@ class Comparing(QObject):
         form.file.changed.connect(self._choose_launch)
         form.file.kernel_chosen.connect(self._choose_kernel)
         form.knobs.turned.connect(lambda *what: self.turning.offer(what, of=what[:2]))
-        self.turning.watch(self.recorder)
-        self.turning.released.connect(lambda what: self._turn(*what))
         self.column.ladder_panel.chosen.connect(self._choose_rung)
 
     @property
@@ -83,6 +94,14 @@ class Comparing(QObject):
             self._take_inputs(self.a.inputs)
             self._on_first(self.a.configuration)
             self._compare_with(self.a.versus)
+
+    def preparing(self) -> Steps:
+        """Have the forms show what B will be, piece by piece, before the comparison is shown."""
+        wanted = self.a.versus
+        if wanted is None and self.a.configuration is not None:
+            wanted = counterpart(self.a.configuration, self.ladder)
+        if wanted is not None:
+            yield from self.column.showing(wanted)
 
     def close(self) -> None:
         """Stop what runs, wait for it, and let go of both sessions."""

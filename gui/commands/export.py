@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QPoint, QRect
 from PySide6.QtGui import QImage, QPainter
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 SCALE = 2  # pixels of a PNG for one of the window
 KINDS = "PNG picture (*.png);;SVG drawing (*.svg)"
 WINDOW = "Whole window"
-
-
-@runtime_checkable
-class HasPictures(Protocol):
-    """A page with views of its own that can be saved."""
-
-    def pictures(self) -> dict[str, QWidget]:
-        """Each by its name."""
-        ...
 
 
 def svg_of(widget: QWidget, title: str) -> bytes:
@@ -117,8 +108,7 @@ class Exporter(QObject):
             "Findings": main.findings,
             "Scrub bar": main.transport.scrub,
         }
-        page = main.pages.currentWidget()
-        found |= page.pictures() if isinstance(page, HasPictures) else {}
+        found |= main.pages.current.pictures()
         shown = {name: view for name, view in found.items() if view.isVisible()}
         return {WINDOW: main, **shown}
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QWidget
-
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
@@ -13,13 +11,9 @@ if TYPE_CHECKING:
 def focus_page(window: MainWindow) -> None:
     """Give the keyboard to the page's main view, so that Space plays and no tab keeps it.
 
-    A page may name that view by `main_view()`; of others it is the page itself, from which Tab
-    leads to its first control. While the tour is shown, the keys stay the tour's.
+    The view is what the page's `main_view()` gives; the page itself is one from which Tab leads
+    to its first control. While the tour is shown, the keys stay the tour's.
     """
     if window.touring.overlay is not None:
         return
-    page = window.pages.currentWidget()
-    named = getattr(page, "main_view", None)
-    view = named() if named is not None else page
-    if isinstance(view, QWidget):
-        view.setFocus()
+    window.pages.current.main_view().setFocus()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from gui.views.page_widget import PageWidget
 
-class BlankPage(QWidget):
+
+class BlankPage(PageWidget, QWidget):
     """Empty, unless there is a failure to tell of."""
 
     def __init__(self) -> None:

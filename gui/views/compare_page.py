@@ -7,25 +7,17 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QMenu,
-    QSplitter,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
 
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import connect_numbers
 from gui.frames.pieces import PAUSE, Steps, whole
-from gui.scenes.presets import PRESETS
-from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.why import Topic
 from gui.views.base import Panel, SessionView
+from gui.views.compare_bar import CompareBar
 from gui.views.compare_side import CompareSide
 from gui.views.difference_view import DifferenceView
+from gui.views.page_widget import PageWidget
 from gui.views.scrub_bar import ScrubBar
 from gui.views.segmented import Segmented
 from gui.views.why_panel import WhyPanel
@@ -34,20 +26,10 @@ if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
 LINES = 19  # of text: the least height of one view
-LEAST_BAR = 400  # pixels
-VIEW_TIPS = {
-    "Matrices": "A left of C, B above it",
-    "Memory": "The memory that the step accesses",
-    "Global": "A warp's lanes and the sectors that they need",
-    "Shared": "Tiles and banks of shared memory",
-    "Source": "The running line of each source",
-    "Counters": "Counts of each launch, by array or line",
-}
 SIDES = {"a": "Configure A", "b": "Configure B"}
-NEXT = "The next access of the selected warp that moves more or less on one side (D, Shift+D)"
 
 
-class ComparePage(QWidget):
+class ComparePage(PageWidget, QWidget):
     """A and B beside each other. While it is shown, the left column has a switch between them."""
 
     def __init__(self, window: MainWindow, *, now: bool = True) -> None:
@@ -60,7 +42,7 @@ class ComparePage(QWidget):
     def building(self) -> Steps:
         """Make the page, piece by piece; it is whole after the last."""
         a, b = self.comparing.a, self.comparing.b
-        yield PAUSE
+        yield from self.comparing.building()
         self._make_frame()
         self.sides = CompareSide(a, "a", self._pair), CompareSide(b, "b", self._pair)
         yield PAUSE
@@ -90,24 +72,11 @@ class ComparePage(QWidget):
         self.splitter.addWidget(self._pair)
 
     def _laying_out(self) -> Steps:
-        self.views = Segmented({name: name for name in COMPARED_VIEWS}, VIEW_TIPS)
-        self.examples = self._button("Examples", "Pairs of launches that are worth a look")
-        self.examples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.examples.setMenu(self._make_examples())
-        self.swap = self._button("Swap", "What is A becomes B, and the other way round")
-        self.copy = self._button("Copy A to B", "Have both be the same, and change one of them")
-        self.next = self._button("Next difference", NEXT)
-        self.bar = QWidget()
-        self.bar.setMinimumWidth(LEAST_BAR)  # less than it wants: `_fit_bar` leaves buttons out
-        row = QHBoxLayout(self.bar)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        for button in (self.examples, self.swap, self.copy, self.next):
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(self.views)
+        self.bar = bar = CompareBar()
+        self.views, self.examples = bar.views, bar.examples
+        self.swap, self.copy, self.next = bar.swap, bar.copy, bar.next
         yield PAUSE
-        self._page.insertWidget(0, self.bar)
+        self._page.insertWidget(0, bar)
         yield PAUSE
         caption = self.differences.caption
         caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
@@ -125,15 +94,6 @@ class ComparePage(QWidget):
                 splitter.setStretchFactor(place, share)
             splitter.setSizes([1000 * share for share in shares])
         yield PAUSE
-
-    def _make_examples(self) -> QMenu:
-        menu = QMenu(self)
-        menu.setToolTipsVisible(True)
-        for preset in PRESETS:
-            action = menu.addAction(preset.title)
-            action.setToolTip(preset.lesson)
-            action.triggered.connect(partial(self._show_preset, preset.title))
-        return menu
 
     def _make_left(self) -> None:
         """In the left column: which side its forms are for, and the forms of B."""
@@ -165,6 +125,7 @@ class ComparePage(QWidget):
 
     def _connect(self) -> None:
         session = self.comparing.a
+        self.bar.preset_chosen.connect(self.comparing.show_preset)
         self.swap.clicked.connect(self.comparing.swap)
         self.copy.clicked.connect(self.comparing.copy_to_b)
         self.next.clicked.connect(lambda _: self.comparing.differing.go())
@@ -198,18 +159,6 @@ class ComparePage(QWidget):
         side = self.sides[1]
         return side.mapTo(self.main, side.rect().topLeft())
 
-    @staticmethod
-    def _button(text: str, tip: str) -> QToolButton:
-        button = QToolButton()
-        button.setText(text)
-        button.setProperty("role", "action")
-        button.setToolTip(tip)
-        button.setAccessibleName(text)
-        return button
-
-    def _show_preset(self, title: str, *_: object) -> None:
-        self.comparing.show_preset(next(p for p in PRESETS if p.title == title))
-
     def main_view(self) -> QWidget:
         """What has the keyboard when the page is opened: a picture of A."""
         first = self.sides[0]
@@ -228,6 +177,7 @@ class ComparePage(QWidget):
             if view.isVisibleTo(self) and view.session.trace is not None:
                 view.catch_up(hidden=True)
                 yield PAUSE
+        yield from self.comparing.preparing()
         self._set_active(True)
         yield PAUSE
 
@@ -286,23 +236,15 @@ class ComparePage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many views as fit."""
         super().resizeEvent(event)
-        self._fit_bar()
+        self.bar.fit(self.width())
         self._show_views()
-
-    def _fit_bar(self) -> None:
-        """Leave buttons to the menu, whose commands they are, where there is no room for them."""
-        optional = (self.copy, self.swap, self.next)
-        need = sum(b.sizeHint().width() + 8 for b in (self.examples, self.views, *optional))
-        for button in optional:
-            button.setVisible(need <= self.width())
-            need -= 0 if need <= self.width() else button.sizeHint().width() + 8
 
     def restyle(self) -> None:
         """Take up the theme's colours and sizes."""
         for side in self.sides:
             side.restyle()
         self.differences.restyle()
-        self._fit_bar()
+        self.bar.fit(self.width())
         self.comparing.column.restyle()
         self._show_views()
 

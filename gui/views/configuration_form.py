@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.frames.coalescing import Coalescer
+from gui.frames.pieces import Steps, whole
 from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
 from gui.scenes.stops import stops
@@ -106,15 +107,23 @@ class ConfigurationForm(QWidget):
 
     def show_rung(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
         """Show the fields of a rung with values (its defaults where left out), without a signal."""
+        whole(self.showing(rung, values))
+
+    def showing(self, rung: Rung, values: Mapping[str, int] | None = None) -> Steps:
+        """`show_rung`, piece by piece; `rung` is the shown one after the last."""
         self.file.hide()
         self.knobs.hide()
         self.fields.show()
         self.inputs.show_rung(True)
+        yield
         if rung is not self.rung:
             self._clear()
-            self._build(rung)
+            yield from self._building(rung)
             self.mapping.show_rung(rung)
-        self.set_values({p.name: (values or {}).get(p.name, p.default) for p in rung.parameters})
+            self.rung = rung
+            yield
+        self._put_all({p.name: (values or {}).get(p.name, p.default) for p in rung.parameters})
+        yield from self._fitting_sliders()
         self.show_error("")
 
     def show_file(self) -> None:
@@ -144,9 +153,12 @@ class ConfigurationForm(QWidget):
 
     def set_values(self, values: Mapping[str, int]) -> None:
         """Fill the fields without a signal."""
+        self._put_all(values)
+        self._fit_sliders()
+
+    def _put_all(self, values: Mapping[str, int]) -> None:
         for name in self.editors.keys() & values.keys():
             self._put(name, values[name])
-        self._fit_sliders()
 
     def restore_defaults(self) -> None:
         """Put the rung's defaults into the fields and announce them."""
@@ -201,8 +213,7 @@ class ConfigurationForm(QWidget):
                 widget.deleteLater()
         self.editors, self.sliders = {}, {}
 
-    def _build(self, rung: Rung) -> None:
-        self.rung = rung
+    def _building(self, rung: Rung) -> Steps:
         before: QWidget = self.reset
         for button in self.mapping.ways.findChildren(QToolButton):
             QWidget.setTabOrder(before, button)
@@ -224,6 +235,7 @@ class ConfigurationForm(QWidget):
             self.sliders[parameter.name] = slider
             QWidget.setTabOrder(before, editor)
             before = editor
+            yield
 
     def _drag(self, name: str, value: int) -> None:
         self._timer.stop()
@@ -247,6 +259,9 @@ class ConfigurationForm(QWidget):
 
     def _fit_sliders(self, leave: str = "") -> None:
         """Have the sliders offer what can be launched with the other values."""
+        whole(self._fitting_sliders(leave))
+
+    def _fitting_sliders(self, leave: str = "") -> Steps:
         rung, values = self.rung, self.values()
         if rung is None:
             return
@@ -258,6 +273,7 @@ class ConfigurationForm(QWidget):
             editor = self.editors[name]
             if isinstance(editor, StopSpin):
                 editor.stops = found
+            yield
 
     def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
         width = self._field_width()

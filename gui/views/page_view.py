@@ -9,11 +9,12 @@ from PySide6.QtCore import QTimer
 from gui.frames.pieces import Pieces, Steps, whole
 from gui.scenes.session import Session
 from gui.views.base import SessionView
+from gui.views.page_widget import PageWidget
 
 PAINTED_MS = 50
 
 
-class PageView(SessionView):
+class PageView(PageWidget, SessionView):
     """A subclass has two generators that yield after each piece: `building` and `refreshing`.
 
     It calls `build` when it is made, unless it is told that whoever makes it goes through
