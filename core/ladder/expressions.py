@@ -40,6 +40,8 @@ _MATRIX: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.MatMult: operator.matmul,
 }
+Meaning = Callable[[Mapping[str, int]], Any]
+"""Gives what an expression, or a part of one, is for the values of its names."""
 _NO_VALUES: Mapping[str, int] = MappingProxyType({})
 _FUNCTIONS: Mapping[str, Callable[..., int]] = {
     "ceil_div": lambda a, b: -(-a // b),
@@ -54,11 +56,17 @@ class IntExpression:
 
     text: str
     _tree: ast.expr = field(init=False, repr=False, compare=False)
+    _meaning: Meaning = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         tree = _parse(self.text)
         _check_int(tree, self.text)
         object.__setattr__(self, "_tree", tree)
+        object.__setattr__(self, "_meaning", _meaning(tree))
+
+    def __reduce__(self) -> tuple[type[IntExpression], tuple[str]]:
+        """Functions cannot be pickled: they are made anew from the text."""
+        return IntExpression, (self.text,)
 
     @property
     def names(self) -> frozenset[str]:
@@ -71,7 +79,7 @@ class IntExpression:
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The value; a comparison gives 0 or 1. Raises TilescopeError for an unknown name."""
         try:
-            return int(_int_value(self._tree, values))
+            return int(self._meaning(values))
         except KeyError as missing:
             raise _unknown_name(missing, self.text, values) from None
         except ZeroDivisionError:
@@ -147,29 +155,47 @@ def _check_int(node: ast.expr, text: str) -> None:
         _check_int(part, text)
 
 
-def _int_value(node: ast.expr, values: Mapping[str, int]) -> Any:
+def _meaning(node: ast.expr) -> Meaning:
+    """A function for each part: a form asks for thousands of values while it is filled."""
     match node:
         case ast.Constant(value):
-            return value
+            return lambda values: value
         case ast.Name(name):
-            return values[name]
+            return operator.itemgetter(name)
         case ast.BinOp(left, op, right):
-            return _ARITHMETIC[type(op)](_int_value(left, values), _int_value(right, values))
+            return _of_two(_ARITHMETIC[type(op)], _meaning(left), _meaning(right))
         case ast.UnaryOp(ast.Not(), operand):
-            return not _int_value(operand, values)
+            inner = _meaning(operand)
+            return lambda values: not inner(values)
         case ast.UnaryOp(_, operand):
-            return -_int_value(operand, values)
+            inner = _meaning(operand)
+            return lambda values: -inner(values)
         case ast.Compare(left, ops, comparators):
-            terms = [_int_value(part, values) for part in (left, *comparators)]
-            return all(
-                _COMPARISON[type(op)](a, b) for op, a, b in zip(ops, terms, terms[1:], strict=False)
-            )
+            return _compared(ops, [_meaning(part) for part in (left, *comparators)])
         case ast.BoolOp(op, operands):
-            results = (bool(_int_value(part, values)) for part in operands)
-            return all(results) if isinstance(op, ast.And) else any(results)
-        case ast.Call(ast.Name(name), arguments):
-            return _FUNCTIONS[name](*(_int_value(part, values) for part in arguments))
+            parts = [_meaning(part) for part in operands]
+            decide = all if isinstance(op, ast.And) else any
+            return lambda values: decide(part(values) for part in parts)
+        case ast.Call(ast.Name(name), [left, right]):
+            return _of_two(_FUNCTIONS[name], _meaning(left), _meaning(right))
     raise AssertionError(node)  # _check_int let it through
+
+
+def _of_two(operate: Callable[[Any, Any], Any], left: Meaning, right: Meaning) -> Meaning:
+    return lambda values: operate(left(values), right(values))
+
+
+def _compared(ops: list[ast.cmpop], terms: list[Meaning]) -> Meaning:
+    """One comparison, or several in a row: a < b <= c. Every term is worked out, as it may fail."""
+    if len(ops) == 1:
+        return _of_two(_COMPARISON[type(ops[0])], *terms)
+    compare = [_COMPARISON[type(op)] for op in ops]
+
+    def holds(values: Mapping[str, int]) -> bool:
+        found = [term(values) for term in terms]
+        return all(c(a, b) for c, a, b in zip(compare, found, found[1:], strict=False))
+
+    return holds
 
 
 def _check_matrix(node: ast.expr, text: str) -> None:
@@ -206,7 +232,7 @@ def _matrix_value(
             return _matrix_value(inner, arrays, values).T
         case ast.Subscript(inner, index):
             slices = tuple(
-                slice(*(None if bound is None else _int_value(bound, values) for bound in ends))
+                slice(*(None if bound is None else _meaning(bound)(values) for bound in ends))
                 for ends in map(_bounds, _slices(index))
             )
             return _matrix_value(inner, arrays, values)[slices]

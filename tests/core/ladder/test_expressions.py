@@ -1,5 +1,7 @@
 """The safe evaluator takes what its docstring lists and nothing else."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -110,3 +112,20 @@ def test_unknown_matrix():
 
 def test_sentences_are_filled_in():
     assert fill_in("use {n // 4 * 4} or {n}", {"n": 10}) == "use 8 or 10"
+
+
+@pytest.mark.parametrize("n", [3, 5, 7, 12])
+def test_several_comparisons_in_a_row_hold_together(n):
+    chain = IntExpression("3 < n <= 7 != n")
+    assert chain.evaluate({"n": n}) == (3 < n <= 7 != n)
+
+
+def test_what_decides_is_found_before_the_rest_is_worked_out():
+    assert IntExpression("n == 0 or 8 // n > 1").evaluate({"n": 0}) == 1
+    assert IntExpression("n != 0 and 8 // n > 1").evaluate({"n": 0}) == 0
+
+
+def test_an_expression_can_go_to_another_process():
+    sent = pickle.loads(pickle.dumps(IntExpression("ceil_div(n, tile) * -2")))
+    assert sent == IntExpression("ceil_div(n, tile) * -2")
+    assert sent.evaluate({"n": 9, "tile": 4}) == -6
