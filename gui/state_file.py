@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, QRect, QTimer
-from PySide6.QtWidgets import QTabBar, QWidget
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer
+from PySide6.QtWidgets import QListWidget, QTabBar, QWidget
 
 if TYPE_CHECKING:
     from gui.commands.comparing import Comparing
@@ -81,9 +81,23 @@ def geometry(window: MainWindow) -> dict[str, Any]:
     for name, widget in places.items():
         corner = widget.mapTo(window, widget.rect().topLeft())
         found[name] = (corner.x(), corner.y(), widget.width(), widget.height())
-    found["ladder"] = (*found["ladder"][:3], rows.sizeHintForRow(0) * rows.count())
-    found["rungs"] = rows.count()
+    found["rungs"] = _rungs_in_sight(window, rows)
     return found
+
+
+def _rungs_in_sight(window: MainWindow, rows: QListWidget) -> dict[str, tuple[int, int, int, int]]:
+    """The ladder's rows that are whole in the window now, by their rungs' names."""
+    sight = rows.viewport()
+    boxes = {
+        str(item.data(Qt.ItemDataRole.UserRole)): rows.visualItemRect(item)
+        for item in map(rows.item, range(rows.count()))
+    }
+    corners = {name: sight.mapTo(window, box.topLeft()) for name, box in boxes.items()}
+    return {
+        name: (corners[name].x(), corners[name].y(), box.width(), box.height())
+        for name, box in boxes.items()
+        if sight.rect().contains(box)
+    }
 
 
 def docks(window: MainWindow) -> dict[str, Any]:

@@ -133,6 +133,20 @@ class App:
     def click(self, x, y):
         self.xdotool("mousemove", x, y, "click", 1)
 
+    def rung(self, name):
+        """The middle of a rung in the ladder, turned to by the wheel where it is out of sight."""
+
+        def place():
+            found = self.settled()["geometry"]
+            if name in found["rungs"]:
+                x, y, width, height = found["rungs"][name]
+                return x + width // 2, y + height // 2
+            x, y, width, height = found["ladder"]
+            self.xdotool("mousemove", x + width // 2, y + height // 2, "click", 4)
+            return None
+
+        return wait_for(place, f"{name} in sight")
+
     def drag(self, start, end):
         """Drag as a hand does: press, move in steps, let go."""
         self.xdotool("mousemove", *start, "mousedown", 1)
@@ -206,9 +220,7 @@ def test_a_lesson_with_keys_and_mouse(app):
     middle = wait_for(lambda: abs(app.report()["step"] - start["n_steps"] / 2) < 2, "the middle")
     assert middle
 
-    x, y, width, height = geometry["ladder"]
-    row = height // geometry["rungs"]
-    app.click(x + 60, y + row + row // 2)  # the second rung
+    app.click(*app.rung("copy_offset"))
     app.until(rung="copy_offset", thread=0)
     app.keys("Home")
     app.until(step=0)
