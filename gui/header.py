@@ -81,30 +81,46 @@ class Header(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Menus and tabs stay whole: the rest goes first that stands elsewhere too."""
-        for key, name, _ in SHORT:
-            self.tabs.name(key, name)
-        margins = self.contentsMargins()
-        room = self.width() - margins.left() - margins.right() - 2 * SPARE
-        room -= self.menu_bar.sizeHint().width() + self.tabs.sizeHint().width()
+        """Menus and tabs stay: the rest goes first that stands elsewhere too.
+
+        Before the title went, the menus would move closer together and tabs have shorter names.
+        """
+        self._tighten(0)
         metrics = self.title.fontMetrics()
         whole = metrics.horizontalAdvance(self._title) + 2
         least = min(whole, LEAST_TITLE * metrics.horizontalAdvance("0"))
         optional = (self.facts, self.wordmark, self.help_button, self.theme_button)
         need = sum(widget.sizeHint().width() + 8 for widget in optional)
+        room = self._room()
         for widget in optional:  # the title is shortened before a button goes
             wanted = whole if widget in (self.facts, self.wordmark) else least
             fits = need + wanted + 8 <= room
             widget.setVisible(fits)
             if not fits:
                 need -= widget.sizeHint().width() + 8
+        for tight in (1, 2):
+            if need + least + 8 > room:
+                self._tighten(tight)
+                room = self._room()
         wide = min(whole, room - need - 8)
         self.title.setVisible(bool(self._title) and wide >= least)
         self.title.setText(metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, wide))
         self.title.setToolTip(self._title if wide < whole else "")
-        if need > room:
-            for key, _, short in SHORT:
-                self.tabs.name(key, short)
+
+    def _room(self) -> int:
+        """Pixels between the menus and the tabs."""
+        margins = self.contentsMargins()
+        room = self.width() - margins.left() - margins.right() - 2 * SPARE
+        return room - self.menu_bar.sizeHint().width() - self.tabs.sizeHint().width()
+
+    def _tighten(self, step: int) -> None:
+        """From step 1 on tabs have shorter names, from 2 on the menus stand closer together."""
+        for key, name, short in SHORT:
+            self.tabs.name(key, short if step else name)
+        if self.menu_bar.property("close") != (step > 1):
+            self.menu_bar.setProperty("close", step > 1)
+            self.menu_bar.style().unpolish(self.menu_bar)
+            self.menu_bar.style().polish(self.menu_bar)
 
     def show_launch(self) -> None:
         """Name the launch that is shown."""

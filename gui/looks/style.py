@@ -247,6 +247,7 @@ def rules(theme: Theme) -> str:
     QMenuBar, QMenu {{ font-size: {z.body}pt; }}
     QMenuBar {{ background: {s.panel}; color: {s.text}; border: none; }}
     QMenuBar::item {{ padding: 4px 10px; background: transparent; }}
+    QMenuBar[close="true"]::item {{ padding: 4px 5px; }}
     QMenuBar::item:selected {{ background: {chosen}; border-radius: {p.radius}px; }}
     QMenu {{ background: {s.panel}; color: {s.text}; border: 1px solid {s.border}; padding: 4px; }}
     QMenu::item {{ padding: 4px 26px 4px 22px; border-radius: {p.radius}px; }}
