@@ -18,6 +18,7 @@ from gui.commands.waiting import Waiting
 from gui.frames.coalescing import Coalescer
 from gui.frames.work import Worker
 from gui.jobs.opening import NO_NUMBER, Opened, open_job, turn_job
+from gui.scenes.following import renumbered
 from gui.scenes.knobs import Kind, knob_rows, turned
 from gui.scenes.packed import checksum
 from gui.scenes.selection import UNTITLED, Configuration
@@ -236,7 +237,7 @@ class Workbench(QObject):
             except TilescopeError as error:
                 self.form.show_errors({"defines": str(error)})
                 return
-        self.recorder.ask(replace(now, own=launch))
+        self.recorder.ask(replace(now, own=renumbered(now.own, launch, self._newest_text())))
 
     def _refuse(self, error: object) -> None:
         if not isinstance(error, TilescopeError):

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.cuda.source_knobs import Knob, knobs, with_value
-from core.errors import TilescopeError
 from core.launch import ScalarArgument
 from core.launching.file_launch import FileLaunch, split_defines
-from core.launching.launch_guess import guess_launch
+from gui.scenes.following import follow, renumbered
 from gui.scenes.selection import Configuration
 from gui.scenes.stops import spread
 
@@ -90,30 +89,10 @@ def turned(shown: Configuration, text: str, kind: Kind, name: str, value: int) -
     launch = shown.own
     if kind == "argument":
         arguments = tuple((n, str(value) if n == name else t) for n, t in launch.arguments)
-        return replace(shown, own=replace(launch, arguments=arguments))
+        return replace(shown, own=renumbered(launch, replace(launch, arguments=arguments), text))
     if kind == "define":
         words = {**split_defines(launch.defines), name: str(value)}
         defines = " ".join(f"{n}={v}" for n, v in words.items())
         return replace(shown, own=replace(launch, defines=defines))
     changed = with_value(text, name, value)
     return replace(shown, source=changed, own=follow(launch, text, changed))
-
-
-def follow(launch: FileLaunch, before: str, after: str) -> FileLaunch:
-    """A launch for a changed source: what was guessed from the one before is guessed anew."""
-    try:
-        old = guess_launch(before, launch.path, launch.kernel)
-        new = guess_launch(after, launch.path, launch.kernel)
-    except TilescopeError:
-        return launch
-    fields = {
-        name: getattr(new, name)
-        for name in ("grid", "block", "shared")
-        if getattr(launch, name) == getattr(old, name)
-    }
-    guessed, was = dict(new.arguments), dict(old.arguments)
-    arguments = tuple(
-        (name, guessed.get(name, text) if text == was.get(name) else text)
-        for name, text in launch.arguments
-    )
-    return replace(launch, arguments=arguments, **fields)

@@ -7,7 +7,8 @@ from core.launching.launch_guess import guess_launch
 from gui.jobs.record_work import make_workload
 from gui.looks.theme import apply_theme
 from gui.main_window import MainWindow
-from gui.scenes.knobs import follow, knob_rows, knob_stops, turned
+from gui.scenes.following import follow
+from gui.scenes.knobs import knob_rows, knob_stops, turned
 from gui.scenes.selection import Configuration
 
 MS = 20_000
@@ -138,6 +139,8 @@ def test_dragging_a_constant_edits_the_source_and_records(window, qtbot):
         slider = knobs.sliders["n"]
         slider.setValue(slider.stops.index(20))
     assert window.form.file.current().arguments[-1] == ("n", "20")
+    assert window.form.file.current().grid == "5,5"
+    assert {a.shape for a in window.session.trace.arrays} == {(20, 20)}
     assert "#define TILE 4" in window.source.edit.toPlainText()
 
 

@@ -94,7 +94,7 @@ def test_another_kernel_and_other_arguments(opened, qtbot):
     trace = opened.session.trace
     assert trace.workload.launch.grid.count == 2
     assert trace.outputs["c"][39] == 39 + trace.workload.launch.arrays[1].data[39]
-    assert trace.outputs["c"][40] == 0
+    assert trace.outputs["c"].shape == (40,), "the guessed sizes follow, the grid was typed"
 
 
 def test_each_mistake_stands_beside_its_field(opened, qtbot):
