@@ -13,6 +13,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from core.ladder import load_ladder
 from tests.gui.fake_trace import fake_trace
+from tests.gui.real_app import display, size  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")

@@ -5,16 +5,13 @@ import subprocess
 import numpy as np
 import pytest
 
-from tests.gui.test_real_window import MISSING, App, display, size, wait_for  # noqa: F401
+from tests.gui.real_app import NEEDED, App, wait_for
 
-pytestmark = [
-    pytest.mark.window,
-    pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed"),
-]
+pytestmark = NEEDED
 
 
 @pytest.fixture
-def start(display, tmp_path, size):  # noqa: F811
+def start(display, tmp_path, size):
     apps = []
 
     def run(*options):
