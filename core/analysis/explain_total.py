@@ -84,9 +84,7 @@ def explain_total(
         sections.append(_spread(accesses, block, unit, whole=whole))
         chosen = now if now is not None and place.holds(now) else accesses[0]
         example = explain_access(chosen, _busy(chosen, warp))
-        sections.append(
-            Section("One of these requests", f"{example.title}, step {chosen.step + 1}.")
-        )
+        sections.append(Section("One of these requests", f"{example.title}, step {chosen.step}."))
         sections += example.sections
     return Explanation(title, tuple(sections))
 

@@ -89,7 +89,7 @@ class Lecture(QObject):
             return
         hint = "What is shown now, with launch, step, selection and theme"
         trace = self.main.session.trace
-        first = f"{trace.workload.title}, step {self.main.session.step + 1}" if trace else ""
+        first = f"{trace.workload.title}, step {self.main.session.step}" if trace else ""
         name = ask_text(self.main, "Save this moment", hint, text=first, action="Save")
         if name is not None:
             self.at += 1

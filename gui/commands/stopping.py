@@ -25,15 +25,14 @@ class Stopping(QObject):
         self.main, self.session = window, window.session
 
     def ask_for_step(self) -> None:
-        """Ask for a step's number, counted from 1 as everywhere in the window, and go there."""
-        count = self.session.n_steps
-        if not count:
+        """Ask for a step's number, counted from 0 as everywhere, and go there."""
+        last = self.session.n_steps - 1
+        if last < 0:
             return
-        hint = f"1 to {grouped(count)}"
-        now = self.session.step + 1
-        number = ask_number(self.main, "Go to step", hint, now, count, action="Go")
+        hint, now = f"0 to {grouped(last)}, as in links", self.session.step
+        number = ask_number(self.main, "Go to step", hint, now, last, action="Go")
         if number is not None:
-            self.session.update(playing=0, step=number - 1)
+            self.session.update(playing=0, step=number)
 
     def run_to_break(self, *, forward: bool) -> None:
         """Go to the next breakpoint, or say why not."""

@@ -16,6 +16,7 @@ from gui.scenes.phase_words import part_name
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.text import plural
+from gui.scenes.timeline import step_label
 
 if TYPE_CHECKING:
     from core.launch import Dim3
@@ -149,11 +150,11 @@ def counterpart_hover(leader: Session, follower: Session) -> Hover | None:
 
 
 def moment_text(session: Session) -> str:
-    """Where one side stands: "phase 1 of 4, step 23 of 187"."""
+    """Where one side stands: "phase 1 (of 0..3), step 22 / 186"."""
     trace = session.block_trace
     if trace is None or not session.n_steps:
         return ""
-    step = f"step {session.step + 1} of {session.n_steps}"
+    step = f"step {step_label(session)}"
     part = part_name(trace, session.step)
     return f"{part}, {step}" if part else step
 

@@ -266,8 +266,7 @@ def go_to(session: Session, moment: Moment) -> str:
             continue
         session.update(**{key: wanted})
         if wanted >= count:
-            shown = f", shown as step {count} / {count}" if key == "step" else ""
-            missing.append(f"{key} {wanted} (the last is {key}={count - 1}{shown})")
+            missing.append(f"{key} {wanted} (the last is {key}={count - 1})")
     if moment.block is not None and session.trace is not None:
         last = session.trace.workload.launch.grid.count - 1
         if moment.block > last:

@@ -99,10 +99,10 @@ def event_codes() -> dict[str, int]:
 
 
 def step_label(session: Session) -> str:
-    """Where the clock stands, in figures: "38 / 88"."""
+    """Where the clock stands, counted from 0 as in links, and the last step: "38 / 88"."""
     if not session.n_steps:
         return "–"
-    return f"{grouped(session.step + 1)} / {grouped(session.n_steps)}"
+    return f"{grouped(session.step)} / {grouped(session.n_steps - 1)}"
 
 
 def phase_label(session: Session) -> str:

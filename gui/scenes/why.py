@@ -113,7 +113,7 @@ def _explain(session: Session, topic: Topic) -> Explanation:
         return Explanation(f"No access to {topic.space} memory yet.", ())
     found = explain_access(access, session.warp)
     when = "" if access.step == session.step else " (the last before this step)"
-    title = f"{found.title}, step {access.step + 1}{when}"
+    title = f"{found.title}, step {access.step}{when}"
     return Explanation(title, found.sections, found.answer)
 
 

@@ -41,7 +41,7 @@ def explain_fetches(trace: Trace, block: BlockTrace, topic: Fetched, step: int) 
     count = sum(len(threads) for _, threads in loads)
     name = element_name(array, flat)
 
-    title = f"{name}: loaded {times(count)} by block {block_name(block)}, up to step {step + 1}"
+    title = f"{name}: loaded {times(count)} by block {block_name(block)}, up to step {step}"
     sections = [
         Section(
             f"Times loaded = {grouped(count)}",
@@ -75,7 +75,7 @@ def _requests(block: BlockTrace, loads: list[tuple[int, Ints]]) -> list[str]:
             if len(rows) < MOST_ROWS:
                 rows.append(
                     (
-                        f"step {step + 1}",
+                        f"step {step}",
                         f"line {int(block.line[step])}",
                         f"phase {phase}" if phase >= 0 else "",
                         f"warp {warp}",

@@ -123,9 +123,9 @@ def ask_text(
 def ask_number(
     parent: QWidget, title: str, hint: str, value: int, most: int, *, action: str = "OK"
 ) -> int | None:
-    """A whole number from 1 to `most`, None where the question was cancelled."""
+    """A whole number from 0 to `most`, None where the question was cancelled."""
     box = QSpinBox()
-    box.setRange(1, most)
+    box.setRange(0, most)
     box.setValue(value)
     box.selectAll()
     question = Question(parent, title, box, hint, action)

@@ -100,7 +100,7 @@ class ScrubBar(SessionView):
             self.session.step = step
         elif self.session.block_trace is not None:
             line = int(self.session.block_trace.line[step])
-            QToolTip.showText(event.globalPosition().toPoint(), f"step {step + 1}, line {line}")
+            QToolTip.showText(event.globalPosition().toPoint(), f"step {step}, line {line}")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the kept picture and the handle."""

@@ -263,7 +263,7 @@ def test_the_list_goes_to_the_next_stop_and_deletes(window, qtbot):
 
 
 def test_go_to_step(window, monkeypatch, qtbot):
-    asked, before = [], window.session.step
+    asked, before, last = [], window.session.step, window.session.n_steps - 1
 
     def answer(parent, title, hint, value, most, *, action):
         asked.append((hint, value, most))
@@ -271,8 +271,8 @@ def test_go_to_step(window, monkeypatch, qtbot):
 
     monkeypatch.setattr("gui.commands.stopping.ask_number", answer)
     qtbot.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ControlModifier)
-    assert window.session.step == 30
-    assert asked == [(f"1 to {window.session.n_steps}", before + 1, window.session.n_steps)]
+    assert window.session.step == 31
+    assert asked == [(f"0 to {last}, as in links", before, last)]
     assert window.transport.position.text().startswith("step 31 /")
 
 

@@ -231,7 +231,7 @@ def test_the_panel_follows_the_step(qtbot, session) -> None:
     steps = [s for s in range(session.n_steps) if (a := session.block_trace.access(s)) is not None
              and a.space == "global"]  # fmt: skip
     session.step = steps[1]
-    assert panel.title.text() == f"Line 25: warp 0 loads B, step {steps[1] + 1}"
+    assert panel.title.text() == f"Line 25: warp 0 loads B, step {steps[1]}"
     session.step = steps[1] + 1
     assert panel.title.text().endswith("(the last before this step)")
     panel.copy_text()

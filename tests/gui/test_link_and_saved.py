@@ -106,9 +106,8 @@ def test_places_that_the_launch_has_not(session):
     last = session.n_steps - 1
     sentence = go_to(session, Moment("tiled", {}, 9999, 77, 64))
     assert sentence == (
-        f"The launch has no step 9999 (the last is step={last}, shown as step {last + 1} / "
-        f"{last + 1}) and no thread 64 (the last is thread=63) and no block 77 (the last is "
-        "block=3); a link counts from 0."
+        f"The launch has no step 9999 (the last is step={last}) and no thread 64 (the last is "
+        "thread=63) and no block 77 (the last is block=3); a link counts from 0."
     )
     assert (session.step, session.thread) == (last, 63)
 

@@ -55,7 +55,7 @@ def test_steps_of_a_line(trace):
 
 
 def test_labels_say_where_the_clock_stands(session):
-    assert step_label(session) == f"{session.step + 1} / {session.n_steps}"
+    assert step_label(session) == f"{session.step} / {session.n_steps - 1}"
     assert phase_label(session) == "phase 0 (of 0..1)"
     assert step_label(Session()) == "–"
 

@@ -51,7 +51,7 @@ def test_every_load_is_listed_and_added_up(trace):
         assert len(rows) == min(len(requests), 24)
         assert sum(int(row.rpartition("+ ")[2]) for row in rows) == len(loads)
         for at, warp in requests:
-            assert any(f"step {at + 1} " in row and f"warp {warp} " in row for row in rows)
+            assert any(f"step {at} " in row and f"warp {warp} " in row for row in rows)
         address = array.base + flat * 4
         assert f"= 0x{address:x}" in found.text
 
@@ -140,6 +140,6 @@ def test_the_question_follows_the_step_and_survives_another_launch(trace):
     session.step = 0
     assert "No lane of this block has loaded it" in explain(session, topic).text
     session.step = session.n_steps - 1
-    assert f"up to step {session.n_steps}" in explain(session, topic).title
+    assert f"up to step {session.step}" in explain(session, topic).title
     gone = Fetched(name, tuple(s + 9 for s in trace.arrays[0].shape))
     assert "no such element" in explain(session, gone).title

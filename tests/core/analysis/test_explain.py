@@ -185,7 +185,7 @@ def test_the_total_of_an_array_with_conflicts_and_the_current_step() -> None:
              and a.array.name == "tile_b"]  # fmt: skip
     found = explain_total(counts, Place("shared", "st", array="tile_b"), block, steps[1], 3)
     assert section(found, "Conflicts").heading == "Conflicts = 448"
-    assert section(found, "One of").text == f"Line 25: warp 3 stores tile_b, step {steps[1] + 1}."
+    assert section(found, "One of").text == f"Line 25: warp 3 stores tile_b, step {steps[1]}."
     assert section(found, "In block 0").lines == ("16 × 8 wavefronts = 128",)
 
 
