@@ -4,12 +4,16 @@ import os
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from core.cuda.signature import read_signature
 from core.errors import ParameterError
+from core.launching.file_launch import FileLaunch
 from gui.scenes.arguments import FILE, array_text, split_array
+from gui.views.file_form import FileForm
+from gui.views.launch_rows import LaunchRows
 
 RECORDING_MS = 20_000
 SOURCE = """
@@ -343,3 +347,27 @@ def test_the_title_is_shortened_before_anything_else_that_counts(opened, qtbot):
         widgets = [w for w in (header.menu_bar, header.title, header.tabs) if w.isVisible()]
         edges = [(w.geometry().left(), w.geometry().right()) for w in widgets]
         assert all(right < left for (_, right), (left, _) in pairwise(edges))
+
+
+def test_the_rows_of_a_kernel_come_in_several_events(qtbot):
+    form = FileForm()
+    qtbot.addWidget(form)
+    twice, add = (FileLaunch("mine.cu", kernel) for kernel in ("twice", "add"))
+    for shown in (add, twice):
+        form.show_launch(shown, ("twice", "add"), read_signature(SOURCE, shown.kernel))
+    assert form.widget() is None
+    assert {"arg:v", "arg:n"} < form.fields.keys()
+    assert form.current().kernel == "twice"
+    before = form.widget()
+    form.show_launch(add, ("twice", "add"), read_signature(SOURCE, "add"))
+    form.follow(add)
+    form.show_errors({})
+    assert form.widget() is before
+    qtbot.waitUntil(lambda: form.widget() is not before)
+    assert {"arg:a", "arg:b", "arg:c"} < form.fields.keys()
+    form.show_errors({"arg:a": "Wrong."})
+    assert form.errors["arg:a"].text() == "Wrong."
+    form.show_errors({})
+    assert [label.isHidden() for label in form.errors.values()] == [True]
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    assert form.viewport().findChildren(LaunchRows) == [form.widget()]
