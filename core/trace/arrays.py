@@ -17,6 +17,8 @@ class Array:
     """A buffer in global memory. `base` is its address in the emulator, a multiple of 256.
 
     `fields` names the places of the last axis where the rows are structures; else it is empty.
+    Where these are of several types the numbers are bytes, and `types` says of which type each
+    byte's field is.
     """
 
     name: str
@@ -25,11 +27,29 @@ class Array:
     dtype: np.dtype[Any]
     role: Role = "input"
     fields: tuple[str, ...] = ()
+    types: tuple[np.dtype[Any] | None, ...] = ()
 
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
+
+    def field_at(self, flat: int) -> tuple[int, np.dtype[Any]] | None:
+        """Where the field begins that a byte belongs to (flat), and its type.
+
+        None where a number is a field by itself, and where a field is no number.
+        """
+        if not self.types:
+            return None
+        row, place = divmod(int(flat), self.shape[-1])
+        kind, name = self.types[place], self.fields[place]
+        first = place
+        while first and self.fields[first - 1] == name:
+            first -= 1
+        if kind is None or not name:
+            return None
+        whole = self.fields[first : first + kind.itemsize] == (name,) * kind.itemsize
+        return (row * self.shape[-1] + first, kind) if whole else None
 
     def index(self, flat: int) -> tuple[int, ...]:
         """The index of the element at place `flat` in row-major order."""

@@ -14,7 +14,7 @@ from core.cuda.shared_declarations import match, shared_arrays
 from core.launch import Workload
 from core.ptx.ast import Module
 from core.trace.arrays import Array, SharedArray
-from core.trace.fields import field_names
+from core.trace.fields import fields_of_rows
 from core.trace.phases import Loop, outermost_loops
 from core.trace.steps import source_lines
 
@@ -60,7 +60,7 @@ def program_info(image: Image, workload: Workload, debug: DebugInfo | None = Non
                 a.data.shape,
                 a.data.dtype,
                 a.role,
-                field_names(debug, image.function.name, a) if debug is not None else (),
+                *(fields_of_rows(debug, image.function.name, a) if debug is not None else ()),
             )
             for a in image.launch.arrays
         ),

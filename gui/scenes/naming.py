@@ -78,8 +78,11 @@ def span_name(array: AnyArray, first: int, last: int) -> str:
     if first == last:
         return element_name(array, first)
     start, end = array.index(first), array.index(last)
-    if _fields(array):
-        return f"{element_name(array, first)} … {element_name(array, last)}"
+    if fields := _fields(array):
+        ends = element_name(array, first), element_name(array, last)
+        if start[:-1] == end[:-1] and end[-1] - start[-1] + 1 == len(fields):
+            return index_text(array.name, start[:-1])
+        return ends[0] if ends[0] == ends[1] else f"{ends[0]} … {ends[1]}"
     if start[:-1] == end[:-1]:
         lead = "".join(f"{i}, " for i in start[:-1])
         return f"{array.name}[{lead}{_span(start[-1], end[-1])}]"

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.trace import Array
+
 if TYPE_CHECKING:
-    from core.trace import Access, WarpAccess
+    from core.trace import Access, SharedArray, WarpAccess
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,25 @@ def all_elements(access: Access | WarpAccess, itemsize: int) -> NDArray[np.int64
     live = live[live >= 0]
     count = elements_a_lane(access, itemsize)
     return live if count == 1 else (live[:, None] + np.arange(count)).reshape(-1)
+
+
+def numbers_of(part: WarpAccess, array: Array | SharedArray) -> NDArray[Any]:
+    """What each lane loads or stores, (32, numbers): a field of a mixed structure is one number."""
+    values = np.stack([p.values for p in parts_of(part, array.dtype)], axis=1)
+    live = np.asarray(part.elements)[np.asarray(part.active)]
+    field = array.field_at(int(live[0])) if isinstance(array, Array) and len(live) else None
+    if field is None or values.dtype != array.dtype or field[1].itemsize != values.shape[1]:
+        return values
+    row = array.shape[-1]
+    if (live % row != field[0] % row).any():  # lanes touch several fields
+        return values
+    return np.ascontiguousarray(values).view(field[1])
+
+
+def number_at(array: Array | SharedArray, data: NDArray[Any], flat: int) -> Any:
+    """An element among an array's values (flat); of a mixed structure the whole field."""
+    field = array.field_at(flat) if isinstance(array, Array) else None
+    if field is None:
+        return data[flat].item()
+    first, kind = field
+    return np.ascontiguousarray(data[first : first + kind.itemsize]).view(kind)[0].item()

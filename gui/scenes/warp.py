@@ -13,7 +13,7 @@ from gui.scenes import faults
 from gui.scenes.history import history_of
 from gui.scenes.naming import elements_name, numbers_name, span_name
 from gui.scenes.once import last_for_each
-from gui.scenes.parts import all_elements, elements_a_lane, parts_of
+from gui.scenes.parts import all_elements, elements_a_lane, numbers_of
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         ),
         elements=np.asarray(part.elements),
         addresses=np.asarray(part.addresses),
-        values=np.stack([p.values for p in parts_of(part, access.array.dtype)], axis=1),
+        values=numbers_of(part, access.array),
         threads=threads[: len(present)],
         lines=_lines(access, warp, cell),
         sectors=part.n_sectors,

@@ -15,6 +15,7 @@ from gui.scenes.history import Ints, history_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.naming import block_name, element_name, elements_name, name_of_thread, value_text
 from gui.scenes.once import once_for_each
+from gui.scenes.parts import number_at
 from gui.views.matrix_drawing import (
     GRID_FROM,
     OUTLINE_FROM,
@@ -258,7 +259,7 @@ class MatrixMarks(MatrixOutside):
         block = self.session.block_trace
         data = self._initial(grid)
         if data is not None and not grid.result:
-            words += f" = {value_text(data[flat].item(), 4)}"
+            words += f" = {value_text(number_at(grid.array, data, flat), 4)}"
         if self.session.heat and not grid.result and block is not None:
             times = history_of(block).times_loaded(grid.array.name, flat, self.session.step)
             words += f", loaded {'once' if times == 1 else f'{times} times'} by this block so far"

@@ -15,6 +15,7 @@ from gui.scenes.grids import bounding_box, grids_of
 from gui.scenes.guards import guards_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.naming import block_name, element_name, elements_name, name_of_thread, span_name
+from gui.scenes.parts import number_at
 from gui.scenes.warp import warp_scene
 
 MOVE = """
@@ -72,6 +73,7 @@ def test_fields_have_their_names(tmp_path):
     assert elements_name(array, np.arange(12)) == "p[0..1]"
     assert elements_name(array, np.array([0, 1, 6])) == "3 numbers of p[0..1]"
     assert span_name(array, 4, 6) == "p[0].past[0] … p[1].x"
+    assert (span_name(array, 6, 11), span_name(array, 7, 7)) == ("p[1]", "p[1].y")
     save_trace(trace, tmp_path / "t.npz")
     assert load_trace(tmp_path / "t.npz").arrays[0].fields == array.fields
 
@@ -90,6 +92,16 @@ def test_bytes_of_a_mixed_structure_are_called_by_their_field():
     load, store = (warp_scene(trace.block(0), s, 0) for s in accesses(trace.block(0)))
     assert load.caption.startswith("8 lanes of warp 0 load p[0..7].next: ")
     assert store.caption.startswith("8 lanes of warp 0 store p[0..7].weight: ")
+    assert (load.names[3], store.names[7], load.names[8]) == ("p[3].next", "p[7].weight", "")
+    rows = trace.workload.launch.arrays[0].data
+    nexts = rows[:, :4].copy().view(np.int32)[:, 0].tolist()
+    assert load.values[:8].tolist() == [[n] for n in nexts], "the field's number, not its bytes"
+    assert store.values[:8].tolist() == [[float(n)] for n in nexts]
+    assert number_at(trace.arrays[0], rows.reshape(-1), 2 * 16 + 3) == nexts[2]
+    kind, hole = 2 * 16 + 4, 2 * 16 + 6
+    assert [number_at(trace.arrays[0], rows.reshape(-1), at) for at in (kind, hole)] == [
+        rows[2, 4].astype(np.int8), rows[2, 6],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("make", [particles, slices])
