@@ -1,11 +1,15 @@
 """Work in a process of its own, which is ended at once when its result is not wanted any more.
 
 For what cannot be stopped from within, and what would keep the window's thread waiting for
-Python's lock: NVRTC takes a minute for some sources of a megabyte, in one call.
+Python's lock: NVRTC takes minutes for some sources, in one call. One process is kept, with the
+compiler loaded, so that asking it costs hardly more than a call. One that was ended, or that had
+much to do and holds the memory for it, is replaced by a new one.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import pickle
 import subprocess
@@ -14,103 +18,166 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any, ParamSpec, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, ParamSpec, TypeVar
 
-from core.cancelling import is_cancelled
-from core.errors import Cancelled, TilescopeError
+from core.apart_process import read_message, write_message
+from core.cancelling import check
+from core.errors import TilescopeError
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _ASK_S = 0.02  # how often it is asked whether the result is still wanted
-_ORPHAN_S = 0.5  # how often the process looks whether it is still anybody's
+_MUCH_S, _MUCH_BYTES = 5.0, 4 << 20
+"""A process that took longer, or that was told or answered more, is not kept."""
 
 
 def apart(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-    """`function(...)` in a new process; raises what it raises.
+    """`function(...)` in another process; raises what it raises.
 
     The function is one of a module, what it takes and returns can be pickled. Raises Cancelled
     as soon as this thread's job is cancelled (`core.cancelling`), and TilescopeError where the
-    process dies.
+    process dies. Where no process can be started the work is done in this one.
     """
-    root = str(Path(__file__).resolve().parents[1])
-    path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
-    with TemporaryFile() as request, TemporaryFile() as answer:
-        pickle.dump((function, args, kwargs), request, protocol=5)
-        request.seek(0)
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "core.apart", str(os.getpid())],
-            stdin=request,
-            stdout=answer,
+    check()
+    try:
+        process = _kept.take()
+    except OSError:
+        return function(*args, **kwargs)
+    begun = time.monotonic()
+    try:
+        request = pickle.dumps((function, args, kwargs), protocol=5)
+        answer = process.answer(request)
+    except BaseException:
+        process.end()
+        prepare()
+        raise
+    took, size = time.monotonic() - begun, len(request) + len(answer)
+    if answer and took < _MUCH_S and size < _MUCH_BYTES:
+        _kept.give_back(process)
+        code = 0
+    else:
+        code = process.end()
+        prepare()
+    result: _R = _result(answer, code)
+    return result
+
+
+def prepare() -> None:
+    """Have a process ready: for a program that will soon ask, and wants to go on meanwhile."""
+    with contextlib.suppress(OSError):  # `apart` gets on without
+        _kept.prepare()
+
+
+def end_kept() -> None:
+    """End the process that is kept; a later call starts another."""
+    _kept.end()
+
+
+class _Process:
+    """A process that answers requests, one at a time."""
+
+    def __init__(self) -> None:
+        """Raises OSError where it cannot be started."""
+        root = str(Path(__file__).resolve().parents[1])
+        path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "core.apart_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": path},
             start_new_session=os.name == "posix",  # Ctrl-C in a terminal goes to the whole group
         )
-        with process:
-            try:
-                _wait(process)
-            finally:
-                process.kill()
-        answer.seek(0)
-        result: _R = _result(answer, process.returncode)
-        return result
+        self._talk: threading.Thread | None = None
+
+    @property
+    def lives(self) -> bool:
+        return self._process.poll() is None
+
+    def answer(self, request: bytes) -> bytes:
+        """What it says to a request, b"" if it dies of it. Raises Cancelled: it is at work then."""
+        heard: SimpleQueue[bytes] = SimpleQueue()
+        self._talk = threading.Thread(
+            target=self._ask, args=(request, heard), name="apart", daemon=True
+        )
+        self._talk.start()
+        while True:
+            check()
+            with contextlib.suppress(Empty):
+                return heard.get(timeout=_ASK_S)
+
+    def _ask(self, request: bytes, heard: SimpleQueue[bytes]) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        answer = b""
+        with contextlib.suppress(OSError, ValueError):  # it has died, or was ended
+            write_message(self._process.stdin, request)
+            answer = read_message(self._process.stdout)
+        heard.put(answer)
+
+    def end(self) -> int:
+        """End it at once, if it has not by itself, and wait for that; its status."""
+        process = self._process
+        process.kill()
+        code = process.wait()
+        if self._talk is not None:
+            self._talk.join()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):  # what was not sent cannot be any more
+                if pipe is not None:
+                    pipe.close()
+        return code
 
 
-def _wait(process: subprocess.Popen[bytes]) -> None:
-    while not is_cancelled():
-        try:
-            process.wait(_ASK_S)
-        except subprocess.TimeoutExpired:
-            continue
-        return
-    raise Cancelled("Stopped.")
+class _Kept:
+    """The process that waits for the next request, if there is one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: _Process | None = None
+
+    def take(self) -> _Process:
+        """The waiting process, or a new one. Raises OSError where there is none."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None and not process.lives:
+            process.end()
+            process = None
+        return process or _Process()
+
+    def give_back(self, process: _Process) -> None:
+        with self._lock:
+            spare, self._process = self._process, process
+        if spare is not None:
+            spare.end()
+
+    def prepare(self) -> None:
+        with self._lock:
+            if self._process is None:
+                self._process = _Process()
+
+    def end(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.end()
 
 
-def _result(answer: IO[bytes], code: int) -> Any:
-    try:
-        is_result, content = pickle.load(answer)
-    except (EOFError, pickle.UnpicklingError):
+_kept = _Kept()
+atexit.register(end_kept)
+
+
+def _result(answer: bytes, code: int) -> Any:
+    if not answer:
         raise TilescopeError(
             f"The process that read or compiled the source ended by itself (status {code}): the "
             "source may be too large for this machine's memory. Take a smaller one."
-        ) from None
+        )
+    is_result, content = pickle.loads(answer)
     if is_result:
         return content
     kind, args, fields = content
     error = kind.__new__(kind, *args)
     error.__dict__.update(fields)
     raise error
-
-
-def _packed(error: Exception) -> bytes:
-    """The exception with all it holds, or its text alone where that cannot be pickled."""
-    try:
-        return pickle.dumps((False, (type(error), error.args, error.__dict__)), protocol=5)
-    except Exception:  # noqa: BLE001 - whatever fails: the text can be sent
-        kind = TilescopeError if isinstance(error, TilescopeError) else RuntimeError
-        return pickle.dumps((False, (kind, (str(error),), {})), protocol=5)
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_ORPHAN_S)
-    os._exit(3)
-
-
-def main() -> None:
-    """Runs the one request on standard input; its answer goes to standard output."""
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing else may come between
-    threading.Thread(target=_end_with, args=(int(sys.argv[1]),), daemon=True).start()
-    function, args, kwargs = pickle.load(sys.stdin.buffer)
-    try:
-        answer = pickle.dumps((True, function(*args, **kwargs)), protocol=5)
-    except Exception as error:  # noqa: BLE001 - every failure goes back to who asked
-        answer = _packed(error)
-    out.write(answer)
-    out.flush()
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -25,6 +25,11 @@ def cancelled_by(asked: Callable[[], bool]) -> Iterator[None]:
         _asked.reset(token)
 
 
+def is_cancellable() -> bool:
+    """Whether this thread's work is a job that may be given up."""
+    return _asked.get() is not _never
+
+
 def is_cancelled() -> bool:
     """Whether nobody wants the result of this thread's work any more."""
     return _asked.get()()

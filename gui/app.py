@@ -61,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
+    from core.apart import end_kept, prepare
     from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
@@ -105,6 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tour_once(window)
 
     def begin() -> None:
+        prepare()  # loads the compiler while this one loads the emulator
         if isinstance(start, Path):
             window.workbench.open_file(str(start))
         elif start is not None:
@@ -115,7 +117,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             window.recorder.configure(DEFAULT_RUNG)
 
     QTimer.singleShot(0, begin)
-    return app.exec()
+    status = app.exec()
+    end_kept()
+    return status
 
 
 def tour_once(window: MainWindow) -> None:

@@ -221,26 +221,35 @@ _PATIENCE_S = 0.02  # how often who waits for another's compilation looks whethe
 
 
 class _Cache:
-    """Keeps the most recently used results; one compilation at a time, whatever the thread."""
+    """Keeps the most recently used results. Who asks for what another makes waits for that."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._items: OrderedDict[Request, Any] = OrderedDict()
-        self._lock = threading.Lock()
+        self._made: set[Request] = set()
+        self._changed = threading.Condition()
 
     def get(self, key: Request, make: Callable[[], _T]) -> _T:
-        while not self._lock.acquire(timeout=_PATIENCE_S):
-            check()
+        with self._changed:
+            while key in self._made:
+                check()
+                self._changed.wait(_PATIENCE_S)
+            if key in self._items:
+                self._items.move_to_end(key)
+                found: _T = self._items[key]
+                return found
+            self._made.add(key)
         try:
-            if key not in self._items:
-                self._items[key] = make()
+            result = make()
+            with self._changed:
+                self._items[key] = result
                 while len(self._items) > self._capacity:
                     self._items.popitem(last=False)
-            self._items.move_to_end(key)
-            result: _T = self._items[key]
             return result
         finally:
-            self._lock.release()
+            with self._changed:
+                self._made.discard(key)
+                self._changed.notify_all()
 
 
 _builds = _Cache(32)

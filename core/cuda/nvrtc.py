@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Literal
 
 from core.apart import apart
+from core.cancelling import is_cancellable
 from core.cuda.diagnostics import Diagnostic, parse_log
 from core.cuda.headers import include_folders, stand_ins
 from core.cuda.host_code import has_plain_constexpr
@@ -20,6 +22,7 @@ from core.errors import CompileError, TilescopeError
 
 LARGE = 1 << 14
 """Characters of a source, with its own headers, that may take NVRTC seconds."""
+_alone = threading.Lock()  # one compilation at a time in this process
 _INT128 = "--device-int128"
 _UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
 _MISSING_NVRTC = (
@@ -97,14 +100,18 @@ def load_nvrtc() -> ModuleType:
 def compile_request(request: Request) -> Compiled:
     """Compile; a file for nvcc, with functions of the host in it, without those.
 
-    A large source is compiled in a process of its own, so that it can be stopped at once.
+    A job that may be cancelled has it done in another process, and so has who brings a large
+    source: NVRTC can be stopped in no other way, and a few lines may keep it for minutes.
     """
-    if len(request.source) + sum(len(text) for _, text in request.headers) > LARGE:
-        return apart(_compile_here, request)
-    return _compile_here(request)
+    size = len(request.source) + sum(len(text) for _, text in request.headers)
+    if size > LARGE or is_cancellable():
+        return apart(compile_here, request)
+    with _alone:
+        return compile_here(request)
 
 
-def _compile_here(request: Request) -> Compiled:
+def compile_here(request: Request) -> Compiled:
+    """`compile_request` in this process, which cannot be stopped."""
     options = request.options
     if has_plain_constexpr(request.source):
         options = (*options, _UNMARKED_IS_DEVICE)

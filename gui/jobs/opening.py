@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
-from gui.frames.work import Job
 
 if TYPE_CHECKING:
     from core.cuda.signature import SignatureParameter
     from core.launching.file_launch import FileLaunch
+    from gui.frames.work import Job
     from gui.scenes.selection import Configuration
 
 NO_NUMBER = "{} is no longer a number in the source: run the edited text first."
@@ -54,34 +54,17 @@ def open_job(
         from pathlib import Path
 
         from core.apart import apart
+        from core.launching.opening import launch_of
         from core.launching.plain_files import read_source
         from core.launching.reading import LARGE
 
         source = text if text is not None else read_source(Path(path))
         asked = (source, path, known, kernel, linked)
-        found = apart(_read, *asked) if len(source) > LARGE else _read(*asked)
+        found = apart(launch_of, *asked) if len(source) > LARGE else launch_of(*asked)
         edited = source if text is not None and is_edit else None
         return Opened(*found, edited, block, pasted)
 
     return job
-
-
-def _read(
-    source: str, path: str, known: FileLaunch | None, kernel: str | None, linked: bool
-) -> tuple[FileLaunch, tuple[str, ...], tuple[SignatureParameter, ...]]:
-    """A launch of a source, its kernels' names, and the signature of the launched one."""
-    from core.cuda.signature import kernel_names, read_signature
-    from core.launching.file_launch import split_defines
-    from core.launching.launch_guess import complete, guess_launch, refit
-    from core.launching.local_headers import local_headers
-
-    if known is None:
-        launch = guess_launch(source, path, kernel)
-    else:
-        launch = complete(source, known) if linked else refit(source, known)
-    before = "\n".join(local_headers(source, path).values())
-    signature = read_signature(source, launch.kernel, split_defines(launch.defines), before)
-    return launch, kernel_names(source), signature
 
 
 def turn_job(shown: Configuration, text: str, name: str, value: int) -> Job:

@@ -1,14 +1,17 @@
 """Work in a process of its own: results, errors, and an end as soon as nobody wants it."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from core.apart import apart
-from core.cancelling import cancelled_by, check
+from core.apart import apart, end_kept, prepare
+from core.cancelling import cancelled_by, check, is_cancellable
 from core.cuda.compiler import compile_ptx
 from core.cuda.nvrtc import LARGE
 from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError
@@ -56,6 +59,68 @@ class Later:
 def test_the_work_is_done_elsewhere():
     assert apart(process_id, np.zeros(100_000)) != os.getpid()
     assert np.array_equal(apart(np.arange, 300_000), np.arange(300_000))
+
+
+def test_one_process_is_kept_until_it_is_ended_or_had_much_to_do():
+    first = apart(process_id)
+    assert apart(process_id) == first
+    with pytest.raises(ValueError, match="a defect"):
+        apart(breaks)
+    assert apart(process_id) == first
+    apart(len, bytes(5 << 20))
+    second = apart(process_id)
+    assert second != first
+    end_kept()
+    prepare()
+    assert apart(process_id) not in (first, second)
+
+
+def test_one_that_died_meanwhile_is_replaced():
+    there = apart(process_id)
+    os.kill(there, 9)
+    os.waitid(os.P_PID, there, os.WEXITED | os.WNOWAIT)
+    assert apart(process_id) not in (there, os.getpid())
+
+
+def test_where_no_process_can_be_started_the_work_is_done_here(monkeypatch):
+    def refused(*args, **kwargs):
+        raise BlockingIOError("no more processes")
+
+    end_kept()
+    monkeypatch.setattr("core.apart.subprocess.Popen", refused)
+    prepare()
+    assert apart(process_id) == os.getpid()
+
+
+def test_it_ends_with_whom_it_works_for():
+    """Even in the midst of work, and however that ended."""
+    code = (
+        "import os, threading, time\n"
+        "from core.apart import apart\n"
+        "print(apart(os.getpid), flush=True)\n"
+        "threading.Thread(target=apart, args=(time.sleep, 60), daemon=True).start()\n"
+        "input()\n"
+        "os._exit(0)\n"
+    )
+    asks = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with asks:
+        works = int(asks.stdout.readline())
+        os.kill(works, 0)
+        asks.stdin.write("\n")
+    end = time.monotonic() + 20
+    while is_there(works) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_there(works)
+
+
+def is_there(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_errors_come_back_as_they_are():
@@ -106,6 +171,46 @@ def test_a_large_source_gives_the_build_that_a_small_one_does_and_can_be_stopped
     with cancelled_by(later), pytest.raises(Cancelled):
         compile_ptx(odd(14_000))
     assert time.monotonic() - later.at < SOON_S
+
+
+TEN = "#define TEN(x) x x x x x x x x x x\n"
+LONG = (
+    f"{TEN}#define MANY(x) TEN(TEN(TEN(TEN(TEN(TEN(x))))))\n"
+    "__global__ void k(float* v) { MANY(v[threadIdx.x] = v[threadIdx.x] * 1.5f + 1;) }\n"
+)  # a million statements in 200 characters
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+def test_a_short_source_that_compiles_for_minutes_can_be_stopped(kind):
+    begun = time.monotonic()
+    later = Later(lambda: time.monotonic() - begun > 0.5)
+    with cancelled_by(later), pytest.raises(Cancelled):
+        compile_ptx(LONG, kind=kind)
+    assert time.monotonic() - later.at < SOON_S
+
+
+def test_what_another_compiles_does_not_hold_up_other_sources():
+    stopped = threading.Event()
+
+    def long():
+        with cancelled_by(stopped.is_set), pytest.raises(Cancelled):
+            compile_ptx(LONG)
+
+    with ThreadPoolExecutor(1) as other:
+        waited = other.submit(long)
+        with cancelled_by(lambda: False):
+            assert compile_ptx(f"{KERNEL}// another\n").entries
+        assert not waited.done()
+        stopped.set()
+        waited.result()
+
+
+def test_outside_a_job_small_sources_are_compiled_here(monkeypatch):
+    monkeypatch.setattr("core.cuda.nvrtc.apart", lambda *_: pytest.fail("in another process"))
+    assert not is_cancellable()
+    assert compile_ptx(f"{KERNEL}// here\n").entries
+    with cancelled_by(lambda: False):
+        assert is_cancellable()
 
 
 def test_reading_a_large_source_can_be_stopped():
