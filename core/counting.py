@@ -107,8 +107,8 @@ def count(
             defines=workload.defines,
             kind=kind,  # type: ignore[arg-type]
         )
-    module = module_of(build)
     entry = find_entry(build, workload.kernel)
+    module = module_of(build, entry)
     counter = _Counter(
         workload, Image(module, entry, workload.launch), limits or Limits(), progress, cancelled,
         probe,

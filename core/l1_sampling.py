@@ -55,7 +55,8 @@ def sample_l1(
             defines=workload.defines,
             kind=kind,
         )
-    image = Image(module_of(build), find_entry(build, workload.kernel), workload.launch)
+    entry = find_entry(build, workload.kernel)
+    image = Image(module_of(build, entry), entry, workload.launch)
     probe = L1Probe()
     probe.start(image, IssueTable(image.module), source_lines(image.module))
     total = workload.launch.grid.count

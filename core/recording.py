@@ -89,11 +89,12 @@ def record(
             defines=workload.defines,
             kind=kind,
         )
-    module = module_of(build)
+    entry = find_entry(build, workload.kernel)
+    module = module_of(build, entry)
     debug = debug_info(module)
     image = Image(
         module,
-        find_entry(build, workload.kernel),
+        entry,
         workload.launch,
         lambda name: watched_registers(debug, name),
     )

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from core.cuda.compiler import Build
+from core.errors import PtxSyntaxError
+from core.gc_pauses import uncollected
 from core.ptx.ast import Module
 from core.ptx.contraction import contracted
+from core.ptx.cutting import without_other_kernels
 from core.ptx.parser import parse
 from core.ptx.unrolling import unrolled
 
+LARGE = 1 << 20
+"""Characters of PTX beyond which kernels that are not launched are left out."""
 
-def module_of(build: Build) -> Module:
-    """The module of a build.
+
+def module_of(build: Build, kernel: str) -> Module:
+    """The module of a build, in which `kernel` is launched: an entry, by its name in the PTX.
 
     Optimised code bears what the assembler does to it: fused products and sums, and unrolled loops
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
     stands, are left as they are. Raises as `core.ptx.parser.parse` does.
     """
-    module = parse(build.ptx)
+    module = _parsed(build.ptx, kernel)
     if build.kind == "as_written" or build.ptx == build.source:
         return module
     return unrolled(contracted(module))
+
+
+def _parsed(text: str, kernel: str) -> Module:
+    with uncollected():
+        if len(text) > LARGE:
+            with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
+                return parse(without_other_kernels(text, kernel))
+        return parse(text)

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.cancelling import check
+from core.ptx.lexer import sections
 
 SYMBOL_BASE = 1 << 62
 _SYMBOL_STRIDE = 1 << 32  # leaves room for the offset in `symbol + offset`
 
-_SECTION = re.compile(r"^\s*\.section\s+(\.debug\w*)\s*\{(.*?)^\s*\}", re.MULTILINE | re.DOTALL)
 _DATA = {".b8": 1, ".b16": 2, ".b32": 4, ".b64": 8}
 _TERM = re.compile(r"([+-]?)\s*([$\w.%]+)")
 
@@ -35,7 +35,7 @@ class _Symbols:
 
     labels: Mapping[str, int]
     offsets: dict[str, int] = field(default_factory=dict)  # labels inside the sections themselves
-    others: list[str] = field(default_factory=list)
+    others: dict[str, int] = field(default_factory=dict)
 
     def address(self, name: str) -> int:
         if name[0].isdigit():
@@ -46,9 +46,7 @@ class _Symbols:
             return self.offsets[name]
         if name.startswith(".debug"):
             return 0  # the start of a section
-        if name not in self.others:
-            self.others.append(name)
-        return SYMBOL_BASE + self.others.index(name) * _SYMBOL_STRIDE
+        return SYMBOL_BASE + self.others.setdefault(name, len(self.others)) * _SYMBOL_STRIDE
 
     def value(self, expression: str) -> int:
         """A sum of terms: `$L__a-$L__b`, `.debug_loc+131`, `generic(x)`."""
@@ -80,7 +78,8 @@ class DebugSections:
 
 def read_sections(ptx: str, labels: Mapping[str, int]) -> DebugSections:
     """The debug sections of `ptx`; `labels` gives the instruction index of each code label."""
-    found = [(match[1], match[2]) for match in _SECTION.finditer(ptx)]
+    debug = (section for section in sections(ptx) if section.name.startswith(".debug"))
+    found = [(section.name, ptx[section.body : section.end - 1]) for section in debug]
     symbols = _Symbols(labels)
     assembled = [(name, *_assemble(body, symbols)) for name, body in found]
     for _, data, fixups in assembled:  # only now are the labels of all sections known
@@ -94,7 +93,7 @@ def _assemble(body: str, symbols: _Symbols) -> tuple[bytearray, list[tuple[int, 
     """One section's bytes, with zeros where (offset, width, expression) is to be filled in."""
     data = bytearray()
     fixups: list[tuple[int, int, str]] = []
-    for line in body.splitlines():
+    for line in io.StringIO(body):  # `splitlines` would make all lines at once
         check()
         directive, _, operands = line.strip().partition(" ")
         width = _DATA.get(directive)

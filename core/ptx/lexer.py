@@ -20,7 +20,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_SECTION = re.compile(r"^\s*\.section\s+\S+\s*\{.*?^\s*\}", re.MULTILINE | re.DOTALL)
+_SECTION = ".section"
+_SECTION_HEAD = re.compile(r"\.section\s+(\S+)\s*\{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,56 @@ class Token:
     start: int  # offset in the text
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A `.section name { … }`, which stands in lines of its own: offsets in the text."""
+
+    name: str
+    start: int
+    body: int  # behind the opening brace
+    end: int  # behind the closing one
+
+
+def sections(text: str) -> Iterator[Section]:
+    """The sections of PTX `text`, in order.
+
+    One may have megabytes. Searched for with `find`, it does not keep Python's lock for long, as
+    one match of an expression over all of it does.
+    """
+    at = text.find(_SECTION)
+    while at >= 0:
+        check()
+        head = _SECTION_HEAD.match(text, at) if _begins_line(text, at) else None
+        end = _closing(text, head.end()) if head else -1
+        if head and end > 0:
+            yield Section(head[1], at, head.end(), end)
+        at = text.find(_SECTION, max(end, at + 1))
+
+
+def _begins_line(text: str, at: int) -> bool:
+    before = at - 1
+    while before >= 0 and text[before] in " \t\r":
+        before -= 1
+    return before < 0 or text[before] == "\n"
+
+
+def _closing(text: str, at: int) -> int:
+    """Behind the next closing brace that stands first in its line; -1 without one."""
+    found = text.find("}", at)
+    while found >= 0 and not _begins_line(text, found):
+        found = text.find("}", found + 1)
+    return found + 1 if found >= 0 else -1
+
+
 def without_sections(text: str) -> str:
     """The text with each `.section … { … }` blanked out, line numbers kept."""
-    return _SECTION.sub(lambda m: "\n" * m.group().count("\n"), text)
+    kept: list[str] = []
+    done = 0
+    for section in sections(text):
+        lines = text.count("\n", section.start, section.end)
+        kept += (text[done : section.start], "\n" * lines)
+        done = section.end
+    return "".join((*kept, text[done:]))
 
 
 def tokens(text: str) -> Iterator[Token]:

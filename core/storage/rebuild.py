@@ -41,9 +41,9 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
     """The trace that a header describes."""
     workload = _workload(header["workload"], arrays)
     build = _build(header["build"])
-    module = module_of(build)
-    debug = debug_info(module)
     entry = find_entry(build, workload.kernel)
+    module = module_of(build, entry)
+    debug = debug_info(module)
     image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
     regions = _Regions(image)
     records = tuple(_record(r, arrays, regions, workload.launch) for r in header["records"])
