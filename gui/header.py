@@ -42,6 +42,7 @@ class Header(QWidget):
         self.help_button = self._button("Keyboard shortcuts", "Keyboard shortcuts (F1)")
         self._lay_out()
         session.trace_changed.connect(lambda _: self.show_launch())
+        session.trouble_changed.connect(lambda _: self.show_launch())
         self.show_launch()
 
     @staticmethod
@@ -128,7 +129,8 @@ class Header(QWidget):
         if trace is None:
             self._title = ""
             self.title.setText("")
-            self.facts.setText("Recording the first launch …")
+            failed = bool(self.session.trouble)
+            self.facts.setText("Nothing has run yet" if failed else "Recording the first launch …")
             return
         launch = trace.workload.launch
         self._title = trace.workload.title

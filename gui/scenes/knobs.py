@@ -5,6 +5,7 @@ No Qt here.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from core.launch import Workload
 
 Kind = Literal["constant", "define", "argument"]
+_OF_BLOCKS = re.compile(r"tile|block|width|size|dim|warp|thread", re.IGNORECASE)
 MOST = 8  # rows; a source with more constants than this has few that matter
 
 
@@ -68,12 +70,17 @@ def _constant(knob: Knob) -> KnobRow:
 
 
 def _row(kind: Kind, name: str, value: int, tip: str) -> KnobRow:
-    return KnobRow(kind, name, value, knob_stops(value, sizes=kind != "argument"), tip)
+    sizes = kind != "argument"
+    least = 2 if _OF_BLOCKS.search(name) else 4
+    return KnobRow(kind, name, value, knob_stops(value, sizes=sizes, least=least), tip)
 
 
-def knob_stops(value: int, *, sizes: bool = True) -> tuple[int, ...]:
-    """Numbers up to four times the value; of `sizes` that are powers of two only such."""
-    if sizes and value >= 4 and value & (value - 1) == 0:
+def knob_stops(value: int, *, sizes: bool = True, least: int = 4) -> tuple[int, ...]:
+    """Numbers up to four times the value; of `sizes` that are powers of two only such.
+
+    Below `least` a number may be anything, such as a padding.
+    """
+    if sizes and value >= least and value & (value - 1) == 0:
         top = max(64, 4 * value)
         return tuple(1 << power for power in range(top.bit_length()))
     low = min(0, 4 * value)

@@ -4,6 +4,9 @@ from itertools import pairwise
 
 import pytest
 
+from gui.header import Header
+from gui.scenes.session import Session
+
 
 def shown_in(window, qtbot, theme, width, height):
     """The window wears a theme at a size."""
@@ -41,3 +44,14 @@ def test_menus_and_tabs_are_as_ever_where_there_is_room(qtbot, window):
     assert header.menu_bar.sizeHint().width() > close
     assert header.tabs.button("step").text() == "Step through"
     assert not header.wordmark.isHidden()
+
+
+def test_a_first_launch_that_failed_is_not_said_to_be_recorded_still(qtbot):
+    session = Session()
+    header = Header(session)
+    qtbot.addWidget(header)
+    assert header.facts.text() == "Recording the first launch …"
+    session.trouble = "There is no such file."
+    assert header.facts.text() == "Nothing has run yet"
+    session.trouble = ""
+    assert header.facts.text() == "Recording the first launch …"

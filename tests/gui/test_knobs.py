@@ -84,6 +84,16 @@ def test_stops_of_a_number(value, some, none):
     assert list(found) == sorted(set(found))
 
 
+def test_a_tile_of_two_is_dragged_through_powers_of_two(shown, file, ladder):
+    text = SOURCE.replace("TILE 8", "TILE 2").replace("PAD = 1", "PAD = 2")
+    file.write_text(text)
+    own = guess_launch(text, str(file))
+    workload, _ = make_workload(ladder, Configuration("", {}, None, own))
+    stops = {row.name: row.stops for row in knob_rows(workload, own)}
+    assert stops["TILE"][:4] == (1, 2, 4, 8), "none is 0, by which the kernel would divide"
+    assert stops["PAD"][:4] == (0, 1, 2, 3)
+
+
 def test_the_launch_follows_a_constant_as_long_as_it_was_guessed(shown):
     changed = turned(shown, SOURCE, "constant", "TILE", 4)
     assert changed.source.startswith("#define TILE 4\n")
