@@ -48,4 +48,5 @@ def phases_caption(session: Session, table: PhaseTable | None) -> str:
     kinds = {entry.kind for row in table.rows for cell in row.cells for entry in cell}
     sums = "+= adds to a register, store writes it; " if "sum" in kinds else ""
     threads = plural(len(table.rows), "thread")
-    return f"{where}{threads} of the block; {sums}a click goes to the step and thread."
+    axes = "(x, y, z)" if any(row.name.count(",") > 1 for row in table.rows) else "(x, y)"
+    return f"{where}{threads} {axes} of the block; {sums}a click goes to the step and thread."

@@ -16,6 +16,8 @@ from gui.scenes.guards import guards_of
 from gui.scenes.matrices import matrix_scene
 from gui.scenes.naming import block_name, element_name, elements_name, name_of_thread, span_name
 from gui.scenes.parts import number_at
+from gui.scenes.phases import phases_caption
+from gui.scenes.session import Session
 from gui.scenes.warp import warp_scene
 
 MOVE = """
@@ -102,6 +104,22 @@ def test_bytes_of_a_mixed_structure_are_called_by_their_field():
     assert [number_at(trace.arrays[0], rows.reshape(-1), at) for at in (kind, hole)] == [
         rows[2, 4].astype(np.int8), rows[2, 6],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("trace", "words"),
+    [
+        (lambda: run(MOVE, "p", (8, 6), Dim3(1), Dim3(8)), "8 threads (x, y) of the block; "),
+        (
+            lambda: run(STENCIL, "in", (6, 5, 4), Dim3(1, 1, 6), Dim3(4, 5, 2)),
+            "40 threads (x, y, z) of the block; ",
+        ),
+    ],
+)
+def test_the_phase_table_says_which_index_of_a_thread_comes_first(trace, words):
+    session = Session()
+    session.trace = made = trace()
+    assert words in phases_caption(session, phase_table(made, made.block(0)))
 
 
 @pytest.mark.parametrize("make", [particles, slices])
