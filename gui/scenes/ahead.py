@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from gui.scenes.guards import guards_of
 from gui.scenes.history import history_of
 from gui.scenes.matrices import heat_caption, matrix_scene
 from gui.scenes.ptx import listing_of
+from gui.scenes.reaches import reaches_of
 from gui.scenes.selection import WARP_SIZE
 from gui.scenes.shared import shared_scene
 from gui.scenes.source import highlight
@@ -87,8 +88,8 @@ def _place(record: BlockTrace, at: Standpoint | None) -> tuple[int, int]:
 def _look_at_matrices(
     trace: Trace, record: BlockTrace, step: int, thread: int, looks: Looks
 ) -> None:
-    guards = guards_of(trace)
-    grids = tuple(replace(g, overhang=guards.overhang(g)) for g in grids_of(trace))
+    guards, reaches = guards_of(trace), reaches_of(trace)
+    grids = tuple(map(reaches.roomy, grids_of(trace)))
     for grid in grids:
         if grid.result:
             owned_by(trace, grid, record.block)

@@ -1,4 +1,4 @@
-"""Arrays as grids of rows and columns: where each lies, what part is shown, whose its cells are."""
+"""The grids of a launch: where each array lies, what part is shown, whose its cells are."""
 
 from __future__ import annotations
 
@@ -8,116 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.scenes.grid import EMPTY, Grid, Rect
 from gui.scenes.history import Ints, history_of
 from gui.scenes.products import product_of
 
 if TYPE_CHECKING:
     from core.trace import Array, BlockTrace, Trace
 
-EMPTY = np.empty(0, np.int64)
 WRAP_BYTES = 128  # a 1-D array is wrapped at a whole number of these: rows are cache lines
 MOST_ROWS = 16  # structures below each other, a row each; more stand side by side, too
 
-Rect = tuple[int, int, int, int]
-"""row, column, rows, columns"""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """One array drawn as rows and columns of cells, at a place among the others.
-
-    `transposed` grids show element [r, c] at row c, column r (Aᵀ above C = A Aᵀ). A window of
-    `rows` by `columns` cells from (`top`, `left`) is shown; cells are numbered in the whole array.
-    """
-
-    array: Array
-    label: str
-    rows: int
-    columns: int
-    place: tuple[int, int]
-    transposed: bool = False
-    result: bool = False
-    top: int = 0
-    left: int = 0
-    extent: tuple[int, int] = (0, 0)
-    """Rows and columns of the whole array."""
-    overhang: tuple[int, int] = (0, 0)
-    """Rows and columns beyond the array that a bounds check keeps threads from."""
-    plane: tuple[int, int] | None = None
-    """Rows and columns of what stands side by side: a slice of three axes, or a structure."""
-
-    @property
-    def room(self) -> tuple[int, int]:
-        """Rows and columns of the overhang that room is left for.
-
-        Further ones are told in words: a block much larger than the array would leave the array
-        itself no room.
-        """
-        down, across = self.overhang
-        return min(down, max(2, self.rows // 4)), min(across, max(2, self.columns // 4))
-
-    @property
-    def whole(self) -> bool:
-        """Whether all of the array is in the window."""
-        return (self.rows, self.columns) == self.extent
-
-    @property
-    def size(self) -> int:
-        """Number of elements; the last row of a wrapped 1-D array may be longer than they reach."""
-        return int(np.prod(self.array.shape))
-
-    def cells(self, flats: Ints) -> tuple[Ints, Ints]:
-        """Rows and columns of flat elements."""
-        if self.plane is not None:
-            high, wide = self.plane
-            number, inside = np.divmod(flats, high * wide)
-            down, across = np.divmod(number, self.extent[1] // wide)
-            row, column = np.divmod(inside, wide)
-            return down * high + row, across * wide + column
-        width = self.extent[0] if self.transposed else self.extent[1]
-        first, second = np.divmod(flats, width)
-        return (second, first) if self.transposed else (first, second)
-
-    def _flat(self, down: Ints, across: Ints) -> Ints:
-        """The flat elements at rows and columns, which may be too large."""
-        height, width = self.extent
-        if self.plane is not None:
-            high, wide = self.plane
-            number = down // high * (width // wide) + across // wide
-            return (number * high + down % high) * wide + across % wide
-        return across * height + down if self.transposed else down * width + across
-
-    def flats(self, shown: Rect) -> Ints:
-        """The flat elements of a rectangle of cells, row by row, of those that are elements."""
-        top, left, rows, columns = shown
-        down, across = np.mgrid[top : top + rows, left : left + columns].reshape(2, -1)
-        height, width = self.extent
-        flats = self._flat(down, across)
-        return flats[(down < height) & (across < width) & (flats < self.size)]
-
-    def flat(self, row: int, column: int) -> int:
-        """The flat element at a cell, -1 outside the array."""
-        height, width = self.extent
-        if not (0 <= row < height and 0 <= column < width):
-            return -1
-        flat = int(self._flat(np.int64(row), np.int64(column)))  # type: ignore[arg-type]
-        return flat if flat < self.size else -1
-
-    def row_name(self, row: int) -> str:
-        """What stands left of a row: its index, of a wrapped array that of its first element."""
-        if len(self.array.shape) == 1:
-            return str(row * self.extent[1])
-        if self.plane is None:
-            return str(row)
-        high, wide = self.plane
-        return str(row % high if high > 1 else row * (self.extent[1] // wide))
-
-    def column_name(self, column: int) -> str:
-        """What stands above a column: its index, in its slice; or the structure's field."""
-        if self.plane is None:
-            return str(column)
-        inside = column % self.plane[1]
-        return self.array.fields[inside] if self.plane[0] == 1 else str(inside)
+__all__ = [
+    "EMPTY", "Grid", "Owned", "Rect", "bounding_box", "close_up", "grids_of", "owned_by",
+    "rectangles",
+]  # fmt: skip
 
 
 def grids_of(trace: Trace) -> tuple[Grid, ...]:
@@ -184,7 +88,9 @@ def _window(grid: Grid, top: int, left: int, rows: int, columns: int, k_axis: in
     """The grid cut down; room for the overhang stays along k and where the array's edge shows."""
     down = grid.overhang[0] if k_axis == 0 or top + rows == grid.extent[0] else 0
     across = grid.overhang[1] if k_axis == 1 or left + columns == grid.extent[1] else 0
-    return replace(grid, top=top, left=left, rows=rows, columns=columns, overhang=(down, across))
+    before = (0 if top else grid.before[0], 0 if left else grid.before[1])
+    part = replace(grid, top=top, left=left, rows=rows, columns=columns)
+    return replace(part, overhang=(down, across), before=before)
 
 
 def _latest_phase(block_trace: BlockTrace, step: int) -> int:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from gui.scenes import faults
 from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box
-from gui.scenes.guards import Guards, zero_filled
+from gui.scenes.guards import Guards
 from gui.scenes.history import BEFORE, History, Ints, history_of, is_global
+from gui.scenes.masked import zero_filled
 from gui.scenes.matrix_words import caption_of, held_words
 from gui.scenes.parts import all_elements, elements_a_lane
 from gui.scenes.selection import WARP_SIZE

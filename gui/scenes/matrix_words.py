@@ -10,7 +10,7 @@ import numpy as np
 from core.trace import EventKind
 from gui.scenes import faults
 from gui.scenes.grids import Grid
-from gui.scenes.guards import idle
+from gui.scenes.masked import idle
 from gui.scenes.naming import block_name, elements_name, value_text
 from gui.scenes.parts import all_elements
 from gui.scenes.phase_words import part_name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
@@ -12,6 +10,7 @@ from gui.looks.theme import Theme, current_theme
 from gui.scenes.grids import Grid, Owned, close_up, grids_of
 from gui.scenes.guards import Guards, guards_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
+from gui.scenes.reaches import reaches_of
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.views.base import Caption
@@ -45,7 +44,7 @@ class MatrixCanvas(PanZoomView):
         self.mode = Segmented(
             {"step": "This step", "loads": "Times loaded"},
             {
-                "step": "What this step loads and stores, and who owns C",
+                "step": "What this step loads and stores, and who owns the result",
                 "loads": "How often the block has loaded each element from global memory so far",
             },
         )
@@ -137,8 +136,8 @@ class MatrixCanvas(PanZoomView):
         trace = self.session.trace
         self._whole, self._guards = (), None
         if trace is not None:
-            self._guards = guards = guards_of(trace)
-            self._whole = tuple(replace(g, overhang=guards.overhang(g)) for g in grids_of(trace))
+            self._guards = guards_of(trace)
+            self._whole = tuple(map(reaches_of(trace).roomy, grids_of(trace)))
         self._grids = self._whole
         self.ahead.forget()
         product = len(self._whole) == 3 and self._whole[2].place == (1, 1)
@@ -158,9 +157,8 @@ class MatrixCanvas(PanZoomView):
             return
         grids = close_up(self._whole, block, self.session.step)
         if grids != self._grids:
-            shapes = [(g.rows, g.columns, g.overhang) for g in self._grids]
-            self._grids = grids
-            if [(g.rows, g.columns, g.overhang) for g in grids] != shapes or self._layout is None:
+            earlier, self._grids = self._grids, grids
+            if [g.drawn for g in grids] != [g.drawn for g in earlier] or self._layout is None:
                 self._relayout()
             else:
                 self._layout = MatrixLayout(grids, self._layout.margins)
@@ -221,8 +219,8 @@ class MatrixCanvas(PanZoomView):
         painter = QPainter(self)
         if self._layout is None or self._scene is None or self.session.trace is None:
             painter.fillRect(self.rect(), theme.color("panel"))
-            trouble = self.session.trouble if self.session.trace is None else ""
-            words = trouble or "This block has no steps."
+            none = "This block has no steps." if self._grids else "No array lies in global memory."
+            words = self.session.trouble if self.session.trace is None else none
             nothing(painter, QRectF(self.rect()), words, theme)
             return
         layout, box = self._layout, QRectF(self.rect())

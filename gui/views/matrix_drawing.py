@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
 from gui.looks.theme import Theme
 from gui.scenes.grids import Grid, Rect, bounding_box, rectangles
@@ -72,6 +72,7 @@ class MatrixDrawing:
 
     def _draw_hairlines(self, grid: Grid) -> None:
         if self.scale < GRID_FROM:
+            self._clear_gaps(grid)
             return
         first_row, first_column, rows, columns = self._visible(grid)
         box = self.layout.rect(grid, self.view, (first_row, first_column, rows, columns))
@@ -84,14 +85,18 @@ class MatrixDrawing:
         for c in range(first_column, first_column + columns + 1):
             x = round(origin.x() + c * self.across)
             self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+        self._clear_gaps(grid)
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
     def _draw_seams(self, grid: Grid) -> None:
         """Lines between slices, or structures, that stand side by side."""
         if grid.plane is None:
             return
-        high, wide = grid.plane
+        high, wide = grid.pitch
         if wide * self.across < SEAM_FROM:
+            return
+        if any(grid.gap):
+            frame(self.p, self._planes(grid), pen(self.theme.color("text_dim"), 1))
             return
         box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
         self.p.setPen(pen(self.theme.color("text_dim"), 1))
@@ -101,6 +106,24 @@ class MatrixDrawing:
         for row in range(high, grid.extent[0] if high > 1 else 0, high):
             y = round(origin.y() + row * self.scale)
             self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+
+    def _planes(self, grid: Grid) -> list[QRectF]:
+        """The slices in pixels, without what lies between them."""
+        (high, wide), (down, across) = grid.plane or grid.extent, grid.pitch
+        beside = grid.extent[1] // across
+        places = (divmod(number, beside) for number in range(grid.size // (high * wide)))
+        cells = ((row * down, column * across, high, wide) for row, column in places)
+        return [self.layout.rect(grid, self.view, cell) for cell in cells]
+
+    def _clear_gaps(self, grid: Grid) -> None:
+        """What lies between slices is no part of the array."""
+        if grid.plane is None or not any(grid.gap):
+            return
+        whole, slices = QPainterPath(), QPainterPath()
+        whole.addRect(self.layout.box(grid, self.view))
+        for rect in self._planes(grid):
+            slices.addRect(rect)
+        self.p.fillPath(whole - slices, self.theme.color("panel"))
 
     def _visible(self, grid: Grid) -> Rect:
         """The rectangle of cells that is in the window."""

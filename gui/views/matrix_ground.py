@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.looks.theme import FEW_THREADS
 from gui.scenes.grids import Grid, Owned
-from gui.scenes.guards import guards_of
 from gui.scenes.matrices import heat_levels
+from gui.scenes.reaches import reaches_of
 from gui.views.legend import Key, draw_legend, draw_legend_row
 from gui.views.matrix_drawing import (
     NAME_GAP,
@@ -77,7 +77,7 @@ class MatrixGround(MatrixDrawing):
         grids = self.layout.grids
         if len(grids) != 3 or grids[2].place != (1, 1) or not self.fits_all():
             return QRectF()
-        left, above = (self.layout.box(g, self.view) for g in grids[:2])
+        left, above = (self.layout.around(g, self.view) for g in grids[:2])
         line = QFontMetricsF(self.theme.font("caption")).height()
         name = 6.0 * line
         beside = QRectF(12, above.top(), left.left() - 12 - name, left.bottom() - above.top())
@@ -111,14 +111,17 @@ class MatrixGround(MatrixDrawing):
             self.theme.owner_color("thread", i, block.n_threads)
             for i in range(0, block.n_threads, 1 if few else 32)
         ]
-        words = "Owner in C, a colour a thread" if few else "Owner in C, a colour a warp"
-        keys.append(Key(words, tuple(owners[:4]), None, "Owner in C"))
-        guards = guards_of(trace)
-        seen = [g for g in self.layout.grids if any(g.overhang)]
-        if any(any(guards.fault_reach(g)) for g in seen):
+        result = next((grid.label for grid in self.layout.grids if grid.result), "")
+        if result:  # only of the first are the owners shown
+            owner = f"Owner in {result}"
+            words = f"{owner}, a colour a {'thread' if few else 'warp'}"
+            keys.append(Key(words, tuple(owners[:4]), None, owner))
+        reaches = reaches_of(trace)
+        seen = [g for g in self.layout.grids if any(g.overhang + g.before + g.gap)]
+        if any(reaches.faults(g) for g in seen):
             fault = Key("Outside the array: a fault", (color("error"),), None, "Fault", (), True)
             keys.insert(3 if loads else 1, fault)  # never left out for want of room
-        if any(any(guards.masked_reach(g)) for g in seen):
+        if any(reaches.masked(g) or any(g.gap) for g in seen):
             guard = (color("guard"),)
             keys.append(Key("Outside: masked off by a bounds check", guard, None, "Masked off"))
         return keys
@@ -161,7 +164,7 @@ class MatrixGround(MatrixDrawing):
         line, index = QFontMetricsF(font).height(), QFontMetricsF(small).height()
         product = self.layout.grids[-1].place == (1, 1)
         for grid in self.layout.grids:
-            box = self.layout.box(grid, self.view)
+            box = self.layout.around(grid, self.view)
             size, (name, wide) = size_words(grid), title_widths(grid, self.theme)
             if product and grid.place != (1, 1):
                 top = box.top() - (index + line) / 2 - 2
@@ -206,7 +209,7 @@ class MatrixGround(MatrixDrawing):
         small, color = self.theme.font("small"), self.theme.color("text_faint")
         line = QFontMetricsF(small).height()
         veil, side = self.theme.color("panel", VEIL), 36.0
-        boxes = [self.layout.box(g, self.view) for g in self.layout.grids if g.place != (1, 1)]
+        boxes = [self.layout.around(g, self.view) for g in self.layout.grids if g.place != (1, 1)]
         if any(b.top() < line + 4 and b.right() > 0 for b in boxes):
             self.p.fillRect(QRectF(0, 0, self.window.width(), line + 5), veil)
         if any(b.left() < side and b.bottom() > 0 for b in boxes):
@@ -218,7 +221,7 @@ class MatrixGround(MatrixDrawing):
     def _draw_numbers(self, grid: Grid, side: float, line: float, color: QColor) -> None:
         small = self.theme.font("small")
         across, down = tick_step(TICK_ROOM, self.across), tick_step(line * 1.15, self.scale)
-        box, origin = self.layout.box(grid, self.view), self.layout.origin(grid, self.view)
+        box, origin = self.layout.around(grid, self.view), self.layout.origin(grid, self.view)
         top, left, rows, columns = self._visible(grid)
         y = max(box.top() - line - 2, 2.0)
         for c in range(-(-left // across) * across, left + columns, across):

@@ -64,13 +64,21 @@ class MatrixLayout:
         self.grids, self.margins = grids, margins
         rows = 1 + max((g.place[0] for g in grids), default=0)
         columns = 1 + max((g.place[1] for g in grids), default=0)
-        self._heights = [
-            max((g.rows + g.room[0] for g in grids if g.place[0] == r), default=0)
+        self._above = [
+            max((g.room_before[0] for g in grids if g.place[0] == r), default=0)
             for r in range(rows)
         ]
-        self._widths = [
-            max((g.columns + g.room[1] for g in grids if g.place[1] == c), default=0)
+        self._left = [
+            max((g.room_before[1] for g in grids if g.place[1] == c), default=0)
             for c in range(columns)
+        ]
+        self._heights = [
+            above + max((g.rows + g.room[0] for g in grids if g.place[0] == r), default=0)
+            for r, above in enumerate(self._above)
+        ]
+        self._widths = [
+            before + max((g.columns + g.room[1] for g in grids if g.place[1] == c), default=0)
+            for c, before in enumerate(self._left)
         ]
         # Beside each other, each has room for its title: narrow ones would write over the next.
         self._least = [
@@ -126,7 +134,13 @@ class MatrixLayout:
         before = sum(self._across(c, view.across) for c in range(column))
         x = view.x + m.left + m.gap * column + before
         y = view.y + m.top + m.gap * row + view.scale * sum(self._heights[:row])
-        return QPointF(x - grid.left * view.across, y - grid.top * view.scale)
+        left, top = self._left[column] - grid.left, self._above[row] - grid.top
+        return QPointF(x + left * view.across, y + top * view.scale)
+
+    def around(self, grid: Grid, view: Transform) -> QRectF:
+        """The grid's window with the room before it: names and numbers stand outside of that."""
+        (above, left), box = grid.room_before, self.box(grid, view)
+        return box.adjusted(-left * view.across, -above * view.scale, 0, 0)
 
     def box(self, grid: Grid, view: Transform) -> QRectF:
         """The grid's window in pixels."""

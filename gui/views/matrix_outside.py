@@ -23,7 +23,7 @@ class MatrixOutside(MatrixDrawing):
     def draw_outside(self, grid: Grid, marks: GridMarks) -> None:
         """Where masked-off threads would have gone, beyond the matrix."""
         rows, columns = marks.outside
-        if not len(rows) or not any(grid.overhang):
+        if not len(rows) or not any(grid.overhang + grid.before + grid.gap):
             return
         color = self.theme.color("guard")
         unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
@@ -48,8 +48,9 @@ class MatrixOutside(MatrixDrawing):
         if not len(rows):
             return
         places = np.unique(np.stack([rows, columns], axis=1), axis=0)
-        ends = (grid.top + grid.rows, grid.left + grid.columns)
-        near = (places >= (grid.top, grid.left)) & (places < np.add(ends, grid.overhang))
+        starts = np.array([grid.top, grid.left])
+        ends = starts + np.array([grid.rows, grid.columns])
+        near = (places >= starts - grid.before) & (places < ends + grid.overhang)
         cells = [
             self.layout.rect(grid, self.view, (r, c, 1, 1), 3)
             for r, c in self._within_room(grid, places[near.all(axis=1)]).tolist()
@@ -59,21 +60,25 @@ class MatrixOutside(MatrixDrawing):
     def _within_room(self, grid: Grid, places: Ints) -> Ints:
         """Those of the rows and columns (n, 2) that there is room for.
 
-        Where there are others, the last row or column of the room says how many.
+        Where there are others, the furthest row or column of the room says how many.
         """
-        ends = np.array([grid.top + grid.rows, grid.left + grid.columns])
-        for axis, (room, overhang) in enumerate(zip(grid.room, grid.overhang, strict=True)):
-            if room == overhang:
-                continue
-            kept = places[:, axis] < ends[axis] + room - 1
-            further = places[~kept]
-            places = places[kept]
-            if len(further):
-                self._tell_further(grid, further, axis, int(ends[axis]) + room - 1)
+        starts = grid.top, grid.left
+        ends = grid.top + grid.rows, grid.left + grid.columns
+        for axis in (0, 1):
+            if grid.room[axis] < grid.overhang[axis]:
+                last = ends[axis] + grid.room[axis] - 1
+                self._tell_further(grid, places[places[:, axis] >= last], axis, last)
+                places = places[places[:, axis] < last]
+            if grid.room_before[axis] < grid.before[axis]:
+                first = starts[axis] - grid.room_before[axis]
+                self._tell_further(grid, places[places[:, axis] <= first], axis, first)
+                places = places[places[:, axis] > first]
         return places
 
     def _tell_further(self, grid: Grid, further: Ints, axis: int, last: int) -> None:
         """In the last row (axis 0) or column of the room, how many further ones there are."""
+        if not len(further):
+            return
         count = plural(len(np.unique(further[:, axis])), ("row", "column")[axis])
         across = further[:, 1 - axis]
         first, wide = int(across.min()), int(np.ptp(across)) + 1

@@ -14,8 +14,10 @@ from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording import record
 from gui.scenes.faults import words
 from gui.scenes.grids import grids_of
-from gui.scenes.guards import guards_of, zero_filled
+from gui.scenes.guards import guards_of
+from gui.scenes.masked import zero_filled
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.reaches import Reach, reaches_of
 from gui.scenes.shared import shared_scene
 from gui.scenes.timeline import event_caption, timeline_of
 from gui.scenes.warp import warp_scene, why_empty
@@ -49,6 +51,7 @@ def session(trace, step: int, thread: int = 0, block: int = 0):
 def test_matrices_mark_the_faults_and_no_guard():
     trace = broken()
     block, guards, grids = trace.block(0), guards_of(trace), grids_of(trace)
+    reaches = reaches_of(trace)
     scene = matrix_scene(block, grids, STEP, 2, guards)
     marks = scene.marks[1]
     assert [v.tolist() for v in marks.faults] == [[3, 3], [0, 1]]
@@ -59,16 +62,16 @@ def test_matrices_mark_the_faults_and_no_guard():
     assert "2 threads load B[2, 0..1]" in scene.caption
     assert "masked off" not in scene.caption
     for grid in grids:
-        assert guards.masked_reach(grid) == (0, 0)
-        assert guards.fault_reach(grid)[0] == 2  # of 12 elements from flat index 9 on, 3 a row
-        assert guards.overhang(grid) == guards.fault_reach(grid)
+        assert not reaches.masked(grid)
+        assert reaches.faults(grid).down == 2  # of 12 elements from flat index 9 on, 3 a row
+        assert reaches.roomy(grid).overhang[0] == 2
 
 
 def test_a_guard_is_still_a_guard():
     trace = record(load_ladder()["tiled_rect"].workload(m=5, k=7, n=6, tile=4), blocks="all")
     for grid in grids_of(trace):
-        assert guards_of(trace).fault_reach(grid) == (0, 0)
-        assert any(guards_of(trace).masked_reach(grid))
+        assert not reaches_of(trace).faults(grid)
+        assert reaches_of(trace).masked(grid)
     trace = run(
         "    int i = threadIdx.x;\n    if (i < 3) y[i] = x[i + 6];"
     )  # a fault behind a guard
@@ -159,7 +162,7 @@ def test_the_mark_is_seen_on_any_ground(qapp, count):
 def test_room_is_left_where_only_a_block_between_goes_too_far():
     trace = run("    if (blockIdx.x == 1) y[threadIdx.x] = x[threadIdx.x + 7];", blocks=3)
     (x, _) = grids_of(trace)
-    assert guards_of(trace).fault_reach(x) == (1, 0)
+    assert reaches_of(trace).faults(x) == Reach(down=1)
     scene = matrix_scene(trace.block(1), (x,), at_fault(trace, 1), 0, guards_of(trace))
     assert [v.tolist() for v in scene.marks[0].faults] == [[1, 1, 1], [0, 1, 2]]
 

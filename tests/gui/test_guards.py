@@ -8,8 +8,10 @@ import pytest
 from core.ladder import load_ladder
 from core.recording import record
 from gui.scenes.grids import grids_of
-from gui.scenes.guards import Guards, guards_of, zero_filled
+from gui.scenes.guards import Guards, guards_of
+from gui.scenes.masked import zero_filled
 from gui.scenes.matrices import matrix_scene
+from gui.scenes.reaches import Reach, Reaches
 from tests.gui.fake_kernels import simple, tiled, vector_add
 
 
@@ -48,7 +50,7 @@ def test_threads_beyond_the_matrix_put_zeros_into_the_tile():
     scene = matrix_scene(block, grids, second, 0, guards)
     assert scene.marks[0].filled
     assert sorted(scene.marks[0].outside[1].tolist()) == [7, 7, 7, 7]
-    assert "; 4 masked off, 0 in their place." in scene.caption
+    assert "; 4 masked off, 0 in their place; " in scene.caption
     scene = matrix_scene(block, grids, first, 0, guards)
     assert not scene.marks[0].filled
     stores = loads(trace.block(trace.recorded_blocks[-1]), "C")
@@ -76,10 +78,11 @@ def test_one_dimension():
 
 def test_overhang_is_that_of_the_last_block():
     trace = tiled(5, 7, 3, 4)
-    guards = Guards(trace)
-    assert [guards.overhang(g) for g in grids_of(trace)] == [(3, 1), (1, 1), (3, 1)]
+    reaches = Reaches(trace)
+    assert [reaches.roomy(g).overhang for g in grids_of(trace)] == [(3, 1), (1, 1), (3, 1)]
+    assert all(reaches.roomy(g).before == (0, 0) for g in grids_of(trace))
     exact = tiled(8, 8, 8, 4)
-    assert all(Guards(exact).overhang(g) == (0, 0) for g in grids_of(exact))
+    assert all(Reaches(exact).masked(g) == Reach() for g in grids_of(exact))
 
 
 def test_an_irregular_access_has_no_places():
