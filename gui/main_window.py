@@ -162,8 +162,8 @@ class MainWindow(QMainWindow):
 
     def _choose_rung(self, name: str) -> None:
         self.session.playing = 0
-        self.form.show_rung(self.recorder.ladder[name])
-        self.recorder.configure(name, self.form.values())
+        self.form.begin(self.recorder.ladder[name])
+        self.recorder.configure(name)
 
     def _choose_parameters(self, values: dict[str, int]) -> None:
         self.session.playing = 0
@@ -269,8 +269,8 @@ class MainWindow(QMainWindow):
         if own is not None:
             return
         rung = self.recorder.ladder[configuration.rung]
-        if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):
-            self.form.show_rung(rung, configuration.parameters)
+        if not self.form.shows(rung, configuration.parameters):
+            self.form.begin(rung, configuration.parameters)
 
     def _on_trace(self, trace: object) -> None:
         self._show_title()

@@ -44,7 +44,7 @@ class StepPage(PageWidget, DockArea):
         for dock in self.docks.values():
             dock.visibilityChanged.connect(lambda on, dock=dock: self._on_visible(dock, on))
         session.view_changed.connect(self._bring)
-        session.trace_changed.connect(self._on_trace)
+        session.changed.connect(self._on_changed)
         session.breakpoints_changed.connect(lambda _: self._count_tabs())
         session.step_changed.connect(self._on_step)
         self.arrange(layout_for(self.size(), *units()))
@@ -195,7 +195,11 @@ class StepPage(PageWidget, DockArea):
         self.docks["Findings"].setWindowTitle(f"▲ Findings {found}" if found else "Findings")
         self.docks["Breakpoints"].setWindowTitle(f"Breakpoints {stops}" if stops else "Breakpoints")
 
-    def _on_trace(self, trace: object) -> None:
+    def _on_changed(self, names: frozenset[str]) -> None:
+        if "trace" in names:  # to show and hide docks has Qt lay out the page
+            self.session.turns.offer(self, self._on_trace)
+
+    def _on_trace(self) -> None:
         self._count_tabs()
         shown = self._shown()
         self.show_what_there_is()

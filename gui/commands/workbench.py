@@ -58,7 +58,7 @@ class Workbench(QObject):
         self.turning.watch(self.recorder)
         self.turning.released.connect(lambda what: self._turn(*what))
         window.form.knobs.turned.connect(lambda *what: self.turning.offer(what, of=what[:2]))
-        self.session.trace_changed.connect(lambda _: self._show_knobs())
+        self.session.changed.connect(self._on_changed)
         self.recorder.recorded.connect(self._settle)
         window.setAcceptDrops(True)
         window.installEventFilter(self)
@@ -169,6 +169,10 @@ class Workbench(QObject):
         self.launches[configuration.own.path] = configuration.own
         self.main.form.show_file()
         self.form.follow(configuration.own)
+
+    def _on_changed(self, names: frozenset[str]) -> None:
+        if "trace" in names:
+            self.session.turns.offer(self, self._show_knobs)
 
     def _show_knobs(self) -> None:
         origin, trace = self.session.origin, self.session.trace

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+import shiboken6
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
@@ -18,22 +18,21 @@ from PySide6.QtWidgets import (
 )
 
 from gui.frames.coalescing import Coalescer
-from gui.frames.pieces import Steps, whole
+from gui.frames.pieces import Pieces, Steps
 from gui.looks.style import set_icon
-from gui.looks.theme import current_theme
-from gui.scenes.stops import stops
 from gui.scenes.text import clipped, spaced
 from gui.views.fields import Fields
 from gui.views.file_form import FileForm
 from gui.views.inputs_row import InputsRow
 from gui.views.knob_rows import KnobRows
 from gui.views.mapping_row import MappingRow
-from gui.views.stop_slider import StopSlider, StopSpin
+from gui.views.rung_rows import RungRows
 
 if TYPE_CHECKING:
-    from core.ladder import Parameter, Rung
+    from core.ladder import Rung
     from gui.commands.recording import Recorder
     from gui.scenes.knobs import KnobRow
+    from gui.views.stop_slider import StopSlider
 
 DEBOUNCE_MS = 120
 
@@ -49,9 +48,9 @@ class ConfigurationForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rung: Rung | None = None
-        self.editors: dict[str, QSpinBox | QComboBox] = {}  # by the parameter's name
-        self.sliders: dict[str, StopSlider] = {}
+        self._rows: RungRows | None = None
+        self._coming: tuple[Rung, dict[str, int]] | None = None  # that rows are being made for
+        self._pieces = Pieces(self)
         self.live = Coalescer(self)
         self.live.released.connect(self.changed.emit)
         self.file = FileForm()  # in place of the fields while a user's file is shown
@@ -61,7 +60,6 @@ class ConfigurationForm(QWidget):
         self.mapping.chosen.connect(self.mapped)
         self.inputs = InputsRow()
         self.fields = Fields()
-        self._grid = self.fields.grid
         self.error = QLabel()
         self.error.setProperty("role", "error")
         self.error.setTextFormat(Qt.TextFormat.PlainText)
@@ -107,24 +105,68 @@ class ConfigurationForm(QWidget):
 
     def show_rung(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
         """Show the fields of a rung with values (its defaults where left out), without a signal."""
-        whole(self.showing(rung, values))
+        self.begin(rung, values)
+        self.finish()
+
+    def begin(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
+        """`show_rung` in several events; whoever asks for what is shown before finds all of it."""
+        if self._rows is not None and self._rows.rung is not rung:
+            self._rows.blockSignals(True)  # what is done to them now is of another rung
+        self._timer.stop()
+        self.live.drop()
+        self._coming = rung, _all_values(rung, values)
+        self._pieces.start(self.showing(rung, values))
+
+    def finish(self) -> None:
+        """Show at once what is left."""
+        self._pieces.finish()
+
+    def _finish_rows(self) -> None:
+        """Have the rows there that are being made; sliders may still follow what was typed."""
+        if self._coming is not None:
+            self.finish()
+
+    def shows(self, rung: Rung, values: Mapping[str, int]) -> bool:
+        """Whether this is what is shown, or will be."""
+        if self._coming is not None:
+            return self._coming == (rung, dict(values))
+        return self.rung is rung and self.values() == dict(values)
 
     def showing(self, rung: Rung, values: Mapping[str, int] | None = None) -> Steps:
         """`show_rung`, piece by piece; `rung` is the shown one after the last."""
+        wanted, rows = _all_values(rung, values), self._rows
+        if rows is None or rows.rung is not rung:
+            rows = RungRows(self.fields.viewport(), rung)
+            try:
+                yield from rows.building(wanted)
+            except GeneratorExit:  # something else is to be shown
+                if shiboken6.isValid(rows):
+                    rows.deleteLater()
+                raise
+            self._take(rows)
+            yield
+        else:
+            rows.blockSignals(False)
+            rows.put(wanted)
+            yield from rows.fitting_sliders()
         self.file.hide()
         self.knobs.hide()
         self.fields.show()
         self.inputs.show_rung(True)
-        yield
-        if rung is not self.rung:
-            self._clear()
-            yield from self._building(rung)
-            self.mapping.show_rung(rung)
-            self.rung = rung
-            yield
-        self._put_all({p.name: (values or {}).get(p.name, p.default) for p in rung.parameters})
-        yield from self._fitting_sliders()
-        self.show_error("")
+        self.mapping.show_rung(rung)
+        self._coming = None
+        self._mark_error("")
+
+    def _take(self, rows: RungRows) -> None:
+        """Put the rows of a rung in the place of those that are there."""
+        rows.typed.connect(self._typed)
+        rows.dragged.connect(self._drag)
+        self.fields.take(rows, rows.grid)
+        self._rows = rows
+        before: QWidget = self.reset
+        for field in (*self.mapping.ways.findChildren(QToolButton), *rows.editors.values()):
+            QWidget.setTabOrder(before, field)
+            before = field
 
     def show_file(self) -> None:
         """Show the form of a user's kernel in place of a rung's fields."""
@@ -138,32 +180,35 @@ class ConfigurationForm(QWidget):
     def show_knobs(self, rows: tuple[KnobRow, ...]) -> None:
         """Show the numbers of the file that is shown."""
         self.knobs.show_rows(rows)
-        self.knobs.setVisible(bool(rows) and self.rung is None)
+        self.knobs.setVisible(bool(rows) and not self.file.isHidden())
+
+    @property
+    def rung(self) -> Rung | None:
+        """The rung that is shown, None for a user's kernel."""
+        self._finish_rows()
+        return self._rows.rung if self._rows is not None else None
+
+    @property
+    def editors(self) -> Mapping[str, QSpinBox | QComboBox]:
+        """The fields, by the parameter's name."""
+        self._finish_rows()
+        return self._rows.editors if self._rows is not None else {}
+
+    @property
+    def sliders(self) -> Mapping[str, StopSlider]:
+        """The sliders, by the parameter's name."""
+        self.finish()
+        return self._rows.sliders if self._rows is not None else {}
 
     def values(self) -> dict[str, int]:
         """What the fields hold."""
-        found = {}
-        for name, editor in self.editors.items():
-            if isinstance(editor, QSpinBox):
-                found[name] = editor.value()
-            else:
-                text = editor.currentText().strip()
-                found[name] = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else 0
-        return found
-
-    def set_values(self, values: Mapping[str, int]) -> None:
-        """Fill the fields without a signal."""
-        self._put_all(values)
-        self._fit_sliders()
-
-    def _put_all(self, values: Mapping[str, int]) -> None:
-        for name in self.editors.keys() & values.keys():
-            self._put(name, values[name])
+        self._finish_rows()
+        return self._rows.values() if self._rows is not None else {}
 
     def restore_defaults(self) -> None:
         """Put the rung's defaults into the fields and announce them."""
         if self.rung is not None:
-            self.show_rung(self.rung)
+            self.begin(self.rung)
             self.inputs.restore_default()
             self._timer.start()
         elif self.file.launch is not None:
@@ -171,14 +216,16 @@ class ConfigurationForm(QWidget):
 
     def show_error(self, sentence: str) -> None:
         """Show what is wrong with the values; an empty sentence clears it."""
+        if sentence:
+            self.finish()
+        if sentence or not self._pieces.busy:  # what comes has none
+            self._mark_error(sentence)
+
+    def _mark_error(self, sentence: str) -> None:
         self.error.setText(clipped(spaced(sentence)))
         self.error.setVisible(bool(sentence))
-        for name, editor in self.editors.items():
-            wrong = bool(sentence) and (name in sentence.split() or len(self.editors) == 1)
-            if editor.property("wrong") != wrong:
-                editor.setProperty("wrong", wrong)
-                editor.style().unpolish(editor)
-                editor.style().polish(editor)
+        if self._rows is not None:
+            self._rows.show_error(sentence)
 
     def show_facts(self, sentence: str) -> None:
         """Say what the shown launch is."""
@@ -192,101 +239,31 @@ class ConfigurationForm(QWidget):
     def restyle(self) -> None:
         """Take up the theme's icons."""
         set_icon(self.reset, "reset", size=16)
-        for editor in self.editors.values():
-            editor.setFixedWidth(self._field_width())
-        for slider in self.sliders.values():
-            slider.updateGeometry()
-
-    @staticmethod
-    def _field_width() -> int:
-        return round(current_theme().spacing.control * 2.7)
+        if self._rows is not None:
+            self._rows.restyle()
 
     def _clear(self) -> None:
-        self.rung = None
+        self._pieces.stop()
+        self._coming = self._rows = None
         self._timer.stop()
         self.live.drop()
-        while self._grid.count():
-            item = self._grid.takeAt(0)
-            widget = item.widget() if item is not None else None
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        self.editors, self.sliders = {}, {}
-
-    def _building(self, rung: Rung) -> Steps:
-        before: QWidget = self.reset
-        for button in self.mapping.ways.findChildren(QToolButton):
-            QWidget.setTabOrder(before, button)
-            before = button
-        for row, parameter in enumerate(rung.parameters):
-            label = QLabel(parameter.label)
-            label.setWordWrap(True)
-            editor = self._editor(parameter)
-            label.setBuddy(editor)
-            tip = f"{parameter.minimum} to {parameter.maximum}"
-            editor.setToolTip(f"{tip}: {parameter.why}" if parameter.why else tip)
-            editor.setAccessibleName(parameter.label)
-            slider = StopSlider(parameter.label)
-            slider.dragged.connect(lambda value, key=parameter.name: self._drag(key, value))
-            self._grid.addWidget(label, 2 * row, 0)
-            self._grid.addWidget(editor, 2 * row, 1)
-            self._grid.addWidget(slider, 2 * row + 1, 0, 1, 2)
-            self.editors[parameter.name] = editor
-            self.sliders[parameter.name] = slider
-            QWidget.setTabOrder(before, editor)
-            before = editor
-            yield
+        self.fields.take(None)
 
     def _drag(self, name: str, value: int) -> None:
+        assert self._rows is not None
+        self._finish_rows()
         self._timer.stop()
-        self._put(name, value)
-        self._fit_sliders(leave=name)
-        self.live.offer(self.values())
+        self._rows.put({name: value})
+        self._pieces.start(self._rows.fitting_sliders(leave=name))
+        self.live.offer(self._rows.values())
 
     def _typed(self) -> None:
+        assert self._rows is not None
+        self._finish_rows()
         self.live.drop()
-        self._fit_sliders()
+        self._pieces.start(self._rows.fitting_sliders())
         self._timer.start()
 
-    def _put(self, name: str, value: int) -> None:
-        editor = self.editors[name]
-        with QSignalBlocker(editor):
-            if isinstance(editor, QSpinBox):
-                editor.setValue(value)
-            else:
-                editor.setCurrentIndex(editor.findText(str(value)))
-                editor.setEditText(str(value))
 
-    def _fit_sliders(self, leave: str = "") -> None:
-        """Have the sliders offer what can be launched with the other values."""
-        whole(self._fitting_sliders(leave))
-
-    def _fitting_sliders(self, leave: str = "") -> Steps:
-        rung, values = self.rung, self.values()
-        if rung is None:
-            return
-        for name, slider in self.sliders.items():
-            if name == leave:  # its stops depend on the others alone
-                continue
-            found = stops(rung, name, values)
-            slider.show_stops(found, values[name])
-            editor = self.editors[name]
-            if isinstance(editor, StopSpin):
-                editor.stops = found
-            yield
-
-    def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
-        width = self._field_width()
-        if parameter.choices:
-            combo = QComboBox()
-            combo.setEditable(True)
-            combo.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-            combo.addItems([str(choice) for choice in parameter.choices])
-            combo.setFixedWidth(width)
-            combo.editTextChanged.connect(lambda _: self._typed())
-            return combo
-        spin = StopSpin()
-        spin.setRange(min(0, parameter.minimum), 2**31 - 1)  # the rung says what is out of range
-        spin.setFixedWidth(width)
-        spin.valueChanged.connect(lambda _: self._typed())
-        return spin
+def _all_values(rung: Rung, values: Mapping[str, int] | None) -> dict[str, int]:
+    return {p.name: (values or {}).get(p.name, p.default) for p in rung.parameters}

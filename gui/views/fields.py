@@ -20,13 +20,16 @@ class Fields(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        body = QWidget()
-        self.grid = QGridLayout(body)
-        self.grid.setColumnStretch(0, 1)
-        self.grid.setContentsMargins(0, 0, 0, 0)
-        self.grid.setVerticalSpacing(2)
-        self.setWidget(body)
-        body.installEventFilter(self)
+        self._grid: QGridLayout | None = None
+
+    def take(self, body: QWidget | None, grid: QGridLayout | None = None) -> None:
+        """Show the rows of a grid in place of those there are, which go away; or nothing."""
+        self._grid = grid
+        if body is not None:
+            self.setWidget(body)
+            body.installEventFilter(self)
+        elif (shown := self.takeWidget()) is not None:
+            shown.deleteLater()
 
     def sizeHint(self) -> QSize:
         """Room for every row."""
@@ -39,9 +42,11 @@ class Fields(QScrollArea):
 
     def _height(self) -> int:
         """What the rows need beside a scroll bar, so that there is room enough to do without."""
+        if self._grid is None:
+            return 0
         bar = self.verticalScrollBar().sizeHint().width()
         room = max(self.width() - bar, 80)
-        return max(self.grid.totalHeightForWidth(room), self.grid.totalSizeHint().height())
+        return max(self._grid.totalHeightForWidth(room), self._grid.totalSizeHint().height())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Ask for another height when the rows change theirs."""

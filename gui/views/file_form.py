@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import shiboken6
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QWidget
 
@@ -140,7 +141,8 @@ class FileForm(QScrollArea):
         try:
             yield from rows.building(launch, kernels, signature)
         except GeneratorExit:  # another launch is to be shown
-            rows.deleteLater()
+            if shiboken6.isValid(rows):
+                rows.deleteLater()
             raise
         rows.kernel.activated.connect(lambda _: self.kernel_chosen.emit(rows.kernel.currentText()))
         rows.edited.connect(self._timer.start)
