@@ -13,8 +13,11 @@ structured bindings.
 
 from __future__ import annotations
 
+import threading
+import weakref
 from types import MappingProxyType
 
+from core.apart import apart
 from core.errors import Cancelled
 from core.ptx.ast import Module
 from core.ptx.dwarf_flow import with_true_locations
@@ -29,6 +32,7 @@ from core.ptx.dwarf_model import (
 )
 from core.ptx.dwarf_reader import read_dwarf
 from core.ptx.dwarf_types import DwarfType, Member
+from core.ptx.lexer import sections
 
 __all__ = [
     "DebugInfo",
@@ -44,11 +48,38 @@ __all__ = [
 ]
 
 
+LARGE = 1 << 20
+"""Characters of PTX whose debug information is read in another process: millions of objects."""
+
+_lock = threading.Lock()
+_read: list[tuple[weakref.ref[Module], DebugInfo]] = []  # the module read last
+
+
 def debug_info(module: Module) -> DebugInfo:
     """The debug information of a PTX module: empty without `-G`, or where it is malformed."""
+    with _lock:
+        for known, found in _read:
+            if known() is module:
+                return found
+    found = _debug_info(module)
+    with _lock:
+        _read[:] = [(weakref.ref(module), found)]
+    return found
+
+
+def _debug_info(module: Module) -> DebugInfo:
+    labels, files = dict(module.labels), dict(module.files)
     try:
-        return with_true_locations(read_dwarf(module.text, module.labels, module.files), module)
+        if len(module.text) > LARGE:
+            read = apart(read_dwarf, _sections_of(module.text), labels, files)
+        else:
+            read = read_dwarf(module.text, labels, files)
+        return with_true_locations(read, module)
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - whatever a broken section breaks, the kernel still runs
         return DebugInfo(MappingProxyType(dict(module.files)))
+
+
+def _sections_of(text: str) -> str:
+    return "\n".join(text[section.start : section.end] for section in sections(text))

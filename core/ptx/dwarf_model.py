@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from core.ptx.dwarf_types import DwarfType
 
@@ -91,10 +92,22 @@ class DebugInfo:
     functions: Mapping[str, FunctionInfo] = field(default_factory=lambda: MappingProxyType({}))
     module_variables: tuple[VariableInfo, ...] = ()
 
+    def __reduce__(self) -> tuple[Callable[..., DebugInfo], tuple[Any, ...]]:
+        """Read-only mappings cannot be pickled: it is made again from what they hold."""
+        return _debug_info, (dict(self.files), dict(self.functions), self.module_variables)
+
     def variables_of(self, symbol: str) -> tuple[VariableInfo, ...]:
         """The variables of the function with that PTX symbol; empty where nothing is known."""
         function = self.functions.get(symbol)
         return () if function is None else function.variables
+
+
+def _debug_info(
+    files: dict[int, str],
+    functions: dict[str, FunctionInfo],
+    module_variables: tuple[VariableInfo, ...],
+) -> DebugInfo:
+    return DebugInfo(MappingProxyType(files), MappingProxyType(functions), module_variables)
 
 
 def lookup(variables: Iterable[VariableInfo], pc: int) -> tuple[VariableInfo, ...]:

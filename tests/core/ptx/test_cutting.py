@@ -6,11 +6,13 @@ import threading
 import numpy as np
 import pytest
 
+from core.apart import apart
 from core.cuda import modules
 from core.cuda.compiler import compile_ptx, find_entry
 from core.cuda.modules import module_of
 from core.gc_pauses import uncollected
 from core.launching.file_launch import FileLaunch, file_workload
+from core.ptx import dwarf
 from core.ptx.cutting import without_other_kernels
 from core.ptx.dwarf import debug_info
 from core.ptx.lexer import sections, without_sections
@@ -141,3 +143,16 @@ def test_two_threads_may_hold_the_collector_back():
     leave.set()
     thread.join()
     assert gc.isenabled()
+
+
+def test_debug_information_read_in_another_process_is_the_same(monkeypatch, build):
+    here = debug_info(parse(build.ptx))
+    asked = []
+    monkeypatch.setattr(dwarf, "LARGE", 100)
+    monkeypatch.setattr(dwarf, "apart", lambda *work: asked.append(work[0]) or apart(*work))
+    module = parse(build.ptx)
+    there = debug_info(module)
+    assert there == here
+    assert here.functions
+    assert asked
+    assert debug_info(module) is there
