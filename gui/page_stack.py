@@ -46,7 +46,7 @@ class Pages(QStackedWidget):
         self._blank = BlankPage()
         self.addWidget(self._blank)
         self._still = Still(self)
-        self._importer = Importer(self)
+        self.importer = Importer(self)
         self._opening, self._ahead = Pieces(self), Pieces(self)
         self._changed_at = 0.0
         window.session.changed.connect(self._on_changed)
@@ -71,15 +71,18 @@ class Pages(QStackedWidget):
     def open(self, key: str) -> None:
         """Begin to show a page. Raises KeyError with the keys that there are for any other."""
         self._wanted = page = find_page(key)
-        self._still.release()
         self._opening.start(self._open(page))
 
     def finish(self) -> None:
         """Show at once the page that is being opened, and what is new on it."""
         if self._wanted is not None and self._opening.busy:
-            self._importer.now(self._wanted.modules)
+            self.importer.now(self._wanted.modules)
             self._opening.finish()
         self.current.finish()
+
+    def making(self, key: str) -> Steps:
+        """Make a page without showing it, piece by piece; from where it was left."""
+        yield from self._make(find_page(key))
 
     def make_ahead(self) -> None:
         """Make what may be wanted, while there is nothing else to do."""
@@ -94,7 +97,7 @@ class Pages(QStackedWidget):
         self._opening.stop()
         self._ahead.stop()
         self._still.release()
-        self._importer.close()
+        self.importer.close()
         for index in range(self.count()):
             page = self.widget(index)
             assert isinstance(page, PageWidget)
@@ -113,13 +116,15 @@ class Pages(QStackedWidget):
                 self._blank.show_failure(page.title, error)
                 raise
         view = self._made[page.key]
-        yield from view.catching_up()
-        if view is not self.currentWidget():
-            self._still.hold([self._window])
-            self.setCurrentWidget(self._blank)  # to hide one and to show another takes two events
-            yield PAUSE
-            self._turn(page, view)
-            yield PAUSE
+        self._still.hold([self._window])
+        try:
+            yield from view.catching_up()
+            if view is not self.currentWidget():
+                self.setCurrentWidget(self._blank)  # to hide one and show another takes two events
+                yield PAUSE
+                self._turn(page, view)
+                yield PAUSE
+        finally:
             self._still.release()
 
     def _turn(self, page: Page, view: PageWidget) -> None:
@@ -130,7 +135,7 @@ class Pages(QStackedWidget):
     # ---- making
 
     def _import(self, page: Page) -> Steps:
-        while not self._importer.want(page.modules):
+        while not self.importer.want(page.modules):
             yield SOON
 
     def _make(self, page: Page) -> Steps:

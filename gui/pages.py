@@ -50,7 +50,10 @@ def _benchmark(window: MainWindow) -> PageWidget:
     from gui.views.benchmark_view import BenchmarkView
 
     ladder = window.recorder.ladder
-    return BenchmarkView(window.session, ladder, folder=results_folder(), now=False)
+    view = BenchmarkView(window.session, ladder, folder=results_folder(), now=False)
+    show = window.message.show_message
+    view.said.connect(lambda sentence, ok: show(sentence, kind="info" if ok else "error"))
+    return view
 
 
 def _ceilings(window: MainWindow) -> PageWidget:
@@ -71,7 +74,7 @@ def _occupancy(window: MainWindow) -> PageWidget:
 
 PAGES: tuple[Page, ...] = (
     Page("step", "Step through", _step, clock=True),
-    Page("compare", "Compare", _compare, ("gui.views.compare_page",), clock=True),
+    Page("compare", "Compare", _compare, ("gui.views.compare_page",), clock=True, ahead=True),
     Page("benchmark", "Benchmark", _benchmark, ("gui.views.benchmark_view",), ahead=True),
     Page("ceilings", "Ceilings", _ceilings, ("gui.views.ceilings_view",), ahead=True),
     Page("occupancy", "Occupancy", _occupancy, ("gui.views.occupancy_view",), ahead=True),

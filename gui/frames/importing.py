@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 
@@ -21,6 +21,8 @@ class Importer(QObject):
         super().__init__(parent)
         self._wanted: list[str] = []
         self._done: set[str] = set()
+        self.settle: Callable[[], object] = lambda: None
+        """Called, in the importing thread, with each module and before garbage is collected."""
         self._now = ""
         self._worker = Worker(self, "imports")
         self._worker.finished.connect(self._on_done)
@@ -35,7 +37,7 @@ class Importer(QObject):
         if not self._worker.busy and any(module not in self._done for module in self._wanted):
             left = [module for module in self._wanted if module not in self._done]
             self._now = module = left[0]
-            self._worker.submit(lambda progress, cancelled: _import(module))
+            self._worker.submit(lambda progress, cancelled: self._import(module))
         return all(module in self._done for module in modules)
 
     def now(self, modules: Sequence[str]) -> None:
@@ -48,16 +50,16 @@ class Importer(QObject):
         """Wait until the module that is being imported is there; leave the others."""
         self._worker.close()
 
+    def _import(self, module: str) -> None:
+        """Import a module so that other threads hardly notice."""
+        gc.disable()  # a collection would keep the lock for as long as it takes
+        try:
+            prepare = getattr(importlib.import_module(module), "prepare", None)
+            if prepare is not None:
+                prepare()
+            self.settle()
+        finally:
+            gc.enable()
+
     def _on_done(self, _: object = None) -> None:
         self._done.add(self._now)
-
-
-def _import(module: str) -> None:
-    """Import a module so that other threads hardly notice."""
-    gc.disable()  # a collection would keep the lock for as long as it takes
-    try:
-        prepare = getattr(importlib.import_module(module), "prepare", None)
-        if prepare is not None:
-            prepare()
-    finally:
-        gc.enable()

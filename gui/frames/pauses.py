@@ -34,7 +34,8 @@ class ShortPauses(QObject):
         sys.setswitchinterval(SWITCH_S)
         gc.freeze()
         window.recorder.recorded.connect(self._on_first_trace)
-        window.pages.came.connect(self._keep_out)  # its modules and widgets stay
+        window.pages.importer.settle = gc.freeze  # before anything goes through them
+        window.pages.came.connect(self._keep_out)  # its widgets stay
 
     def _on_first_trace(self) -> None:
         """Compiler, emulator and what the views need of them have been imported."""

@@ -83,20 +83,17 @@ def series_of(measured: Iterable[Measured]) -> Mapping[str, str]:
 
 def curves(measured: Sequence[Measured], request: Request, ceilings: Ceilings) -> tuple[Curve, ...]:
     """A curve for each kernel that has the quantity. Of equal launches the latest counts."""
-    chosen = _chosen(measured, request)
-    base = _baseline(measured, chosen, request)
-    found = []
-    for key, title in series_of(measured).items():
-        points = []
-        for (series, x), one in sorted(chosen.items()):
-            if series != key:
-                continue
-            values = _values(one, request.quantity, base.get((one.n, one.tile)), ceilings)
-            if values is not None:
-                points.append(PlotPoint(x, *values, one, _text(one, values, request.quantity)))
-        if points:
-            found.append(Curve(key, title, tuple(points)))
-    return tuple(found)
+    usable, titles = _latest(measured), series_of(measured)
+    chosen = _chosen(usable, request)
+    speedup = request.quantity == "speedup"
+    base = _baseline(usable, titles, chosen, request) if speedup else {}
+    points: dict[str, list[PlotPoint]] = {key: [] for key in titles}
+    for (series, x), one in sorted(chosen.items(), key=lambda item: item[0][1]):
+        values = _values(one, request.quantity, base.get((one.n, one.tile)), ceilings)
+        if values is not None:
+            text = _text(one, values, request.quantity)
+            points[series].append(PlotPoint(x, *values, one, text))
+    return tuple(Curve(key, titles[key], tuple(own)) for key, own in points.items() if own)
 
 
 def _latest(measured: Iterable[Measured]) -> list[Measured]:
@@ -107,9 +104,8 @@ def _latest(measured: Iterable[Measured]) -> list[Measured]:
     return list(found.values())
 
 
-def _chosen(measured: Sequence[Measured], request: Request) -> dict[tuple[str, int], Measured]:
+def _chosen(usable: Sequence[Measured], request: Request) -> dict[tuple[str, int], Measured]:
     """The fastest launch of each kernel at each x, among those that `hold` allows."""
-    usable = _latest(measured)
     over_size = request.over == "size"
     hold = request.hold
     if not over_size and hold is None:
@@ -130,12 +126,14 @@ def _rate(m: Measured) -> float:
 
 
 def _baseline(
-    measured: Sequence[Measured], chosen: Mapping[tuple[str, int], Measured], request: Request
+    usable: Sequence[Measured],
+    titles: Mapping[str, str],
+    chosen: Mapping[tuple[str, int], Measured],
+    request: Request,
 ) -> Mapping[tuple[int | None, int | None], Measured]:
     """The baseline's result for a size and a tile: its own at that tile, else its best."""
-    titles = series_of(measured)
     key = request.baseline if request.baseline in titles else next(iter(titles), None)
-    own = [m for m in _latest(measured) if m.result.series == key]
+    own = [m for m in usable if m.result.series == key]
     found: dict[tuple[int | None, int | None], Measured] = {}
     for m in chosen.values():
         same = [o for o in own if o.n == m.n]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from gui.frames.pieces import Steps
+from gui.frames.pieces import PAUSE, Steps
 from gui.looks.theme import current_theme
 from gui.scenes.bench_measured import Measured
 from gui.scenes.bench_plot import (
@@ -40,9 +40,15 @@ class CurvesPanel(QWidget):
     changed = Signal(object)
 
     def __init__(self) -> None:
+        """It is whole after `building`."""
         super().__init__()
         self.caption = Caption()
         self.plot = SweepPlot()
+        self.request = Request()
+
+    def building(self) -> Steps:
+        """Make the plot, and what chooses what it shows."""
+        yield from self.plot.building()
         self.quantity = Segmented(QUANTITIES, _TIPS)
         self.over = Segmented(
             {key: f"over {title}" for key, title in OVER.items()},
@@ -56,21 +62,22 @@ class CurvesPanel(QWidget):
         self.baseline.setToolTip("What the speed-up is against")
         self._against = QLabel("against")
         self._against.setProperty("role", "dim")
-        self.request = Request()
+        yield PAUSE
         self.quantity.chosen.connect(lambda key: self._ask(quantity=key))
         self.over.chosen.connect(lambda key: self._ask(over=key, hold=None))
         self.hold.activated.connect(lambda _: self._ask(hold=self.hold.currentData()))
         self.baseline.activated.connect(lambda _: self._ask(baseline=self.baseline.currentData()))
-        self._lay_out()
+        yield from self._laying_out()
         self._show_controls()
+        yield PAUSE
 
     def showing(self, measured: Sequence[Measured], ceilings: Ceilings) -> Steps:
         """Draw these results, of one machine, piece by piece."""
         self._offer(measured)
         yield
         drawn = curves(measured, self.request, ceilings)
-        self.plot.set_order(tuple(series_of(measured)))
         yield
+        self.plot.set_order(tuple(series_of(measured)))
         yield from self.plot.showing(drawn, self.request)
         self.caption.setText(plot_sentence(measured, self.request, drawn))
 
@@ -103,18 +110,20 @@ class CurvesPanel(QWidget):
         titles = [(title, key) for key, title in series_of(measured).items()]
         _fill(self.baseline, titles, self.request.baseline)
 
-    def _lay_out(self) -> None:
+    def _laying_out(self) -> Steps:
         space = current_theme().spacing
         row = QHBoxLayout()
         row.setContentsMargins(space.margin, 0, space.gap, 0)
         row.setSpacing(space.gap)
-        for widget in (self.quantity, self.over, self.hold, self._against, self.baseline):
-            row.addWidget(widget)
-        row.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.addLayout(row)
         layout.addWidget(self.plot, 1)
+        yield PAUSE
+        for widget in (self.quantity, self.over, self.hold, self._against, self.baseline):
+            row.addWidget(widget)
+            yield PAUSE
+        row.addStretch(1)
 
 
 def _fill(box: QComboBox, items: Sequence[tuple[str, object]], chosen: object) -> None:

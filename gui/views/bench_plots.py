@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from gui.frames.pieces import Steps
+from gui.frames.pieces import PAUSE, Steps
 from gui.looks.theme import current_theme
 from gui.scenes.bench_plot import OVER, QUANTITIES, Curve, PlotPoint, Request, far_apart
 from gui.scenes.text import grouped
@@ -46,6 +46,7 @@ class LaunchPlot(Chart):
         """Put in what is drawn."""
         self.dots = pg.ScatterPlotItem(size=6, pen=None)
         self.median = pg.InfiniteLine(angle=0, movable=False)
+        yield
         self.band = pg.LinearRegionItem(orientation="horizontal", movable=False)
         for edge in self.band.lines:
             edge.setPen(pg.mkPen(None))
@@ -102,6 +103,7 @@ class _Line:
     def __init__(self, plot: Any, clicked: Callable[..., None]) -> None:
         self.spread = pg.ErrorBarItem(x=np.zeros(0), y=np.zeros(0), beam=0.06)
         self.line = pg.PlotDataItem(symbol="o", symbolSize=7, symbolPen=None)
+        self._pen = QPen()
         self.line.scatter.setData(hoverable=True, tip=_tip, hoverSize=11)
         self.line.sigPointsClicked.connect(clicked)
         for item in (self.spread, self.line):
@@ -120,8 +122,16 @@ class _Line:
             x=x, y=y, top=high - y, bottom=y - low, pen=pg.mkPen(pen.color(), width=1)
         )
         self.line.setData(x, y, pen=pen, symbol=symbol, symbolBrush=pen.color(), data=list(points))
+        self._pen = pen
         for item in (self.spread, self.line):
             item.setVisible(bool(points))
+
+    def stroke(self, pen: QPen, *, foremost: bool) -> None:
+        """Draw the line with another pen; the symbols stay, which `PlotDataItem` makes anew."""
+        self.line.setZValue(foremost)
+        if pen != self._pen:
+            self._pen = self.line.opts["pen"] = pen
+            self.line.curve.setPen(pen)
 
 
 class SweepPlot(QWidget):
@@ -130,28 +140,35 @@ class SweepPlot(QWidget):
     chosen = Signal(object)
 
     def __init__(self) -> None:
+        """It is whole after `building`."""
         super().__init__()
-        pg.setConfigOptions(antialias=True)
-        self._axis, self._values = SizeAxis(), ValueAxis()
-        self.plot = Chart(self._values, self._axis)
-        self.plot.setAccessibleName("Curves of the sweep")
-        self._one = pg.InfiniteLine(1.0, angle=0, movable=False)
-        self.plot.addItem(self._one)
-        self.key = Key()
-        self.key.pointed.connect(self._light)
         self.stands_out = ""  # the series of the chosen kernel
         self._lit: str | None = None  # the series that the key's row under the pointer names
         self._end: HaloText | None = None
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.plot, 1)
-        layout.addWidget(self.key)
         self.curves: tuple[Curve, ...] = ()
         self._request = Request()
         self._lines: dict[str, _Line] = {}
         self._order: dict[str, int] = {}
         self._logarithms = False
+
+    def building(self) -> Steps:
+        """Make the plot and its key."""
+        pg.setConfigOptions(antialias=True)
+        self._axis, self._values = SizeAxis(), ValueAxis()
+        yield PAUSE
+        self.plot = Chart(self._values, self._axis)
+        self.plot.setAccessibleName("Curves of the sweep")
+        self._one = pg.InfiniteLine(1.0, angle=0, movable=False)
+        self.plot.addItem(self._one)
+        yield PAUSE
+        self.key = Key()
+        self.key.pointed.connect(self._light)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.plot, 1)
+        layout.addWidget(self.key)
+        yield PAUSE
 
     def set_order(self, keys: Sequence[str]) -> None:
         """Give these kernels their colours in this order, whether or not they are drawn now."""
@@ -209,11 +226,12 @@ class SweepPlot(QWidget):
 
     def _restroke(self) -> None:
         """Draw the lines as wide as they are now, and name the one that stands out."""
+        rows, foremost = [], self._foremost
         for curve in self.curves:
+            pen = self.pen(curve)
             if (line := self._lines.get(curve.key)) is not None:
-                line.line.setPen(self.pen(curve))
-                line.line.setZValue(curve.key == self._foremost)
-        rows = [(curve.title, self.pen(curve), self._symbol(curve.key)) for curve in self.curves]
+                line.stroke(pen, foremost=curve.key == foremost)
+            rows.append((curve.title, pen, self._symbol(curve.key)))
         self.key.show_rows(rows)
         self._name_end()
 
@@ -252,7 +270,9 @@ class SweepPlot(QWidget):
                 yield
         self._one.setVisible(request.quantity == "speedup" and bool(drawn))
         self._one.setPen(pg.mkPen(theme.color("text_faint"), width=1))
+        yield
         self._fit()
+        yield
         self._restroke()
 
     def _fit(self) -> None:
@@ -272,7 +292,8 @@ class SweepPlot(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
+        if self.curves:
+            self._fit()
 
     def _up(self, value: float) -> float:
         """How high a value stands."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QVBoxLayout, QWidget
 
+from gui.frames.pieces import Steps, whole
 from gui.looks.theme import current_theme
 from gui.scenes.bench_measured import (
     FAMILIES,
@@ -71,6 +72,10 @@ class ResultsPanel(QWidget):
 
     def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
         """Show those of the chosen machine, or of the first there is."""
+        whole(self.showing(every, failed))
+
+    def showing(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> Steps:
+        """`show_results`, piece by piece."""
         known = machines(every)
         if self._name not in known:
             self._name = known[0] if known else ""
@@ -79,14 +84,17 @@ class ResultsPanel(QWidget):
             self.machine.addItems(known)
         self.machine.setCurrentText(self._name)
         self.machine.setEnabled(len(known) > 1)
+        yield
         of_machine = [m for m in every if m.machine == self._name]
         family = self._offer_families(families(of_machine, self._arithmetics))
         self.measured = [
             m for m in of_machine if family in ("all", family_of(m, self._arithmetics))
         ]
         here = not self.measured or self.measured[-1].origin == HERE
+        yield
         rows = rows_of(self.measured, failed if here else ())
-        self.table.load(rows)
+        yield
+        yield from self.table.loading(rows)
         self.contents.setText(table_sentence(rows, self.measured))
         self.caption.setText(machine_sentence(self.measured))
 

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.frames.pieces import PAUSE, Steps
 from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
 from gui.scenes.bench_plan import Setup
@@ -43,12 +44,20 @@ class SetupStrip(QWidget):
     file_wanted = Signal()
 
     def __init__(self) -> None:
+        """It is whole after `building`."""
         super().__init__()
         self._setup = Setup()
+
+    def building(self) -> Steps:
+        """Make the fields and buttons."""
+        self._make_kernels()
+        yield PAUSE
         self._make_fields()
+        yield PAUSE
         self._make_buttons()
         self._lay_out()
         self.restyle()
+        yield PAUSE
 
     # ---- what the fields say
 
@@ -137,7 +146,7 @@ class SetupStrip(QWidget):
 
     # ---- building
 
-    def _make_fields(self) -> None:
+    def _make_kernels(self) -> None:
         self.kernels_button = QToolButton()
         self.kernels_button.setProperty("role", "action")
         self.kernels_button.setAccessibleName("Kernels")
@@ -148,6 +157,8 @@ class SetupStrip(QWidget):
         self.kernels_button.clicked.connect(lambda: self.kernels.open_below(self.kernels_button))
         self.kernels.changed.connect(self._on_kernels)
         self.kernels.file_wanted.connect(self.file_wanted)
+
+    def _make_fields(self) -> None:
         self.sizes = self._values("Sizes", "as configured", "N: 512, 1024 or 256..4096 (doubling)")
         self.tiles = self._values("Tiles", "as configured", "8, 16, 32, where a kernel has tiles")
         self.sizes.setMaximumWidth(420)

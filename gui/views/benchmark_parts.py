@@ -13,6 +13,7 @@ from gui.views.bench_curves import CurvesPanel
 from gui.views.bench_plots import LaunchPlot
 from gui.views.bench_results import ResultsPanel
 from gui.views.bench_setup import SetupStrip
+from gui.views.page_parts import panels_in
 from gui.views.page_view import PageView
 
 
@@ -30,24 +31,19 @@ class BenchmarkParts(PageView):
         self.trouble.hide()
         self.shown = Caption()
         yield from self._build_setup()
-        plots = QSplitter(Qt.Orientation.Horizontal)
-        yield from self._build_plots(plots)
-        splitter = QSplitter(Qt.Orientation.Vertical)
+        # They are in their places before they are filled: Qt styles what is put in, each by itself.
+        plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
         splitter.addWidget(plots)
-        yield
-        yield from self._build_results(splitter)
-        for one in (plots, splitter):
-            one.setHandleWidth(8)
-            one.setChildrenCollapsible(False)
         self._page.addWidget(splitter, 1)
         yield PAUSE
+        yield from self._build_plots(plots)
+        yield from self._build_results(splitter)
 
     def restyling(self) -> Steps:
         """Take up the theme's colours."""
         self.strip.restyle()
         yield PAUSE
-        self.results.table.fit()
-        yield PAUSE
+        yield from self.results.table.fitting()
         self.launches.restyle()
         yield
         yield from self.curves.plot.drawing()
@@ -61,10 +57,12 @@ class BenchmarkParts(PageView):
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(4)
         self.strip = SetupStrip()
-        self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
         yield PAUSE
+        yield from self.strip.building()
+        self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
         inner.addWidget(self.strip)
         inner.addWidget(self.trouble)
+        yield PAUSE
         panel = Panel("Measure", setup, caption=self.caption)
         yield PAUSE
         self._page.addWidget(panel)
@@ -78,10 +76,10 @@ class BenchmarkParts(PageView):
         plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
         yield PAUSE
         self.curves = CurvesPanel()
-        yield PAUSE
         plots.addWidget(Panel("Sweep", self.curves, caption=self.curves.caption, flush=True))
         plots.setSizes([400, 600])
         yield PAUSE
+        yield from self.curves.building()
 
     def _build_results(self, splitter: QSplitter) -> Steps:
         self.results = results = ResultsPanel(self.arithmetics())

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog
 
 from core.errors import TilescopeError
 from core.gpu.jobs import Timing
-from gui.frames.pieces import PAUSE, Pieces, Steps
-from gui.jobs.bench_work import CeilingCounter
-from gui.scenes.bench_measured import HERE, RECORDED, Measured
+from gui.frames.pieces import PAUSE, Steps
 from gui.scenes.bench_model import BenchModel
 from gui.scenes.bench_plan import Setup, choices, plan_of, plan_sentence
 from gui.scenes.bench_words import (
-    counting_sentence,
     failure_sentence,
-    live_sentence,
-    measured_sentence,
-    rates_of,
     state_sentence,
 )
-from gui.scenes.benchmark import ResultRow
 from gui.scenes.recorded import recorded
 from gui.views.bench_files import BenchFiles, FileDialog
-from gui.views.benchmark_parts import BenchmarkParts
+from gui.views.benchmark_results import BenchmarkResults
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
     from core.gpu.plan import Plan
-    from core.gpu.result import BenchmarkResult
     from core.ladder import Ladder
     from gui.scenes.session import Session
 
@@ -48,13 +41,19 @@ def start_worker(number: int) -> GpuWorker:
 
 
 def prepare() -> None:
-    """Read what the page shows first."""
+    """Read what the page shows first, and import what it does then."""
     recorded()
+    for module in ("core.gpu.executor", "core.gpu.session"):
+        importlib.import_module(module)
 
 
-class BenchmarkView(BenchmarkParts):
-    """The benchmark page. The first GPU's process starts when the page is first shown."""
+class BenchmarkView(BenchmarkResults):
+    """The benchmark page. The first GPU's process starts when the page is first shown.
 
+    `said(sentence, ok)`: something to tell that has no place on the page.
+    """
+
+    said = Signal(str, bool)
     WATCHES = frozenset({"configuration"})
 
     def __init__(
@@ -67,14 +66,9 @@ class BenchmarkView(BenchmarkParts):
         now: bool = True,
     ) -> None:
         """folder: where sweeps are kept as they are measured; None keeps them nowhere."""
-        super().__init__(session)
-        self._ladder = ladder
-        self.model = BenchModel(make_worker, folder)
-        self.ceilings = CeilingCounter(ladder, self)
+        super().__init__(session, ladder, BenchModel(make_worker, folder))
         self.files = BenchFiles(self, self.pictures)
         self.setup = Setup()
-        self.picked: Measured | None = None
-        self._curves = Pieces(self)
         self._timer = QTimer(self)
         self._timer.setInterval(REDRAW_MS)
         if now:
@@ -94,22 +88,14 @@ class BenchmarkView(BenchmarkParts):
             with QSignalBlocker(self.results):
                 row = self.results.select_rung(configuration.rung)
             yield
-            if row is not None:
+            if row is not None and row.measured is not None:
+                yield from self._showing_measured(row.measured)
+            elif row is not None:
                 self._on_row(row, by_user=False)
 
     def _look_for_gpus(self) -> None:
         self.model.look_for_gpus()
         self._timer.start()
-
-    @property
-    def measured(self) -> tuple[BenchmarkResult, ...]:
-        """All results but those that come with the program: measured here, or imported."""
-        return tuple(m.result for m in self.model.measured if m.origin != RECORDED)
-
-    @property
-    def samples(self) -> list[float]:
-        """The rates in the plot of launches."""
-        return self.launches.values
 
     def plan(self) -> Plan:
         """What a run would measure; raises TilescopeError with what is wrong with the fields."""
@@ -127,17 +113,10 @@ class BenchmarkView(BenchmarkParts):
             return
         self._timer.start()
 
-    def finish(self) -> None:
-        """Show at once what is being brought up to date."""
-        super().finish()
-        self._curves.finish()
-
     def shut_down(self) -> None:
         """End the sweep, the GPUs' processes and all other work, and wait for them."""
         super().shut_down()
-        self._curves.stop()
         self._timer.stop()
-        self.ceilings.close()
         self.files.close()
         self.model.shut_down()
 
@@ -173,7 +152,7 @@ class BenchmarkView(BenchmarkParts):
         try:
             dialog = FileDialog(path, None, self)
         except TilescopeError as error:
-            self._say(str(error), ok=False)
+            self.said.emit(str(error), False)
             return
         dialog.finished.connect(lambda _: self._take_file(dialog))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -214,69 +193,6 @@ class BenchmarkView(BenchmarkParts):
         if not self.model.busy:
             self._timer.stop()
 
-    def _show_live(self) -> None:
-        live = next((one for one in reversed(self.model.live.values()) if not one.done), None)
-        if live is None:
-            return
-        self.shown.setText(live_sentence(live))
-        if live.times:  # until then the launches before stay: no plot flickers between points
-            flops = live.begun.flops if live.begun is not None else None
-            unit = "ms" if flops is None else "GFLOPS"
-            self.launches.show_values(rates_of(live.times, flops), unit)
-
-    def _show_end(self) -> None:
-        """Show the last result whole: nothing says "running" any more."""
-        here = [m for m in self.model.measured if m.origin == HERE]
-        if self.picked is None:
-            if here and self.model.live:
-                self._show_measured(here[-1])
-            else:
-                self.shown.setText("Nothing was measured.")
-
-    # ---- results
-
-    def _show_results(self) -> None:
-        news = [m for m in self.model.measured if m.origin == HERE]
-        if self.model.running and news:
-            self.results.show_machine(news[-1].machine)
-        self.results.show_results(self.model.measured, self.model.failed)
-        self._show_curves()
-        if self.picked is not None:
-            self.results.select(self.picked)
-
-    def _on_machine(self) -> None:
-        self.picked = None
-        self._show_results()
-
-    def _show_curves(self) -> None:
-        self._curves.start(self._showing_curves())
-
-    def _showing_curves(self) -> Steps:
-        measured = self.results.measured
-        yield from self.curves.showing(measured, self.ceilings.known)
-        if self.curves.request.quantity == "share":
-            self.ceilings.want(self.curves.drawn_results(measured))
-            self.curves.add_to_caption(counting_sentence(self.ceilings.left))
-
-    def _on_row(self, row: ResultRow, *, by_user: bool) -> None:
-        if row.measured is None:
-            self.shown.setText(f"{row.title}, {row.details}: {row.notes}")
-        elif by_user or not self.model.running:
-            self.picked = row.measured if by_user else self.picked
-            self._show_measured(row.measured)
-
-    def _pick(self, measured: Measured) -> None:
-        self.picked = measured
-        self.results.select(measured)
-        self._show_measured(measured)
-
-    def _show_measured(self, measured: Measured) -> None:
-        result = measured.result
-        unit = "ms" if result.flops is None else "GFLOPS"
-        self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
-        self.shown.setText(measured_sentence(measured))
-        self.curves.plot.set_chosen(result.series)
-
     # ---- files
 
     def import_results(self, paths: list[Path]) -> None:
@@ -285,11 +201,11 @@ class BenchmarkView(BenchmarkParts):
             try:
                 count = self.model.import_file(path)
             except TilescopeError as error:
-                self._say(str(error), ok=False)
+                self.said.emit(str(error), False)
                 return
             self.results.show_machine(self.model.measured[-1].machine)
             self._show_results()
-            self._say(f"{count} results taken from {path.name}.", ok=True)
+            self.said.emit(f"{count} results taken from {path.name}.", True)
 
     def _save(self) -> None:
         failures = [
@@ -297,34 +213,14 @@ class BenchmarkView(BenchmarkParts):
         ]
         self.files.ask_and_save(self.results.measured, failures, self.ceilings.known)
 
-    def pictures(self) -> dict[str, QWidget]:
-        """The plots, by what they are called in a file."""
-        return {"Launches": self.launches, "Sweep": self.curves.plot}
-
-    def _say(self, sentence: str, ok: bool) -> None:
-        bar = getattr(self.window(), "message", None)
-        if bar is not None:
-            bar.show_message(sentence, kind="info" if ok else "error")
-        else:
-            self.caption.setText(sentence)
-
     # ---- building
-
-    def arithmetics(self) -> dict[str, str]:
-        """What the ladder's matrix products compute with, by rung."""
-        products = (rung for rung in self._ladder.values() if rung.layout is not None)
-        return {rung.name: rung.arithmetic for rung in products}
 
     def building(self) -> Steps:
         """Make the page, and have it work."""
         yield from super().building()
-        yield from self.model.loading()
         self._connect()
-        yield PAUSE
-        self.results.show_results(self.model.measured, self.model.failed)
-        yield PAUSE
         self._say_state()
-        yield from self._showing_curves()
+        yield PAUSE
 
     def _connect(self) -> None:
         self.model.changed.connect(self._on_model)
@@ -341,5 +237,5 @@ class BenchmarkView(BenchmarkParts):
         ask = self.files.ask_and_read
         self.results.import_button.clicked.connect(lambda: self.import_results(ask()))
         self.results.save_button.clicked.connect(self._save)
-        self.files.said.connect(self._say)
+        self.files.said.connect(self.said)
         self.ceilings.changed.connect(self._show_curves)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
-    QSplitter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -19,12 +17,12 @@ from gui.looks.theme import current_theme
 from gui.scenes.benchmark import SIZES
 from gui.views.base import Caption, Panel
 from gui.views.ceiling_list import CeilingList
+from gui.views.page_parts import choice, fill, panels_in, share, subject_caption, subject_row
 from gui.views.page_view import PageView
 from gui.views.roofline_plot import RooflinePlot
 
 AS_CONFIGURED = "as configured"
 DEFAULT_SIZE = 4096
-SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 DEVICE_LETTERS = 24
 
 
@@ -51,9 +49,7 @@ class CeilingsParts(PageView):
 
     def _make_controls(self) -> None:
         self.caption = Caption("Choose a kernel.")
-        self.subject = Caption()
-        self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
-        self.subject.may_take(4)
+        self.subject = subject_caption()
         self.back = QToolButton()
         self.back.setProperty("role", "action")
         self.back.setText("Back to the configured launch")
@@ -72,11 +68,8 @@ class CeilingsParts(PageView):
         self.size_box.setCurrentText(str(DEFAULT_SIZE))
         self.size_box.setAccessibleName("Size of the launch")
         self.size_box.setToolTip("N of the launch; block and tile are those configured")
-        self.device_box = QComboBox()
-        self.device_box.setSizeAdjustPolicy(SHORT)
-        self.device_box.setMinimumContentsLength(DEVICE_LETTERS)
-        self.device_box.setAccessibleName("Device")
-        self.device_box.setToolTip("Whose figures the ceilings are computed with")
+        tip = "Whose figures the ceilings are computed with"
+        self.device_box = choice("Device", tip, DEVICE_LETTERS)
 
     def _make_texts(self) -> None:
         self.hover = Caption(role="dim")
@@ -89,14 +82,8 @@ class CeilingsParts(PageView):
 
     def _laying_out(self) -> Steps:
         space = current_theme().spacing
-        controls = QHBoxLayout()
-        controls.setContentsMargins(space.margin, 0, space.margin, 2)
-        controls.setSpacing(space.gap)
-        controls.addWidget(self.subject, 1)
-        controls.addWidget(self.back)
-        controls.addWidget(self.size_label)
-        controls.addWidget(self.size_box)
-        controls.addWidget(self.device_box)
+        choices = (self.back, self.size_label, self.size_box, self.device_box)
+        controls = subject_row(self.subject, choices, below=2)
         upper = QWidget()
         column = QVBoxLayout(upper)
         column.setContentsMargins(0, 4, 0, space.gap)
@@ -111,16 +98,11 @@ class CeilingsParts(PageView):
             below.addWidget(widget)
         column.addLayout(below)
         yield PAUSE
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setHandleWidth(8)
-        splitter.setChildrenCollapsible(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(splitter)
+        splitter = panels_in(Qt.Orientation.Horizontal)
+        fill(self, splitter)
+        yield PAUSE
         splitter.addWidget(Panel("Roofline", upper, caption=self.caption, flush=True))
         yield PAUSE
         splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 2)
-        splitter.setSizes([640, 420])
+        share(splitter, (3, 2), (640, 420))
         yield PAUSE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import connect_numbers
@@ -17,6 +17,7 @@ from gui.views.base import Panel, SessionView
 from gui.views.compare_bar import CompareBar
 from gui.views.compare_side import CompareSide
 from gui.views.difference_view import DifferenceView
+from gui.views.page_parts import panels_in, share
 from gui.views.page_widget import PageWidget
 from gui.views.scrub_bar import ScrubBar
 from gui.views.segmented import Segmented
@@ -61,14 +62,16 @@ class ComparePage(PageWidget, QWidget):
         self._connect()
         yield PAUSE
         self.restyle()
+        yield PAUSE
+        yield from self.comparing.preparing()
 
     def _make_frame(self) -> None:
         self._page = QVBoxLayout(self)
         self._page.setContentsMargins(0, 0, 0, 0)
         self._page.setSpacing(8)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter = panels_in(Qt.Orientation.Vertical)
         self._page.addWidget(self.splitter, 1)
-        self._pair = QSplitter(Qt.Orientation.Horizontal)
+        self._pair = panels_in(Qt.Orientation.Horizontal)
         self.splitter.addWidget(self._pair)
 
     def _laying_out(self) -> Steps:
@@ -88,11 +91,7 @@ class ComparePage(PageWidget, QWidget):
         self.splitter.addWidget(table)
         yield PAUSE
         for splitter, shares in ((self._pair, (1, 1)), (self.splitter, (68, 32))):
-            splitter.setHandleWidth(8)
-            splitter.setChildrenCollapsible(False)
-            for place, share in enumerate(shares):
-                splitter.setStretchFactor(place, share)
-            splitter.setSizes([1000 * share for share in shares])
+            share(splitter, shares, (1000 * shares[0], 1000 * shares[1]))
         yield PAUSE
 
     def _make_left(self) -> None:
@@ -178,8 +177,7 @@ class ComparePage(PageWidget, QWidget):
                 view.catch_up(hidden=True)
                 yield PAUSE
         yield from self.comparing.preparing()
-        self._set_active(True)
-        yield PAUSE
+        yield from self._activating(True)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Start the common clock."""
@@ -201,9 +199,14 @@ class ComparePage(PageWidget, QWidget):
             self._set_active(False)
 
     def _set_active(self, active: bool) -> None:
+        whole(self._activating(active))
+
+    def _activating(self, active: bool) -> Steps:
         self.comparing.active = active
+        yield PAUSE
         for widget in (self.switch, self.scrub, *self.letters):
             widget.setVisible(active)
+            yield PAUSE
         self.main.explaining.panel.side, self.why.side = ("A: ", "B: ") if active else ("", "")
         self.main.explaining.close()
         self._show_forms()

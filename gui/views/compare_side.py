@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from gui.scenes.session import Session
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.page_parts import panels_in
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
 from gui.views.warp_view import WarpView
@@ -129,9 +129,7 @@ class CompareSide(QWidget):
     def _lay_out(self) -> None:
         self.head = SideHead(self.session, self.side)
         self.panels: dict[str, QWidget] = {}
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.setHandleWidth(8)
-        self.splitter.setChildrenCollapsible(False)
+        self.splitter = panels_in(Qt.Orientation.Vertical)
         frame = QFrame()
         frame.setProperty("role", "panel")
         inside = QVBoxLayout(frame)

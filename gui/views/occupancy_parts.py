@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -25,6 +23,7 @@ from gui.scenes import occupancy as scene
 from gui.views.base import Caption, Panel
 from gui.views.device_table import DeviceTable
 from gui.views.first_order import FirstOrderList
+from gui.views.page_parts import choice, fill, panels_in, share, subject_caption, subject_row
 from gui.views.page_view import PageView
 from gui.views.resource_plots import ResourcePlots
 from gui.views.segmented import Segmented
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 THIS_KERNEL = "This kernel, as compiled"
-SHORT = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+EXAMPLE_LETTERS = 20
 
 
 class OccupancyParts(PageView):
@@ -59,30 +58,23 @@ class OccupancyParts(PageView):
     def building(self) -> Steps:
         """Make the page."""
         self.caption = Caption("Choose a kernel.")
-        self.subject = Caption()
-        self.subject.setAlignment(Qt.AlignmentFlag.AlignVCenter)
-        self.subject.may_take(4)
+        self.subject = subject_caption()
+        yield PAUSE
         self._make_choices()
         yield PAUSE
+        # They are in their places before they are filled: Qt styles what is put in, each by itself.
+        splitter = panels_in(Qt.Orientation.Vertical)
+        fill(self, splitter)
         upper = self._upper()
-        self.what_if = ResourcePlots()
-        self.fields, self.plots = self.what_if.fields, self.what_if.plots
-        yield PAUSE
-        yield from self.what_if.building()
-        upper.addWidget(self.what_if, 1)
-        yield PAUSE
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setHandleWidth(8)
-        splitter.setChildrenCollapsible(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(splitter)
         splitter.addWidget(self._panel(upper))
         yield PAUSE
+        self.what_if = ResourcePlots()
+        self.fields, self.plots = self.what_if.fields, self.what_if.plots
+        upper.addWidget(self.what_if, 1)
+        yield PAUSE
+        yield from self.what_if.building()
         yield from self._building_lower(splitter)
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 2)
-        splitter.setSizes([420, 300])
+        share(splitter, (3, 2), (420, 300))
         yield PAUSE
 
     def _panel(self, upper: QVBoxLayout) -> Panel:
@@ -91,12 +83,10 @@ class OccupancyParts(PageView):
         return Panel("Occupancy", body, caption=self.caption, flush=True)
 
     def _make_choices(self) -> None:
-        self.sm_box, self.example_box = SmBox(), QComboBox()
-        self.example_box.setSizeAdjustPolicy(SHORT)
-        self.example_box.setMinimumContentsLength(20)
+        self.sm_box = SmBox()
+        tip = "Whose threads, registers and shared memory are placed"
+        self.example_box = choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
         self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
-        self.example_box.setAccessibleName("Kernel or worked example")
-        self.example_box.setToolTip("Whose threads, registers and shared memory are placed")
         self.reset = QPushButton("As compiled")
         self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
 
@@ -104,20 +94,12 @@ class OccupancyParts(PageView):
         space = current_theme().spacing
         column = QVBoxLayout()
         column.setContentsMargins(0, 4, 0, space.gap)
-        controls = QHBoxLayout()
-        controls.setContentsMargins(space.margin, 0, space.margin, 0)
-        controls.setSpacing(space.gap)
-        controls.addWidget(self.subject, 1)
-        controls.addWidget(self.reset)
-        controls.addWidget(self.example_box)
-        controls.addWidget(self.sm_box)
-        column.addLayout(controls)
+        choices = (self.reset, self.example_box, self.sm_box)
+        column.addLayout(subject_row(self.subject, choices))
         return column
 
     def _building_lower(self, splitter: QSplitter) -> Steps:
-        row = QSplitter(Qt.Orientation.Horizontal)
-        row.setHandleWidth(8)
-        row.setChildrenCollapsible(False)
+        row = panels_in(Qt.Orientation.Horizontal)
         splitter.addWidget(row)
         self.sm = SmView()
         self.limits = QLabel()
@@ -149,9 +131,7 @@ class OccupancyParts(PageView):
                 controls=first.controls, flush=True,
             )
         )  # fmt: skip
-        row.setStretchFactor(0, 3)
-        row.setStretchFactor(1, 2)
-        row.setSizes([640, 360])
+        share(row, (3, 2), (640, 360))
 
     def _filled(self) -> QScrollArea:
         """One SM, filled, and what limits it."""

@@ -41,6 +41,7 @@ class OccupancyPlot(Chart):
         self._now.sigDragged.connect(lambda line: self.dragged.emit(float(line.value())))
         self.getAxis("left").setTicks([[(v, str(v)) for v in (0, 25, 50, 75, 100)]])
         self.scene().sigMouseClicked.connect(self._on_click)
+        yield PAUSE
         self.draw()
 
     def load(self, curve: Curve) -> None:

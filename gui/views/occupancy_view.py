@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
 
-from core.models.capability import Capability
+from core.models.capability import Capability, load_capabilities
 from core.models.devices import load_devices
 from core.models.occupancy import Resources, occupancy
 from gui.frames.pieces import Pieces, Steps
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 log = logging.getLogger(__name__)
+
+
+def prepare() -> None:
+    """Read what the page shows first."""
+    load_capabilities()
+    load_devices()
 
 
 class OccupancyView(OccupancyParts):

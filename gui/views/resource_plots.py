@@ -56,9 +56,9 @@ class ResourcePlots(QWidget):
             plot.dragged.connect(lambda place, axis=axis: self.dragged.emit(axis, place))
             self.plots[axis] = plot
             yield PAUSE
-            yield from plot.building()
-            yield PAUSE
             part.addWidget(plot, 1)
+            yield PAUSE
+            yield from plot.building()
             yield PAUSE
 
     def show_values(self, resources: Resources) -> None:
@@ -70,7 +70,9 @@ class ResourcePlots(QWidget):
     def showing(self, capability: Capability, resources: Resources) -> Steps:
         """Plot what other amounts of each resource would do on this SM."""
         for axis, plot in self.plots.items():
-            plot.load(scene.curve_of(capability, resources, axis))
+            curve = scene.curve_of(capability, resources, axis)
+            yield
+            plot.load(curve)
             yield
 
     def restyling(self) -> Steps:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
+from gui.frames.pieces import Steps, whole
 from gui.looks.theme import current_theme
 from gui.scenes.bench_measured import HERE
 from gui.scenes.benchmark import ResultRow
@@ -84,5 +85,10 @@ class ResultsTable(RowTable):
 
     def load(self, rows: tuple[ResultRow, ...]) -> None:
         """Show these results, none selected."""
+        whole(self.loading(rows))
+
+    def loading(self, rows: tuple[ResultRow, ...]) -> Steps:
+        """`load`, piece by piece."""
         self.rows.load(rows)
-        self.fit()
+        yield
+        yield from self.fitting()

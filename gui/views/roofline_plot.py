@@ -97,8 +97,8 @@ class RooflinePlot(Chart):
         frame = self._frame
         self.setXRange(math.log10(frame.left), math.log10(frame.right), padding=0)
         self.setYRange(math.log10(frame.bottom), math.log10(frame.top), padding=0)
-        self._draw_roof(frame)
         yield
+        yield from self._drawing_roof(frame)
         yield from self._drawing_ceilings(frame)
         yield from self._drawing_runs()
 
@@ -120,7 +120,7 @@ class RooflinePlot(Chart):
         item.setZValue(20)
         self.addItem(item)
 
-    def _draw_roof(self, frame: Roofline) -> None:
+    def _drawing_roof(self, frame: Roofline) -> Steps:
         theme = current_theme()
         left, right = math.log10(frame.left), math.log10(frame.right)
         ridge, peak = math.log10(frame.ridge), math.log10(frame.peak)
@@ -130,9 +130,11 @@ class RooflinePlot(Chart):
         beyond = min(right, math.log10(frame.top / frame.bandwidth))
         dashed = pg.mkPen(theme.color("text_faint"), width=1, style=Qt.PenStyle.DotLine)
         self._line([(ridge, peak), (beyond, beyond + math.log10(frame.bandwidth))], dashed)
+        yield
         dim = "text_dim"
         peak_text = f"FP32 peak {rate_text(frame.peak)}"
         self._text(right, peak, peak_text, dim, (1, 1))
+        yield
         room = self.box.rect()
         if room.width() > 1 and room.height() > 1:
             steep = (room.height() / (math.log10(frame.top / frame.bottom))) / (
@@ -144,6 +146,7 @@ class RooflinePlot(Chart):
                 f"DRAM {rate_text(frame.bandwidth)} GB/s", dim, (1, 1),
                 angle=math.degrees(math.atan(steep)),
             )  # fmt: skip
+        yield
 
     def _drawing_ceilings(self, frame: Roofline) -> Steps:
         if frame.x is None:

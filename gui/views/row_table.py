@@ -16,6 +16,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
+from gui.frames.pieces import Steps, whole
 from gui.looks.theme import current_theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -162,9 +163,14 @@ class RowTable(QTableView):
 
     def fit(self) -> None:
         """Give rows, headings and columns the room that they need; after other rows or a theme."""
+        whole(self.fitting())
+
+    def fitting(self) -> Steps:
+        """`fit`, piece by piece."""
         theme, model = current_theme(), self._rows
         self.setFont(theme.font())
         self.verticalHeader().setDefaultSectionSize(theme.spacing.control - 4)
+        yield
         self.clearSpans()
         for place, row in enumerate(model.rows):
             if isinstance(row, str):
@@ -182,3 +188,4 @@ class RowTable(QTableView):
             )
             wide = max(wide, heads.horizontalAdvance(model.head(column)))
             self.setColumnWidth(column, wide + PADDING)
+            yield

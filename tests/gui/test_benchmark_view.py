@@ -227,8 +227,11 @@ def test_results_from_another_machine(qtbot, page, tmp_path):
     assert page.results.machine.currentText() == "Fake GPU, 2026-11-21, from lab.csv"
     assert len(page.results.rows) == 4
     (tmp_path / "no.csv").write_text("a,b\n1,2\n")
-    page.import_results([tmp_path / "no.csv"])
-    assert "no table of benchmark results" in page.caption.text()
+    with qtbot.waitSignal(page.said) as told:
+        page.import_results([tmp_path / "no.csv"])
+    sentence, ok = told.args
+    assert "no table of benchmark results" in sentence
+    assert not ok
 
 
 def test_a_file_is_taken_into_the_sweep(qtbot, page, ladder, tmp_path):

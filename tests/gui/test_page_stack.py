@@ -17,6 +17,7 @@ from gui.pages import PAGES, Page, find_page
 from gui.scenes.selection import Configuration
 from gui.views.blank_page import BlankPage
 from gui.views.page_view import PageView
+from gui.views.side_column import SideColumn
 
 AHEAD = [page.key for page in PAGES if page.ahead]
 WAIT_MS = 20_000
@@ -134,7 +135,8 @@ def test_pages_are_made_ahead(eager, window, qtbot):
     window.pages.make_ahead()
     qtbot.waitUntil(lambda: all(window.pages.ready(key) for key in AHEAD), timeout=WAIT_MS)
     assert window.pages.currentWidget() is window.step_page
-    assert window.pages.ready("compare") is None
+    assert window.form.isVisible()
+    assert not window.findChild(SideColumn).isVisible()  # the comparison is not shown yet
     window.session.theme = "dark"
     seen = []
     window.pages.turned.connect(lambda page: seen.append(window.pages.currentWidget()))
