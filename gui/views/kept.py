@@ -14,7 +14,7 @@ VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf, QPaintEngine.Type.Pictu
 MOST = 4  # pictures of one part
 
 
-def _is_vector(painter: QPainter) -> bool:
+def is_vector(painter: QPainter) -> bool:
     """Whether a drawing is made that must not hold pixels."""
     engine = painter.paintEngine()
     return engine is None or engine.type() in VECTORS
@@ -35,7 +35,7 @@ class Kept:
         draw: Callable[[QPainter], None],
     ) -> None:
         """Draw `part`, which lies within `area` and depends on nothing but `state`."""
-        if _is_vector(painter):
+        if is_vector(painter):
             draw(painter)
             return
         box = area.toAlignedRect()
@@ -62,7 +62,7 @@ class Backdrop:
     def draw(self, painter: QPainter, widget: QWidget, draw: Callable[[QPainter], None]) -> None:
         """Draw what covers a widget; a drawing, and an image of other pixels, get it as it is."""
         ratio = widget.devicePixelRatioF()
-        if _is_vector(painter) or painter.device().devicePixelRatioF() != ratio:
+        if is_vector(painter) or painter.device().devicePixelRatioF() != ratio:
             painter.save()
             draw(painter)
             painter.restore()

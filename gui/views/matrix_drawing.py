@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
 from gui.looks.theme import Theme
@@ -17,7 +17,8 @@ from gui.scenes.naming import decimals_of, value_text
 from gui.scenes.session import Session
 from gui.scenes.text import grouped, plural
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
-from gui.views.painting import fill, frame, inset, pen, texts
+from gui.views.painting import fill, frame, inset, pen
+from gui.views.words import write
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
 VALUE_HEIGHT = 12.0  # pixels a cell from which values are written, if it is wide enough
@@ -79,12 +80,12 @@ class MatrixDrawing:
         origin = self.layout.origin(grid, self.view)
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         self.p.setPen(pen(self.theme.color("grid"), 1))
-        for r in range(first_row, first_row + rows + 1):
-            y = round(origin.y() + r * self.scale)
-            self.p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
-        for c in range(first_column, first_column + columns + 1):
-            x = round(origin.x() + c * self.across)
-            self.p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+        left, right, top, bottom = box.left(), box.right(), box.top(), box.bottom()
+        down = np.rint(origin.y() + self.scale * (first_row + np.arange(rows + 1)))
+        across = np.rint(origin.x() + self.across * (first_column + np.arange(columns + 1)))
+        lines = [QLineF(left, y, right, y) for y in down.tolist()]
+        lines += [QLineF(x, top, x, bottom) for x in across.tolist()]
+        self.p.drawLines(lines)
         self._clear_gaps(grid)
         self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
 
@@ -170,8 +171,9 @@ class MatrixDrawing:
         font, digits = value_type(self.theme, self.across, self.scale)
         font.setItalic(slanted)
         decimals = decimals_of(values[seen], digits)
-        words = (value_text(value, digits, decimals) for value in values[seen].tolist())
-        texts(self.p, zip(self._cells(grid, flats[seen]), words, strict=True), color, font)
+        words = [value_text(value, digits, decimals) for value in values[seen].tolist()]
+        sides = self.layout.cell_sides(grid, self.view, *grid.cells(flats[seen]))
+        write(self.p, sides, words, color, font)
 
     def _outline(self, grid: Grid, flats: Ints, name: str, width: float) -> None:
         """Frame elements (those that touch together) in the colour of a meaning."""

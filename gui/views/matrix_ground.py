@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF
 
@@ -22,6 +23,7 @@ from gui.views.matrix_drawing import (
     title_widths,
 )
 from gui.views.painting import LEFT, RIGHT, fill, frame, pen, text
+from gui.views.words import write
 
 VEIL = 0.94  # opacity of what lies under names and numbers over cells
 BESIDE_FROM = 190.0  # pixels left of A from which the legend has the whole height there
@@ -107,15 +109,15 @@ class MatrixGround(MatrixDrawing):
         if trace.shared_arrays and not loads:
             copy = (tint("load", 0.55),)
             keys.append(Key("Its copy in shared memory loaded now", copy, None, "Copy loaded now"))
-        owners = [
+        owners = tuple(
             self.theme.owner_color("thread", i, block.n_threads)
-            for i in range(0, block.n_threads, 1 if few else 32)
-        ]
+            for i in range(0, block.n_threads, 1 if few else 32)[:4]
+        )
         result = next((grid.label for grid in self.layout.grids if grid.result), "")
         if result:  # only of the first are the owners shown
             owner = f"Owner in {result}"
             words = f"{owner}, a colour a {'thread' if few else 'warp'}"
-            keys.append(Key(words, tuple(owners[:4]), None, owner))
+            keys.append(Key(words, owners, None, owner))
         reaches = reaches_of(trace)
         seen = [g for g in self.layout.grids if any(g.overhang + g.before + g.gap)]
         if any(reaches.faults(g) for g in seen):
@@ -223,13 +225,16 @@ class MatrixGround(MatrixDrawing):
         across, down = tick_step(TICK_ROOM, self.across), tick_step(line * 1.15, self.scale)
         box, origin = self.layout.around(grid, self.view), self.layout.origin(grid, self.view)
         top, left, rows, columns = self._visible(grid)
-        y = max(box.top() - line - 2, 2.0)
-        for c in range(-(-left // across) * across, left + columns, across):
-            x = origin.x() + (c + 0.5) * self.across
-            words = grid.column_name(c)
-            text(self.p, QRectF(x - 30, y, 60, line), words, color, small, elide=False)
-        x = max(box.left() - 6, side - 4)
-        for r in range(-(-top // down) * down, top + rows, down):
-            middle = origin.y() + (r + 0.5) * self.scale
-            area = QRectF(x - 60, middle - line / 2, 60, line)
-            text(self.p, area, grid.row_name(r), color, small, RIGHT, elide=False)
+        shown = np.arange(-(-left // across) * across, left + columns, across)
+        middle = origin.x() + (shown + 0.5) * self.across
+        sides = _boxes(middle - 30, max(box.top() - line - 2, 2.0), 60, line)
+        write(self.p, sides, list(map(grid.column_name, shown.tolist())), color, small)
+        shown = np.arange(-(-top // down) * down, top + rows, down)
+        middle = origin.y() + (shown + 0.5) * self.scale
+        sides = _boxes(max(box.left() - 6, side - 4) - 60, middle - line / 2, 60, line)
+        write(self.p, sides, list(map(grid.row_name, shown.tolist())), color, small, RIGHT)
+
+
+def _boxes(*sides: float | NDArray[np.floating]) -> NDArray[np.float64]:
+    """Left, top, width and height of rectangles, as rows."""
+    return np.stack(np.broadcast_arrays(*sides))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 
 from gui.looks.theme import current_theme
@@ -87,6 +88,8 @@ class MatrixLayout:
             else 0.0
             for c in range(columns)
         ]
+        self._corners: dict[tuple[int, int], tuple[float, float]] = {}
+        self._corners_in: Transform | None = None
 
     def _across(self, column: int, cell: float) -> float:
         """A column's pixels where a cell is that wide."""
@@ -130,17 +133,26 @@ class MatrixLayout:
 
     def origin(self, grid: Grid, view: Transform) -> QPointF:
         """The pixel of the corner of cell (0, 0), which may lie outside the grid's window."""
-        m, (row, column) = self.margins, grid.place
-        before = sum(self._across(c, view.across) for c in range(column))
-        x = view.x + m.left + m.gap * column + before
-        y = view.y + m.top + m.gap * row + view.scale * sum(self._heights[:row])
-        left, top = self._left[column] - grid.left, self._above[row] - grid.top
-        return QPointF(x + left * view.across, y + top * view.scale)
+        x, y = self._origin(grid, view)
+        return QPointF(x, y)
 
     def around(self, grid: Grid, view: Transform) -> QRectF:
         """The grid's window with the room before it: names and numbers stand outside of that."""
         (above, left), box = grid.room_before, self.box(grid, view)
         return box.adjusted(-left * view.across, -above * view.scale, 0, 0)
+
+    def _origin(self, grid: Grid, view: Transform) -> tuple[float, float]:
+        if self._corners_in is not view:  # a frame asks hundreds of times, of one view
+            self._corners_in, self._corners = view, {}
+        if grid.place not in self._corners:
+            m, (row, column) = self.margins, grid.place
+            before = sum(self._across(c, view.across) for c in range(column))
+            x = view.x + m.left + m.gap * column + before
+            y = view.y + m.top + m.gap * row + view.scale * sum(self._heights[:row])
+            self._corners[grid.place] = x, y
+        x, y = self._corners[grid.place]
+        left, top = self._left[grid.place[1]] - grid.left, self._above[grid.place[0]] - grid.top
+        return x + left * view.across, y + top * view.scale
 
     def box(self, grid: Grid, view: Transform) -> QRectF:
         """The grid's window in pixels."""
@@ -148,10 +160,11 @@ class MatrixLayout:
 
     def rect(self, grid: Grid, view: Transform, cells: Rect, least: float = 0.0) -> QRectF:
         """A rectangle of cells in whole pixels, at least `least` wide and high."""
-        origin = self.origin(grid, view)
+        x, y = self._origin(grid, view)
         row, column, rows, columns = cells
-        left, right = (round(origin.x() + view.across * v) for v in (column, column + columns))
-        top, bottom = (round(origin.y() + view.scale * v) for v in (row, row + rows))
+        across, scale = view.across, view.scale
+        left, right = round(x + across * column), round(x + across * (column + columns))
+        top, bottom = round(y + scale * row), round(y + scale * (row + rows))
         if right - left < least:
             middle = (left + right) / 2
             left, right = round(middle - least / 2), round(middle + least / 2)
@@ -160,13 +173,18 @@ class MatrixLayout:
             top, bottom = round(middle - least / 2), round(middle + least / 2)
         return QRectF(left, top, right - left, bottom - top)
 
+    def cell_sides(
+        self, grid: Grid, view: Transform, rows: Ints, columns: Ints
+    ) -> NDArray[np.float64]:
+        """Many single cells as `rect` gives them: left, top, width and height, float64 (4, n)."""
+        x, y = self._origin(grid, view)
+        left, right = (np.rint(x + view.across * c) for c in (columns, columns + 1))
+        top, bottom = (np.rint(y + view.scale * r) for r in (rows, rows + 1))
+        return np.stack([left, top, right - left, bottom - top])
+
     def cell_rects(self, grid: Grid, view: Transform, rows: Ints, columns: Ints) -> list[QRectF]:
-        """Many single cells as `rect` gives them, in one go."""
-        origin = self.origin(grid, view)
-        left, right = (np.rint(origin.x() + view.across * c) for c in (columns, columns + 1))
-        top, bottom = (np.rint(origin.y() + view.scale * r) for r in (rows, rows + 1))
-        sides = (side.tolist() for side in (left, top, right - left, bottom - top))
-        return list(map(QRectF, *sides))
+        """The same as rectangles."""
+        return list(map(QRectF, *self.cell_sides(grid, view, rows, columns).tolist()))
 
     def cell_at(self, grid: Grid, view: Transform, point: QPointF) -> tuple[int, int] | None:
         """Row and column under a pixel, None outside the grid's window."""

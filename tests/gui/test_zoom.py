@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QRectF
 
 from gui.scenes.grids import grids_of
 from gui.scenes.once import once_for_each
@@ -51,10 +51,10 @@ def test_elements_and_places_of_many_cells_are_those_of_each(trace):
 def test_only_values_in_sight_are_written(canvas, qtbot, monkeypatch, heat):
     written = []
 
-    def texts(painter, places, *rest):
-        written.extend(list(places))
+    def write(painter, sides, words, *rest):
+        written.extend(zip((QRectF(*side) for side in sides.T.tolist()), words, strict=True))
 
-    monkeypatch.setattr(matrix_drawing, "texts", texts)
+    monkeypatch.setattr(matrix_drawing, "write", write)
     canvas.session.heat = heat
     zoom_in(canvas)
     canvas.grab()
