@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ MOST_ROWS = 16  # structures below each other, a row each; more stand side by si
 
 __all__ = [
     "EMPTY", "Grid", "Owned", "Rect", "bounding_box", "close_up", "grids_of", "owned_by",
-    "rectangles",
+    "rectangles", "shares_of",
 ]  # fmt: skip
 
 
@@ -152,6 +153,7 @@ class Owned:
     """The elements of a grid that one block stores, each with the thread that stores it."""
 
     block: int
+    array: str
     flats: Ints
     threads: Ints
     steps: Ints
@@ -166,13 +168,19 @@ class Owned:
         return int(self.threads[at]) if mine else None
 
 
+def shares_of(owned: Iterable[Owned], grid: Grid) -> list[Owned]:
+    """Those that are of one grid: a kernel may store several arrays."""
+    return [share for share in owned if share.array == grid.array.name]
+
+
 def owned_by(trace: Trace, grid: Grid, block: int) -> Owned | None:
     """What a recorded block stores to the grid's array; None if nothing."""
     flats, threads, steps = history_of(trace.block(block)).stored(grid.array.name)
     if not len(flats):
         return None
     box = bounding_box(grid, flats)
-    return Owned(block, flats, threads, steps, box, box[2] * box[3] == len(flats))
+    full = box[2] * box[3] == len(flats)
+    return Owned(block, grid.array.name, flats, threads, steps, box, full)
 
 
 def bounding_box(grid: Grid, flats: Ints) -> Rect:

@@ -61,6 +61,8 @@ class MatrixScene:
     phase: int
     own: Ints
     """Elements of the result that the selected thread stores in the whole record."""
+    owns: tuple[Ints, ...]
+    """The same of each grid: a kernel may store several arrays."""
 
 
 def matrix_scene(
@@ -78,7 +80,9 @@ def matrix_scene(
     """
     access = block_trace.access(step)
     history = history_of(block_trace)
-    own = _own(grids, history, thread)
+    owns = tuple(_own(grid, history, thread) for grid in grids)
+    results = (mine for grid, mine in zip(grids, owns, strict=True) if grid.result)
+    own = next((mine for mine in results if len(mine)), EMPTY)
     first = thread // WARP_SIZE * WARP_SIZE
     who = range(first, first + WARP_SIZE) if warp_trail else range(thread, thread + 1)
     marks = tuple(
@@ -108,7 +112,7 @@ def matrix_scene(
     caption = caption_of(
         block_trace, access, step, held_words(grids, held, thread), filled=filled, placed=placed
     )
-    return MatrixScene(caption, marks, phase, own)
+    return MatrixScene(caption, marks, phase, own, owns)
 
 
 HOT = 32
@@ -206,13 +210,11 @@ def _on_side(grid: Grid, side: Rect | None, flats: Ints) -> Ints:
     return flats[inside & (columns >= side[1]) & (columns < side[1] + side[3])]
 
 
-def _own(grids: tuple[Grid, ...], history: History, thread: int) -> Ints:
-    for grid in grids:
-        if grid.result:
-            flats, threads, _ = history.stored(grid.array.name)
-            if len(flats):
-                return np.asarray(flats[threads == thread])
-    return EMPTY
+def _own(grid: Grid, history: History, thread: int) -> Ints:
+    if not grid.result:
+        return EMPTY
+    flats, threads, _ = history.stored(grid.array.name)
+    return np.asarray(flats[threads == thread])
 
 
 def touched_by(block_trace: BlockTrace, name: str, step: int, thread: int) -> Ints:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.grids import Grid, Owned, close_up, grids_of
+from gui.scenes.grids import Grid, Owned, close_up, grids_of, shares_of
 from gui.scenes.guards import Guards, guards_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
 from gui.scenes.reaches import reaches_of
@@ -69,7 +69,7 @@ class MatrixCanvas(PanZoomView):
         self._guards: Guards | None = None
         self._grids: tuple[Grid, ...] = ()
         self._scene: MatrixScene | None = None
-        self._own: Owned | None = None
+        self._own: tuple[Owned, ...] = ()
         self._ground = Backdrop()
         self.ahead = ReadingAhead(self)
         self.ahead.all_known.connect(self.view_changed)
@@ -199,7 +199,7 @@ class MatrixCanvas(PanZoomView):
 
     def _open_block(self) -> None:
         self._ground.forget()
-        self._own = self.ahead.open(next((g for g in self._grids if g.result), None))
+        self._own = self.ahead.open(self._grids)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Go on reading ahead."""
@@ -242,7 +242,7 @@ class MatrixCanvas(PanZoomView):
     def _others(self) -> list[Owned]:
         """What the blocks that are not selected store, as far as it is known yet."""
         known = self.ahead.owned.items()
-        return [o for b, o in known if o is not None and b != self.session.block]
+        return [share for b, shares in known for share in shares if b != self.session.block]
 
     # ---- pointing
 
@@ -259,7 +259,8 @@ class MatrixCanvas(PanZoomView):
 
     def owner_of(self, grid: Grid, flat: int) -> int | None:
         """The thread of the selected block that stores an element of the result."""
-        return self._own.thread_of(flat) if grid.result and self._own is not None else None
+        mine = shares_of(self._own, grid)
+        return mine[0].thread_of(flat) if mine else None
 
     def _name(self, grid: Grid, flat: int) -> Element:
         return grid.array.name, grid.array.index(flat)
@@ -292,7 +293,7 @@ class MatrixCanvas(PanZoomView):
         if owner is not None:
             values["thread"] = owner
         elif grid.result:
-            for owned in self._others():
+            for owned in shares_of(self._others(), grid):
                 if (thread := owned.thread_of(flat)) is not None:
                     values.update(block=owned.block, thread=thread)
         self.session.update(**values)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.looks.theme import FEW_THREADS
-from gui.scenes.grids import Grid, Owned
+from gui.scenes.grids import Grid, Owned, shares_of
 from gui.scenes.matrices import heat_levels
 from gui.scenes.reaches import reaches_of
 from gui.views.legend import Key, draw_legend, draw_legend_row
@@ -33,16 +33,16 @@ TIMES = (0, 1, 2, 4, 8, 16, 32)  # loads whose colours the legend shows
 class MatrixGround(MatrixDrawing):
     """The picture under the marks, drawn once for a view, a block and a theme."""
 
-    def draw(self, own: Owned | None, others: Sequence[Owned]) -> None:
+    def draw(self, own: Sequence[Owned], others: Sequence[Owned]) -> None:
         """Grids, owners, values of what was there before the launch, indices and names."""
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
             self.p.fillRect(box, self.theme.color("field"))
             self.p.setClipRect(box)
             if grid.result:
-                self._draw_other_blocks(grid, others)
-                if own is not None:
-                    self._draw_owners(grid, own)
+                self._draw_other_blocks(grid, shares_of(others, grid))
+                for share in shares_of(own, grid):
+                    self._draw_owners(grid, share)
             self._draw_hairlines(grid)
             self.p.setClipping(False)
             frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
@@ -113,9 +113,9 @@ class MatrixGround(MatrixDrawing):
             self.theme.owner_color("thread", i, block.n_threads)
             for i in range(0, block.n_threads, 1 if few else 32)[:4]
         )
-        result = next((grid.label for grid in self.layout.grids if grid.result), "")
-        if result:  # only of the first are the owners shown
-            owner = f"Owner in {result}"
+        results = [grid.label for grid in self.layout.grids if grid.result]
+        if results:
+            owner = f"Owner in {results[0]}" if len(results) == 1 else "Owner"
             words = f"{owner}, a colour a {'thread' if few else 'warp'}"
             keys.append(Key(words, owners, None, owner))
         reaches = reaches_of(trace)

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
-from gui.scenes.grids import Grid, Owned, rectangles
+from gui.scenes.grids import Grid, Owned, rectangles, shares_of
 from gui.scenes.history import Ints, history_of
 from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
 from gui.scenes.naming import block_name, element_name, elements_name, name_of_thread, value_text
 from gui.scenes.once import once_for_each
 from gui.scenes.parts import number_at
+from gui.scenes.text import join
 from gui.views.matrix_drawing import (
     GRID_FROM,
     OUTLINE_FROM,
@@ -44,7 +45,7 @@ class MatrixMarks(MatrixOutside):
 
     def draw(self, scene: MatrixScene, *, loads: bool) -> None:
         """The marks of one step, over the ground."""
-        for grid, marks in zip(self.layout.grids, scene.marks, strict=True):
+        for grid, marks, stored in zip(self.layout.grids, scene.marks, scene.owns, strict=True):
             box = self.layout.box(grid, self.view)
             self.p.setClipRect(box.adjusted(-3, -3, 3, 3))
             if loads:
@@ -59,7 +60,7 @@ class MatrixMarks(MatrixOutside):
                 self._draw_lit(grid, marks)
             self._draw_seams(grid)
             self._draw_warp(grid, marks)
-            own = scene.own if grid.result else marks.thread
+            own = stored if grid.result else marks.thread
             if self.scale >= OUTLINE_FROM:
                 self._outline(grid, own, "selected", 2.4)
             self.p.setClipping(False)
@@ -205,7 +206,7 @@ class MatrixMarks(MatrixOutside):
         self._write_values(grid, flats, values, ink)
 
     def draw_pointed(
-        self, scene: MatrixScene, own: Owned | None, others: Sequence[Owned] = ()
+        self, scene: MatrixScene, own: Sequence[Owned], others: Sequence[Owned] = ()
     ) -> None:
         """The selected and the hovered element, and a line of text about the latter.
 
@@ -227,32 +228,29 @@ class MatrixMarks(MatrixOutside):
             self.p.fillRect(area.adjusted(-12, -3, 12, 6), self.theme.color("panel", 0.88))
         text(self.p, area, words, self.theme.color("text"), small, LEFT)
 
-    def _of_thread(self, grid: Grid, thread: int, own: Owned | None) -> Ints:
+    def _of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> Ints:
         """What a thread touches of a grid at this step, and what it stores of the result."""
         block = self.session.block_trace
         assert block is not None
         now = touched_by(block, grid.array.name, self.session.step, thread)
-        if not grid.result or own is None:
-            return now
-        return np.concatenate([now, own.flats[own.threads == thread]])
+        mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
+        return np.concatenate([now, *mine])
 
-    def _about(self, own: Owned | None, others: Sequence[Owned]) -> str:
+    def _about(self, own: Sequence[Owned], others: Sequence[Owned]) -> str:
         hover, block = self.session.hover, self.session.block_trace
         if block is None:
             return ""
         element = hover.element if hover is not None else None
         for grid in self.layout.grids:
             if element is not None and element[0] == grid.array.name:
-                known = others if own is None else [own, *others]
+                known = shares_of([*own, *others], grid)
                 return self._about_element(grid, flat_of(grid, element[1]), known)
         thread = self.session.thread
         words = f"Thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
-        for grid in self.layout.grids:
-            if grid.result and own is not None:
-                mine = own.flats[own.threads == thread]
-                if len(mine):
-                    words += f", stores {elements_name(grid.array, mine)}"
-        return words
+        shares = [(grid, share) for grid in self.layout.grids for share in shares_of(own, grid)]
+        stored = [(grid, share.flats[share.threads == thread]) for grid, share in shares]
+        names = [elements_name(grid.array, mine) for grid, mine in stored if len(mine)]
+        return f"{words}, stores {join(names)}" if names else words
 
     def _about_element(self, grid: Grid, flat: int, known: Sequence[Owned]) -> str:
         words = element_name(grid.array, flat)

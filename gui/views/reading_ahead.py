@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -28,9 +29,9 @@ class ReadingAhead(QObject):
     def __init__(self, view: SessionView) -> None:
         super().__init__(view)
         self._view = view
-        self._result: Grid | None = None
-        self.owned: dict[int, Owned | None] = {}
-        """What each block stores to the result, of those that are known."""
+        self._results: tuple[Grid, ...] = ()
+        self.owned: dict[int, tuple[Owned, ...]] = {}
+        """What each block stores to each of the results, of those that are known."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._work)
 
@@ -43,13 +44,20 @@ class ReadingAhead(QObject):
         """Another trace, or other grids."""
         self.owned = {}
 
-    def open(self, result: Grid | None) -> Owned | None:
-        """Begin with the session's block; gives its share of the result."""
-        trace, block, self._result = self._view.session.trace, self._view.session.block, result
+    def open(self, grids: Iterable[Grid]) -> tuple[Owned, ...]:
+        """Begin with the session's block; gives its share of those that are results."""
+        self._results = tuple(grid for grid in grids if grid.result)
         self._timer.start(0)
-        if trace is None or result is None:
-            return None
-        return self.owned.setdefault(block, owned_by(trace, result, block))
+        return self._read(self._view.session.block)
+
+    def _read(self, block: int) -> tuple[Owned, ...]:
+        trace = self._view.session.trace
+        if trace is None:
+            return ()
+        if block not in self.owned:
+            shares = (owned_by(trace, result, block) for result in self._results)
+            self.owned[block] = tuple(share for share in shares if share is not None)
+        return self.owned[block]
 
     def pause(self) -> None:
         """Let whoever steps have the time."""
@@ -68,13 +76,11 @@ class ReadingAhead(QObject):
         self._timer.setInterval(0)
         block, end = self._view.session.block_trace, time.perf_counter() + TICK_S
         more = block is not None and self._view.isVisible()
+        names = [result.array.name for result in self._results]
         while more and block is not None and time.perf_counter() < end:
             more = (
                 history_of(block).read_ahead(ACCESSES_AT_ONCE)
-                or (
-                    self._result is not None
-                    and block.read_so_far_ahead(self._result.array.name, ACCESSES_AT_ONCE)
-                )
+                or any(block.read_so_far_ahead(name, ACCESSES_AT_ONCE) for name in names)
                 or self._one_more_block()
             )
         if not more:
@@ -82,12 +88,12 @@ class ReadingAhead(QObject):
 
     def _one_more_block(self) -> bool:
         """Another block's share; False when all are known."""
-        trace, result = self._view.session.trace, self._result
-        if trace is None or result is None:
+        trace = self._view.session.trace
+        if trace is None or not self._results:
             return False
         missing = [block for block in trace.recorded_blocks if block not in self.owned]
         for block in missing[:1]:
-            self.owned[block] = owned_by(trace, result, block)
+            self._read(block)
         if len(missing) == 1:
             self.all_known.emit()
         return len(missing) > 1
