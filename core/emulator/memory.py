@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.cancelling import check
+from core.large_arrays import must_fit, zeroed
 
 SHARED_WINDOW = 1 << 40
 LOCAL_WINDOW = 1 << 41
@@ -77,15 +78,18 @@ def padded(nbytes: int) -> int:
 
 def zeros(nbytes: int) -> NDArray[np.uint8]:
     """Zeroed storage of at least `nbytes`."""
-    return np.zeros(max(padded(nbytes), _GRAIN), np.uint8)
+    return zeroed(np.dtype(np.uint8), max(padded(nbytes), _GRAIN))
 
 
 def copied(raw: NDArray[np.uint8], nbytes: int) -> NDArray[np.uint8]:
     """Storage of at least `nbytes` that begins with `raw`.
 
-    Stretches of zeros are not written, so that a large blank array takes no memory.
+    Stretches of zeros are not written, so that a large blank array takes no memory. Raises
+    TilescopeError where there is no memory for another.
     """
     data = zeros(nbytes)
+    if raw[:_STRETCH].any():
+        must_fit(nbytes)
     for start in range(0, raw.size, _STRETCH):
         check()
         part = raw[start : start + _STRETCH]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from core.cancelling import check
+from core.large_arrays import unset
 
 POISON_BYTE = 0xCD
 _STRETCH = 1 << 22  # elements that are made at a time: some ten milliseconds
@@ -74,7 +75,7 @@ def filled(
 
     Raises Cancelled between two of them where the work is (`core.cancelling`).
     """
-    values = np.empty(math.prod(shape), dtype)
+    values = unset(np.dtype(dtype), math.prod(shape))
     for start in range(0, values.size, _STRETCH):
         check()
         end = min(start + _STRETCH, values.size)

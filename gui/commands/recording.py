@@ -25,6 +25,10 @@ _STOPPED = (
     "The recording was stopped: what is shown is the launch before. Change a value, or run the "
     "source again, to record."
 )
+_NO_MEMORY = (
+    "The memory of this machine is not enough to record that: choose smaller arrays or fewer "
+    "threads, or close other programs."
+)
 
 
 def let_go(held: list[Trace | None]) -> None:
@@ -190,6 +194,8 @@ class Recorder(QObject):
     def _report(self, error: object) -> None:
         if isinstance(error, Cancelled):
             return
-        if not isinstance(error, TilescopeError):
+        if isinstance(error, MemoryError):
+            error = TilescopeError(_NO_MEMORY)
+        elif not isinstance(error, TilescopeError):
             error = TilescopeError(f"Recording failed unexpectedly: {error!r}.")
         self.failed.emit(error)

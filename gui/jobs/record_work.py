@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
+from core.gc_pauses import uncollected
 from gui.scenes.ahead import Looks, Standpoint, look_ahead
 from gui.scenes.selection import UNTITLED, Configuration, Origin
 from gui.scenes.session import source_key
@@ -107,7 +108,8 @@ def record_job(
         mapping = ladder[wanted.rung].mapping if wanted.own is None else None
         twin = mapping.other if mapping is not None else ""
         continues = at is not None and at.source in (source_key(trace), twin)
-        prepare(trace, block_shown, at if continues else None, looks)
+        with uncollected():  # the colours of a text of a megabyte are a million objects
+            prepare(trace, block_shown, at if continues else None, looks)
         return Recorded(trace, Origin(wanted, original, twin))
 
     return job
