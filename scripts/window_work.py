@@ -11,6 +11,7 @@ from window_stage import LARGE, SMALL, Launch, change, named, settle
 from window_watch import WatchedApplication
 
 from gui.main_window import MainWindow
+from gui.scenes.grids import shares_of
 
 RUNS = 5
 TRACED: tuple[Launch, ...] = (
@@ -54,9 +55,9 @@ def _click_on_result(window: MainWindow, dice: random.Random) -> None:
     """Select an element of the block's part of C, and with it the thread that stores it."""
     canvas = window.matrices
     assert canvas._layout is not None
-    assert canvas._own is not None
     grid = next(grid for grid in canvas.grids if grid.result)
-    flat = dice.choice(canvas._own.flats.tolist())
+    (mine,) = shares_of(canvas._own, grid)
+    flat = dice.choice(mine.flats.tolist())
     row, column = (int(place[0]) for place in grid.cells(np.array([flat])))
     canvas.click_at(canvas._layout.rect(grid, canvas._view, (row, column, 1, 1)).center())
 

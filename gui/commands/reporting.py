@@ -11,7 +11,7 @@ from core.errors import CompileError, ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors
 from core.launching.plain_files import read_source
 from gui.scenes.findings import finding_rows, go_to
-from gui.scenes.text import grouped, plural
+from gui.scenes.text import plural
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -109,7 +109,7 @@ class Reporter(QObject):
             scope = f"{run} run and counted"
         self.main.form.show_facts(
             f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
-            f"{grouped(threads)} threads in all; {scope}."
+            f"{plural(threads, 'thread')} in all; {scope}."
         )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PATIENCE_MS = 1500
 """What takes no longer needs no words."""
-_STOPPED = "Opening the file was stopped: what is shown is the launch before."
+_BEFORE = "what is shown is the launch before"
 
 
 class Waiting(QObject):
@@ -40,7 +40,8 @@ class Waiting(QObject):
         """Give up what is read, recorded or counted; what is shown stays."""
         if self.opener.busy:
             self.opener.cancel()
-            self.opener.failed.emit(TilescopeError(_STOPPED))
+            before = f": {_BEFORE}" if self.main.session.trace is not None else ""
+            self.opener.failed.emit(TilescopeError(f"Opening the file was stopped{before}."))
         self.recorder.stop()
         self.stopped.emit()
 
@@ -50,7 +51,8 @@ class Waiting(QObject):
 
     def _say(self) -> None:
         what = "Reading" if self.opener.busy else "Compiling and recording"
-        self._said = f"{what} takes a while; what is shown is the launch before."
+        before = f"; {_BEFORE}" if self.main.session.trace is not None else ""
+        self._said = f"{what} takes a while{before}."
         self.main.message.show_message(
             self._said, kind="info", label="Stop (Ctrl+.)", action=self.stop
         )

@@ -202,3 +202,18 @@ def test_a_constant_of_a_large_source_is_set_off_the_windows_thread(window, qtbo
     with qtbot.waitSignal(opener.failed, timeout=RECORDING_MS):
         window.workbench._turn("constant", "HEIGHT", 64)
     assert window.message.sentence.startswith("HEIGHT is no longer a number in the source")
+
+
+def test_a_launch_before_is_spoken_of_where_there_is_one(window, qtbot):
+    """At the first start nothing is shown yet."""
+    waiting, said = window.workbench.waiting, []
+    for _ in range(2):
+        waiting._say()
+        said.append(window.message.sentence)
+        values = {"n": 1, "block_x": len(said)}
+        recorded(window, qtbot, lambda v=values: window.recorder.configure("vector_add", v))
+    assert said[0] == "Compiling and recording takes a while."
+    assert said[1].endswith("takes a while; what is shown is the launch before.")
+    assert window.form.facts.text().startswith("1 block of 2 threads, 2 threads in all; ")
+    recorded(window, qtbot, lambda: window.recorder.configure("vector_add", {"n": 1, "block_x": 1}))
+    assert window.form.facts.text().startswith("1 block of 1 thread, 1 thread in all; ")
