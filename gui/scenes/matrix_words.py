@@ -12,7 +12,7 @@ from gui.scenes import faults
 from gui.scenes.grids import Grid
 from gui.scenes.masked import idle
 from gui.scenes.naming import block_name, elements_name, value_text
-from gui.scenes.parts import all_elements
+from gui.scenes.parts import accessed_name
 from gui.scenes.phase_words import part_name
 from gui.scenes.text import capital, join, plural
 
@@ -85,7 +85,7 @@ def _done(access: Access, lanes: int) -> str:
         own += "; an optimised build may use registers" if access.space == "local" else ""
         what = own if access.space == "local" else access.target
         return f"{plural(lanes, 'thread')} {verb} {what}"
-    what = elements_name(access.array, all_elements(access, access.array.dtype.itemsize))
+    what = accessed_name(access, access.array)
     place = " in shared memory" if access.space == "shared" else ""
     return f"{plural(lanes, 'thread')} {verb} {what}{place}"
 

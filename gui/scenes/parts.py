@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.trace import Array
+from gui.scenes.naming import elements_name
 
 if TYPE_CHECKING:
     from core.trace import Access, SharedArray, WarpAccess
@@ -54,6 +55,17 @@ def all_elements(access: Access | WarpAccess, itemsize: int) -> NDArray[np.int64
     live = live[live >= 0]
     count = elements_a_lane(access, itemsize)
     return live if count == 1 else (live[:, None] + np.arange(count)).reshape(-1)
+
+
+def accessed_name(access: Access | WarpAccess, array: Array | SharedArray) -> str:
+    """What the active lanes touch: an index may run out of an array into its neighbour, legally."""
+    what = elements_name(array, all_elements(access, array.dtype.itemsize))
+    active = np.asarray(access.active)
+    astray = active & (np.asarray(access.elements) < 0)
+    if not astray.any():
+        return what
+    rest = f"what lies outside {array.name}"
+    return rest if astray.sum() == active.sum() else f"{what} and {rest}"
 
 
 def numbers_of(part: WarpAccess, array: Array | SharedArray) -> NDArray[Any]:

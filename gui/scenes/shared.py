@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from gui.scenes import faults
 from gui.scenes.history import Ints, history_of
-from gui.scenes.naming import element_name, elements_name, numbers_name
+from gui.scenes.naming import element_name, numbers_name
 from gui.scenes.once import last_for_each
-from gui.scenes.parts import all_elements, elements_a_lane
+from gui.scenes.parts import accessed_name, all_elements, elements_a_lane
 from gui.scenes.text import capital, plural
 from gui.scenes.warp import LANES, verb_of
 
@@ -218,7 +218,7 @@ def _caption(access: Access | None, banks: BankScene | None, grids: tuple[Shared
         whole = f"warp {banks.warp}: {banks.fault}"
         return f"{before}{(whole if before else capital(whole)) if fault else idle}."
     part = access.warp(banks.warp)
-    what = elements_name(access.array, all_elements(part, access.array.dtype.itemsize))
+    what = accessed_name(part, access.array)
     who = f"Warp {banks.warp} {banks.verb} {what}"
     if not banks.live:
         who = who[0].lower() + who[1:]

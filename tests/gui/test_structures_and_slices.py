@@ -18,6 +18,7 @@ from gui.scenes.naming import block_name, element_name, elements_name, name_of_t
 from gui.scenes.parts import number_at
 from gui.scenes.phases import phases_caption
 from gui.scenes.session import Session
+from gui.scenes.shared import shared_scene
 from gui.scenes.warp import warp_scene
 
 MOVE = """
@@ -157,3 +158,28 @@ def test_blocks_and_threads_have_z_where_the_launch_has_it():
     scene = matrix_scene(block, grids, accesses(block)[0], 0, guards_of(trace))
     assert scene.caption.startswith("Block (0, 0, 1): 40 threads load in[4..5, 0..4, 0..3]")
     assert "not in the record" not in scene.caption
+
+
+SPILL = """
+__global__ void spill(const float* p, int n)
+{
+    __shared__ float a[64], b[64];
+    int t = threadIdx.x;
+    a[t] = p[t]; b[t] = -p[t];
+    __syncthreads();
+    if (a[t + 32] > 0 && a[t] > 100) __trap();
+}
+"""
+
+
+def test_an_index_that_runs_into_the_next_array_is_not_said_to_stay():
+    trace = run(SPILL, "p", (64,), Dim3(1), Dim3(64))
+    block = trace.block(0)
+    loads = [s for s in accesses(block) if block.access(s).space == "shared"]
+    step = next(s for s in loads if block.access(s).kind == "load")
+    assert trace.findings == (), "on a GPU the bytes lie side by side, too"
+    near, far = (shared_scene(trace, block, step, warp).caption for warp in (0, 1))
+    assert near.startswith("Warp 0 loads a[32..63]: ")
+    assert far.startswith("Warp 1 loads what lies outside a: ")
+    caption = matrix_scene(block, grids_of(trace), step, 0).caption
+    assert caption.endswith("load a[32..63] and what lies outside a in shared memory.")
