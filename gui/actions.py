@@ -61,6 +61,13 @@ def _edit_commands(window: MainWindow) -> list[Command]:
         Command("Run the edited source", ("Ctrl+Return", "Ctrl+Enter"), bench.run_source),
         Command("Original source", ("Ctrl+Shift+O",), bench.run_original),
         Command("Copy link", ("Ctrl+Shift+C",), window.moments.copy_link, line=True),
+        Command(
+            "Copy a picture of the view",
+            ("Ctrl+Alt+C",),
+            window.exporter.copy_view,
+            "Of the one in focus, else in front: to be pasted into slides",
+        ),
+        Command("Copy a picture of the window", ("Ctrl+Alt+Shift+C",), window.exporter.copy_window),
     ]
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, QEvent, Qt
-from PySide6.QtGui import QFontMetrics, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
 
 from gui.docks.arrangement import Cell, Layout, layout_for
@@ -260,6 +260,10 @@ class DockArea(QMainWindow):
             self.arranged = True
             with self.arranging():
                 pass
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Leave the menu of views to the window (`gui.commands.picture_menu`)."""
+        event.ignore()
 
     def event(self, event: QEvent) -> bool:
         """A press that a separator takes is the user's: from then on the layout is theirs."""

@@ -58,6 +58,15 @@ class SessionView(QWidget):
             stale, self._stale = self._stale, frozenset()
             self.refresh(stale)
 
+    @property
+    def missed(self) -> frozenset[str]:
+        """What changed since the last time."""
+        return self._stale
+
+    def miss(self, names: frozenset[str]) -> None:
+        """Catch up with these, too, when this is shown: it was brought to date for a picture."""
+        self._stale |= names
+
     def say(self, caption: Caption, words: str, drawn: str = "") -> None:
         """Put words about a picture into its caption and its description for screen readers.
 

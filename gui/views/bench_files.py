@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,9 @@ from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
 from core.launching.launch_guess import guess_launch
 from core.launching.plain_files import read_source
-from gui.commands.export import image_of, svg_of, write_job
 from gui.frames.work import Worker
+from gui.pictures.files import Picture, write_picture
+from gui.pictures.painted import drawing_of, image_of
 from gui.scenes.bench_plan import templated
 
 if TYPE_CHECKING:
@@ -108,14 +110,14 @@ class BenchFiles(QObject):
         """The work of writing the plots beside `path`, and their files' names by title."""
         jobs, names = [], {}
         for title, widget in self._plots().items():
-            picture = svg_of(widget, title) if ending == ".svg" else image_of(widget)
+            content = drawing_of(widget) if ending == ".svg" else image_of(widget)
             file = path.with_name(f"{path.stem}-{title.lower().replace(' ', '-')}{ending}")
-            jobs.append(write_job(picture, file))
+            jobs.append(partial(write_picture, Picture(title, content), file))
             names[title] = file.name
 
         def job(progress: Any, cancelled: Any) -> Path:
             for one in jobs:
-                one(progress, cancelled)
+                one(progress)
             return path.with_name(" and ".join(names.values()))
 
         return job, names

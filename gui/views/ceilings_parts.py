@@ -106,3 +106,7 @@ class CeilingsParts(PageView):
         splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
         share(splitter, (3, 2), (640, 420))
         yield PAUSE
+
+    def pictures(self) -> dict[str, QWidget]:
+        """The plot, and the list beside it."""
+        return {"Roofline": self.plot, "Ceilings": self.list}

@@ -33,10 +33,13 @@ SIDES = {"a": "Configure A", "b": "Configure B"}
 class ComparePage(PageWidget, QWidget):
     """A and B beside each other. While it is shown, the left column has a switch between them."""
 
+    modest = False  # the left column and the transport bar follow it
+
     def __init__(self, window: MainWindow, *, now: bool = True) -> None:
         super().__init__()
         self.main = window
         self.comparing = Comparing(window)
+        self._built = False
         if now:
             whole(self.building())
 
@@ -61,6 +64,7 @@ class ComparePage(PageWidget, QWidget):
         yield PAUSE
         self._connect()
         yield PAUSE
+        self._built = True
         self.restyle()
         yield PAUSE
         yield from self.comparing.preparing()
@@ -239,8 +243,9 @@ class ComparePage(PageWidget, QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many views as fit."""
         super().resizeEvent(event)
-        self.bar.fit(self.width())
-        self._show_views()
+        if self._built:  # Qt tells a hidden page of its size when the window is painted for a file
+            self.bar.fit(self.width())
+            self._show_views()
 
     def restyle(self) -> None:
         """Take up the theme's colours and sizes."""
@@ -253,7 +258,7 @@ class ComparePage(PageWidget, QWidget):
 
     def pictures(self) -> dict[str, QWidget]:
         """What can be saved by itself, by name."""
-        found: dict[str, QWidget] = {"Comparison": self, "Differences": self.differences}
+        found: dict[str, QWidget] = {"Differences": self.differences}
         for side in self.sides:
             found |= side.pictures()
         return found

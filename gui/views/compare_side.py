@@ -198,7 +198,7 @@ class CompareSide(QWidget):
         self._fit_heads()
 
     def pictures(self) -> dict[str, QWidget]:
-        """Each view that is shown, by name."""
+        """Each view, by name."""
         views = {
             "Matrices": self.matrices,
             "Global memory": self.warp,
@@ -207,4 +207,4 @@ class CompareSide(QWidget):
             "Counters": self.counters,
         }
         letter = self.side.upper()
-        return {f"{letter}: {name}": view for name, view in views.items() if view.isVisible()}
+        return {f"{letter}: {name}": view for name, view in views.items()}

@@ -20,6 +20,11 @@ def is_vector(painter: QPainter) -> bool:
     return engine is None or engine.type() in VECTORS
 
 
+def _ratio(painter: QPainter) -> float:
+    """Pixels for one unit. `painter.device()` is a widget even where that is drawn elsewhere."""
+    return painter.paintEngine().paintDevice().devicePixelRatioF()
+
+
 class Kept:
     """The last few pictures of each part: steps often go to and fro between two or three."""
 
@@ -39,7 +44,7 @@ class Kept:
             draw(painter)
             return
         box = area.toAlignedRect()
-        ratio = painter.device().devicePixelRatioF()
+        ratio = _ratio(painter)
         key = (cast("tuple[int, ...]", box.getRect()), ratio, state)
         pictures = self._parts.setdefault(part, {})
         picture = pictures.pop(key, None) or _picture(box, ratio, draw)
@@ -62,7 +67,7 @@ class Backdrop:
     def draw(self, painter: QPainter, widget: QWidget, draw: Callable[[QPainter], None]) -> None:
         """Draw what covers a widget; a drawing, and an image of other pixels, get it as it is."""
         ratio = widget.devicePixelRatioF()
-        if is_vector(painter) or painter.device().devicePixelRatioF() != ratio:
+        if is_vector(painter) or _ratio(painter) != ratio:
             painter.save()
             draw(painter)
             painter.restore()

@@ -68,6 +68,11 @@ class MessageBar(QFrame):
         set_icon(self.close_button, "close", size=14)
         self.show()
 
+    def amend(self, sentence: str) -> None:
+        """Say how far what is said has come; the rest stays."""
+        self.text.setText(sentence)
+        self.text.setAccessibleName(sentence)
+
     def clear(self) -> None:
         """Hide the bar."""
         self.hide()

@@ -150,3 +150,12 @@ class OccupancyParts(PageView):
         scroll.viewport().setAutoFillBackground(False)
         filled.setAutoFillBackground(False)
         return scroll
+
+    def pictures(self) -> dict[str, QWidget]:
+        """What can be saved by itself, as its panels are headed."""
+        return {
+            "Occupancy what-ifs": self.what_if,
+            "One SM": self.sm,
+            "First-order counts": self.first or self,
+            "Devices": self.table,
+        }

@@ -22,6 +22,9 @@ class PageWidget(Base):
     What a page does not say is done as here: nothing.
     """
 
+    modest = True
+    """Whether it may be shown for a picture: nothing else in the window follows that."""
+
     def building(self) -> Steps:
         """Make the widgets piece by piece, none longer than a few milliseconds; whole at last."""
         yield from ()

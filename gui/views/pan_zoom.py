@@ -111,8 +111,9 @@ class PanZoomView(SessionView):
             self.click_at(event.position())
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of what is pointed at."""
+        """Open the menu of what is pointed at, else leave it to the window."""
         menu = self.menu_at(QPointF(event.pos()))
+        event.setAccepted(menu is not None)
         if menu is not None:
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             menu.popup(event.globalPos())

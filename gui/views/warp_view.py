@@ -174,8 +174,9 @@ class WarpView(SessionView):
         self.session.update(**chosen)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the element that is pointed at."""
+        """Open the menu of the element that is pointed at, else leave it to the window."""
         hover = self._hover_at(QPointF(event.pos()))
+        event.setAccepted(hover is not None and hover.element is not None)
         if hover is not None and hover.element is not None:
             menu = element_menu(self.session, hover.element, self)
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

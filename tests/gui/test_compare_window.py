@@ -255,9 +255,9 @@ def test_the_copied_link_leads_back(compared, window, qapp, ladder):
 
 def test_pictures_of_the_comparison_can_be_saved(compared, window, qtbot, tmp_path):
     names = set(window.exporter.views())
-    assert {"Comparison", "Differences", "A: Global memory", "B: Global memory"} <= names
+    assert {"Compare page", "Differences", "A: Global memory", "B: Global memory"} <= names
     assert "Matrices" not in names
-    for name in ("Comparison", "B: Global memory"):
+    for name in ("Compare page", "B: Global memory"):
         path = tmp_path / f"{name[0]}.svg"
         with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
             window.exporter.save(name, path)

@@ -229,7 +229,7 @@ def test_pictures_that_cannot_be_written(window, qtbot, tmp_path):
             window.exporter.save("Whole window", tmp_path / "none" / f"x.{suffix}")
         assert "could not be written" in window.message.sentence
     window.exporter.save("Nothing", tmp_path / "x.png")
-    assert "not shown" in window.message.sentence
+    assert "no view Nothing" in window.message.sentence
 
 
 def test_closing_right_after_saving_keeps_every_picture(window, tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QImage
 
-from gui.commands.export import WINDOW, image_of
+from gui.pictures.gallery import WINDOW
+from gui.pictures.painted import image_of
 from gui.scenes.selection import MAX_SPEED
 from gui.scenes.turns import LEAST_A_SECOND
 from gui.views.base import SessionView
@@ -135,6 +136,7 @@ def test_the_end_of_play_and_a_breakpoint_show_everything(window, qapp):
 def test_a_picture_saved_while_the_clock_plays_is_exact(window, qapp, monkeypatch, tmp_path):
     session, jobs = window.session, []
     monkeypatch.setattr(window.exporter.writer, "submit", jobs.append)
+    monkeypatch.setattr(window.message, "show_message", lambda *a, **k: None)  # takes up room
     session.first()
     play(window, qapp, 9)
     assert session.turns.waiting
@@ -144,7 +146,7 @@ def test_a_picture_saved_while_the_clock_plays_is_exact(window, qapp, monkeypatc
         view.refresh(view.WATCHES)
     now = image_of(window).convertToFormat(QImage.Format.Format_RGB32)
     now.setDevicePixelRatio(1)
-    saved = QImage(str(jobs[0](None, lambda: False)))
+    saved = QImage(str(jobs[0](lambda fraction: None, lambda: False)))
     assert saved.convertToFormat(QImage.Format.Format_RGB32) == now
 
 

@@ -1,0 +1,1 @@
+"""Pictures of widgets, for files and the clipboard."""
