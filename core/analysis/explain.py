@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.analysis import coalescing
 from core.analysis.explain_global import global_sections
 from core.analysis.explain_shared import shared_sections
 from core.analysis.explanation import Explanation, Section
@@ -54,8 +55,18 @@ def explain_access(access: Access, warp: int) -> Explanation:
 def _sectors(part: WarpAccess, active: int) -> str:
     """Why a request to global memory moves as many sectors as it does, in one sentence."""
     moved, ideal = part.n_sectors, part.ideal_sectors
+    used = int(part.bytes_used.sum())
+    least = -(-used // coalescing.SECTOR)
+    if moved == ideal and moved > least:
+        return (
+            f"{counted(moved, 'sector')}: no more than lanes with bytes of their own would take, "
+            f"so none is in excess; the {used} different bytes would fit into {least}."
+        )
     if moved == ideal:
-        return f"{counted(moved, 'sector')}: no order of the data or the threads takes fewer."
+        return (
+            f"{counted(moved, 'sector')}: the {used} different bytes that the lanes ask for take "
+            "no fewer."
+        )
     if part.kind == "atomic":
         why = f"the passes of the atomic visit {counted(moved, 'sector')}"
     elif moved == active:

@@ -37,6 +37,24 @@ def section(explanation, heading):
 LANES = np.arange(32)
 
 
+@pytest.mark.parametrize(
+    ("elements", "answer"),
+    [
+        (LANES, "4 sectors: the 128 different bytes that the lanes ask for take no fewer."),
+        (0 * LANES, "1 sector: the 4 different bytes that the lanes ask for take no fewer."),
+        (  # two rows, each broadcast to half of the lanes: A by columns would do with one sector
+            LANES // 16 * 32,
+            "2 sectors: no more than lanes with bytes of their own would take, so none is in "
+            "excess; the 8 different bytes would fit into 1.",
+        ),
+    ],
+)
+def test_whether_the_same_bytes_fit_into_fewer_sectors(elements, answer) -> None:
+    part = access("global", 4096 + 4 * elements)
+    assert part.warp(0).n_sectors == part.warp(0).ideal_sectors
+    assert explain_access(part, 0).answer == answer
+
+
 def test_consecutive_words() -> None:
     found = explain_access(access("global", 4096 + 4 * LANES), 0)
     assert found.title == "Line 7: warp 0 loads A"
