@@ -97,11 +97,18 @@ def _leaving(block_trace: BlockTrace, step: int) -> str:
     return f"{plural(lanes, 'thread')} {'have' if lanes > 1 else 'has'} left the kernel"
 
 
+def _meeting(block_trace: BlockTrace, step: int) -> str:
+    lanes = int(np.count_nonzero(block_trace.active(step)))
+    if lanes == block_trace.n_threads:
+        return "all threads of the block have met at the barrier"
+    return f"{plural(lanes, 'thread')} of {block_trace.n_threads} have met at the barrier"
+
+
 def _event(block_trace: BlockTrace, step: int) -> str:
     line = int(block_trace.line[step])
     names: Mapping[int, str] = {
         EventKind.LINE: f"threads come to line {line}",
-        EventKind.BARRIER: "all threads of the block have met at the barrier",
+        EventKind.BARRIER: _meeting(block_trace, step),
         EventKind.EXIT: _leaving(block_trace, step),
     }
     return names.get(int(block_trace.kind[step]), capital(f"line {line}"))

@@ -11,6 +11,7 @@ from core.analysis.phase_table import phase_table
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording import record
 from core.storage import load_trace, save_trace
+from core.trace import EventKind
 from gui.scenes.grids import bounding_box, grids_of
 from gui.scenes.guards import guards_of
 from gui.scenes.matrices import matrix_scene
@@ -183,3 +184,21 @@ def test_an_index_that_runs_into_the_next_array_is_not_said_to_stay():
     assert far.startswith("Warp 1 loads what lies outside a: ")
     caption = matrix_scene(block, grids_of(trace), step, 0).caption
     assert caption.endswith("load a[32..63] and what lies outside a in shared memory.")
+
+
+EARLY = """
+__global__ void early(float* p, int n)
+{
+    if (threadIdx.x >= 32) return;
+    __syncthreads();
+    p[threadIdx.x] = 1;
+}
+"""
+
+
+def test_threads_that_left_have_not_met_the_others_at_a_barrier():
+    trace = run(EARLY, "p", (64,), Dim3(1), Dim3(64))
+    block, grids = trace.block(0), grids_of(trace)
+    (met,) = (s for s in range(block.n_steps) if block.kind[s] == EventKind.BARRIER)
+    caption = matrix_scene(block, grids, met, 0).caption
+    assert caption == "Block (0, 0): 32 threads of 64 have met at the barrier."
