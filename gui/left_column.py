@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton
 
-from gui.docks.dock_area import units
+from gui.docks.arrangement import units
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

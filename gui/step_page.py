@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDockWidget, QWidget
 
-from gui.docks.arrangement import Layout, layout_for
-from gui.docks.dock_area import DockArea, units
-from gui.frames.pieces import Steps, whole
+from gui.docks.arrangement import Layout, layout_for, units
+from gui.docks.dock_area import DockArea
+from gui.frames.pieces import Steps
 from gui.scenes.findings import finding_rows
 from gui.scenes.session import Session
 from gui.views.breakpoints_view import BreakpointsView
@@ -92,6 +92,7 @@ class StepPage(PageWidget, DockArea):
 
     def shut_down(self) -> None:
         """Stop what runs in the background, and put away what floats."""
+        self.settle()
         self.phases.shut_down()
         for dock in self.docks.values():
             if dock.isFloating():
@@ -128,6 +129,7 @@ class StepPage(PageWidget, DockArea):
         dock = self.docks.get(name)
         if dock is None:
             return
+        self.settle()
         if self.large.name:
             self.large.show(name)
             return
@@ -138,17 +140,24 @@ class StepPage(PageWidget, DockArea):
 
     def show_large(self) -> None:
         """Show the session's view alone."""
+        self.settle()
         self._before, self._before_trace = self.session.view, self.session.trace
         self.large.show(self.session.view or next(iter(self.docks)))
 
     def show_all(self) -> None:
         """Show all views as they were; in front the session's, if that is another one by now."""
-        same = self.large.put_back()
+        self.large.leave()
+        self.rearrange(self._showing_all())
+
+    def _showing_all(self) -> Steps:
+        same = yield from self.large.putting_back()
+        yield
         shown = self._shown()
         if self._before_trace is not self.session.trace:
             self.show_what_there_is()
+            yield
         if not (same and shown == self._shown()):
-            whole(self._following_size())
+            yield from self._following_size()
         if self.session.view != self._before:
             self._bring(self.session.view)
 
@@ -169,6 +178,7 @@ class StepPage(PageWidget, DockArea):
 
     def show_what_there_is(self) -> None:
         """Views that have nothing to show for this kernel are put away."""
+        self.settle()
         if self.large.name:
             return
         shown = {
@@ -214,6 +224,7 @@ class StepPage(PageWidget, DockArea):
         access = block.access(step) if block is not None and block.n_steps else None
         if access is None:
             return
+        self.settle()
         name = "Shared" if access.space == "shared" else "Warp"
         other = self.docks["Warp" if name == "Shared" else "Shared"]
         dock = self.docks[name]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QFontMetrics
+
+from gui.looks.theme import current_theme
 
 WIDE = 155  # digits: from here on, shared memory has a place of its own beside the source
 LOW = 32  # lines of text: below, two rows of views are all there is room for
@@ -70,3 +73,9 @@ def _large() -> Layout:
     figures = (Cell(("Variables",), 50), Cell(("Counters", *LISTS), 50))
     code = (Cell(("Source",), 46),), (Cell(("PTX", "Phases"), 46),)
     return upper, Row((*code, (Cell(("Shared",), 38),), figures), 50)
+
+
+def units() -> tuple[int, int]:
+    """The width of a digit and the height of a line, in pixels."""
+    metrics = QFontMetrics(current_theme().font())
+    return metrics.horizontalAdvance("0"), metrics.lineSpacing()

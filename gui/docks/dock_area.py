@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 from PySide6.QtCore import QByteArray, QEvent, Qt
-from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QMouseEvent, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
 
-from gui.docks.arrangement import Cell, Layout, layout_for
+from gui.docks.arrangement import Cell, Layout, layout_for, units
 from gui.docks.large_view import LAYOUT_VERSION, LargeView
+from gui.docks.moving import Moving
 from gui.frames.pieces import PAUSE, Steps, whole
 from gui.looks.theme import current_theme
 from gui.views.dock import ViewDock
@@ -31,6 +32,7 @@ class DockArea(QMainWindow):
         self.arranged = False
         self.docks: dict[str, ViewDock] = {}
         self.large = LargeView(self)
+        self.moving = Moving(self)
         self._busy = 0
         self._layout: Layout | None = None
         self._closed: set[str] = set()
@@ -68,10 +70,26 @@ class DockArea(QMainWindow):
         self.put_back()
         self.arranged = False
         self._closed.clear()
-        self.arrange(layout_for(self.size(), *units()))
+        self.rearrange(self.laying_out(layout_for(self.size(), *units())))
+
+    def rearrange(self, work: Steps) -> None:
+        """Move docks in several events; `settle` does it at once."""
+        self.moving.start(self._and_following(work))
+
+    def settle(self) -> None:
+        """Have every dock in its place now."""
+        self.moving.finish()
+
+    def _and_following(self, work: Steps) -> Steps:
+        self._resized = False
+        yield from work
+        while self._resized:
+            self._resized = False
+            yield from self._following_size()
 
     def save_layout(self) -> str:
         """The user's layout as text; empty while it follows the size."""
+        self.settle()
         if not self.arranged:
             return ""
         state = self.large.layout if self.large.name else self.saveState(LAYOUT_VERSION)
@@ -82,6 +100,7 @@ class DockArea(QMainWindow):
         if not text:
             return
         self.put_back()
+        self.settle()
         with self.arranging():
             state = QByteArray.fromBase64(text.encode())
             self.arranged = self.restoreState(state, LAYOUT_VERSION)
@@ -94,10 +113,12 @@ class DockArea(QMainWindow):
 
     def put_back(self) -> None:
         """Show all views again, where one was large."""
-        self.large.put_back()
+        if not self.moving.busy:
+            whole(self.large.putting_back())
 
     def restyling(self) -> Steps:
         """Lay out anew for the theme's type, piece by piece."""
+        self.settle()
         for dock in self.docks.values():
             dock.title.restyle()
             yield
@@ -115,12 +136,17 @@ class DockArea(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Follow the size while the layout is not the user's.
 
-        While a new theme is being put on, `restyling` does it.
+        While a new theme is being put on, `restyling` does it; while docks are moved, what moves
+        them does it at its end.
         """
         super().resizeEvent(event)
         self._resized = True
-        if self._theme is current_theme():
+        if self._theme is not current_theme() or self.moving.busy:
+            return
+        if self._layout == layout_for(self.size(), *units()):
             whole(self._following_size())
+        else:
+            self.rearrange(self._following_size())
 
     def _following_size(self) -> Steps:
         """Lay out for the size there is, unless the layout is the user's or one view is large."""
@@ -240,6 +266,7 @@ class DockArea(QMainWindow):
 
     def in_front(self, name: str) -> bool:
         """Whether a view is to be seen on this page: not closed, and not behind another."""
+        self.settle()
         dock = self.docks[name]
         return not dock.isHidden() and not dock.view.isHidden()
 
@@ -250,6 +277,7 @@ class DockArea(QMainWindow):
 
     def _on_toggled(self, name: str, on: bool) -> None:
         self.put_back()
+        self.settle()
         self.arranged = True
         (self._closed.discard if on else self._closed.add)(name)
         with self.arranging():
@@ -272,9 +300,3 @@ class DockArea(QMainWindow):
         if pressed and isinstance(event, QMouseEvent) and event.isAccepted():
             self.arranged = True
         return done
-
-
-def units() -> tuple[int, int]:
-    """The width of a digit and the height of a line, in pixels."""
-    metrics = QFontMetrics(current_theme().font())
-    return metrics.horizontalAdvance("0"), metrics.lineSpacing()

@@ -1,16 +1,20 @@
 """One view over a whole page of docks, and everything back as it was.
 
-While a view is large the other docks are hidden, and the layout that they come back to is held as
-Qt saves it: nothing that happens meanwhile can change it.
+While a view is large the other docks are hidden. They come back one by one, and then have their
+sizes again; the layout as Qt saves it, which takes 20 ms to restore in one piece, is for what that
+cannot do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray
-from PySide6.QtWidgets import QDockWidget
+from PySide6.QtCore import QByteArray, QRect, Qt
+from PySide6.QtWidgets import QDockWidget, QTabBar
 
+from gui.docks.moving import laid_out
+from gui.frames.pieces import PAUSE, Steps
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
@@ -32,6 +36,9 @@ class LargeView:
         self._features = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
         self._room = area.size(), current_theme()
         self._together: dict[str, frozenset[str]] = {}
+        self._shown: list[str] = []
+        self._places: dict[str, QRect] = {}  # of what was to be seen in the page
+        self._floated = self._left = False
 
     def show(self, name: str) -> None:
         """Show a dock alone, even one that was closed, floats or is behind another."""
@@ -42,14 +49,13 @@ class LargeView:
             if self.name:
                 self._release(area.docks[self.name])
             else:
-                self.layout = area.saveState(LAYOUT_VERSION)
-                self._room = area.size(), current_theme()
-                self._together = {n: self._beside(d) for n, d in area.docks.items()}
+                self._remember()
             self.name = name
             for other in area.docks.values():
                 if other is not dock:
                     other.hide()
             if dock.isFloating():
+                self._floated = True
                 dock.setFloating(False)
             self._features = dock.features()
             dock.setFeatures(FIXED)
@@ -57,15 +63,69 @@ class LargeView:
             dock.show()
             dock.raise_()
 
-    def put_back(self) -> bool:
-        """Give every view its place again; whether the area has the same size and theme still."""
-        if not self.name:
-            return True
-        with self._area.arranging():
+    def _remember(self) -> None:
+        area = self._area
+        self.layout = area.saveState(LAYOUT_VERSION)
+        self._room = area.size(), current_theme()
+        self._together = {n: self._beside(d) for n, d in area.docks.items()}
+        self._shown = [name for name, dock in area.docks.items() if not dock.isHidden()]
+        self._places = self._seen()
+        self._floated = False
+
+    def _seen(self) -> dict[str, QRect]:
+        docks = self._area.docks.items()
+        return {n: d.geometry() for n, d in docks if self._area.in_front(n) and not d.isFloating()}
+
+    def leave(self) -> None:
+        """The dock is one of the others again, which come by `putting_back`."""
+        if self.name:
             self._release(self._area.docks[self.name])
-            self._area.restoreState(self.layout, LAYOUT_VERSION)
             self.name = ""
-        return self._room == (self._area.size(), current_theme())
+            self._left = True
+
+    def putting_back(self) -> Generator[object, None, bool]:
+        """Give every view its place again, piece by piece; returns whether the room is the same."""
+        area = self._area
+        if not (self.name or self._left):
+            return True
+        with area.arranging():
+            self.leave()
+            yield PAUSE  # the page has its room again
+            if self._floated:
+                area.restoreState(self.layout, LAYOUT_VERSION)
+            else:
+                yield from self._showing_again()
+            self._left = False
+        return self._room == (area.size(), current_theme())
+
+    def _showing_again(self) -> Steps:
+        area = self._area
+        for name, dock in area.docks.items():
+            dock.setVisible(name in self._shown)
+            yield
+        area.name_tabs()  # in their own type, which says how high they are
+        laid_out(area)
+        yield
+        for name in self._places:
+            area.docks[name].raise_()
+            yield
+        docks = [area.docks[name] for name in self._places]
+        bars = {n: self._tab_bar(n) for n in self._places}
+        wide = [box.width() for box in self._places.values()]
+        high = [box.height() + bars[name] for name, box in self._places.items()]
+        area.resizeDocks(docks, wide, Qt.Orientation.Horizontal)
+        area.resizeDocks(docks, high, Qt.Orientation.Vertical)
+        laid_out(area)
+        yield
+        if self._room == (area.size(), current_theme()) and self._seen() != self._places:
+            area.restoreState(self.layout, LAYOUT_VERSION)
+
+    def _tab_bar(self, name: str) -> int:
+        """The height of the tabs over a view, which belong to its place."""
+        if not self._together[name]:
+            return 0
+        bars = self._area.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return max((bar.height() for bar in bars if bar.isVisible()), default=0)
 
     def share_a_place(self, one: str, other: str) -> bool:
         """Whether two views stand behind each other in the layout that comes back."""
