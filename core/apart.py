@@ -28,6 +28,8 @@ from core.errors import TilescopeError
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _ASK_S = 0.02  # how often it is asked whether the result is still wanted
+_GRACE_S = 0.1
+"""What ends so soon after it was cancelled is waited for: a new process takes longer to start."""
 _MUCH_S, _MUCH_BYTES = 5.0, 4 << 20
 """A process that took longer, or that was told or answered more, is not kept."""
 
@@ -49,8 +51,11 @@ def apart(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R
         request = pickle.dumps((function, args, kwargs), protocol=5)
         answer = process.answer(request)
     except BaseException:
-        process.end()
-        prepare()
+        if process.rests(_GRACE_S):
+            _kept.give_back(process)
+        else:
+            process.end()
+            prepare()
         raise
     took, size = time.monotonic() - begun, len(request) + len(answer)
     if answer and took < _MUCH_S and size < _MUCH_BYTES:
@@ -106,6 +111,12 @@ class _Process:
             check()
             with contextlib.suppress(Empty):
                 return heard.get(timeout=_ASK_S)
+
+    def rests(self, patience: float) -> bool:
+        """Whether it has answered, after a little while at most, and can be asked again."""
+        if self._talk is not None:
+            self._talk.join(patience)
+        return self.lives and (self._talk is None or not self._talk.is_alive())
 
     def _ask(self, request: bytes, heard: SimpleQueue[bytes]) -> None:
         assert self._process.stdin is not None

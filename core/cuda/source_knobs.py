@@ -7,24 +7,30 @@ cannot override is changed where it stands, so that the text which runs is the t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from core.cancelling import check
 from core.cuda.source_constants import blanked
 
-_NUMBER = r"\(?\s*(\d+)[uUlL]*\s*\)?"
+_NUMBER = r"\(?\s*(\d{1,18})[uUlL]*\s*\)?"
 _MACRO = re.compile(
     rf"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+{_NUMBER}[ \t]*$", re.MULTILINE
 )
 _CONSTANT = re.compile(
-    r"\b(?:const|constexpr)\b[\w\s]*?\b(?:int|unsigned|long|short|size_t|u?int\d+_t)\s+"
+    r"\b(?:const|constexpr)\b[\w\s]{0,80}?\b(?:int|unsigned|long|short|size_t|u?int\d+_t)\s+"
     rf"([A-Za-z_]\w*)\s*=\s*{_NUMBER}\s*;"
 )
-_FLAG = re.compile(r"\b(?:const|constexpr)\b[\w\s]*?\bbool\s+([A-Za-z_]\w*)\s*=\s*(true|false)\s*;")
+_FLAG = re.compile(
+    r"\b(?:const|constexpr)\b[\w\s]{0,80}?\bbool\s+([A-Za-z_]\w*)\s*=\s*(true|false)\s*;"
+)
 _ASKED = (  # where a name stands for itself as a condition, and is not compared with a number
     r"(?:#\s*(?:el)?if\b[^\n]*\b{0}\b(?!\s*(?:[<>+\-*/%]|[=!]=))"
     r"|\bif\s*(?:constexpr\s*)?\(\s*!?\s*{0}\s*\)|\b{0}\s*\?)"
 )
+_MOST_ASKED = 100  # constants for which it is looked up: each takes a search of the whole source
 _ANY_MACRO = re.compile(r"#\s*(?:define|undef)\s+([A-Za-z_]\w*)")
 
 
@@ -43,6 +49,7 @@ class Knob:
     switch: bool = False
 
 
+@lru_cache(maxsize=4)  # of a large text it takes long, and is asked in the window's thread again
 def knobs(source: str) -> tuple[Knob, ...]:
     """The constants defined once, as a plain decimal number or truth value, in the source's order.
 
@@ -52,10 +59,8 @@ def knobs(source: str) -> tuple[Knob, ...]:
     text = blanked(source)
     defined = _ANY_MACRO.findall(text)
     found = sorted(_matches(text), key=lambda knob: knob.start)
-    names = [knob.name for knob in found]
-    return tuple(
-        knob for knob in found if names.count(knob.name) == 1 and defined.count(knob.name) < 2
-    )
+    names, macros = Counter(knob.name for knob in found), Counter(defined)
+    return tuple(knob for knob in found if names[knob.name] == 1 and macros[knob.name] < 2)
 
 
 def with_value(source: str, name: str, value: int) -> str:
@@ -69,13 +74,19 @@ def with_value(source: str, name: str, value: int) -> str:
 
 
 def _matches(text: str) -> Iterator[Knob]:
+    asked = 0
     for pattern in (_MACRO, _CONSTANT):
         for match in pattern.finditer(text):
             digits = match[2]
             if len(digits) > 1 and digits[0] == "0":  # octal
                 continue
-            value = int(digits)
-            switch = value < 2 and re.search(_ASKED.format(match[1]), text) is not None
+            check()
+            value, asked = int(digits), asked + 1
+            switch = (
+                asked <= _MOST_ASKED
+                and value < 2
+                and re.search(_ASKED.format(match[1]), text) is not None
+            )
             yield _knob(match, value, switch=switch)
     for match in _FLAG.finditer(text):
         yield _knob(match, int(match[2] == "true"), switch=True)

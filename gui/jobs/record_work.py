@@ -93,6 +93,7 @@ def record_job(
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
+        from core.cuda.source_knobs import knobs
         from core.recording import record
 
         workload, original = make_workload(ladder, wanted, inputs)
@@ -110,6 +111,8 @@ def record_job(
         continues = at is not None and at.source in (source_key(trace), twin)
         with uncollected():  # the colours of a text of a megabyte are a million objects
             prepare(trace, block_shown, at if continues else None, looks)
+            if wanted.own is not None:
+                knobs(workload.source)  # kept there
         return Recorded(trace, Origin(wanted, original, twin))
 
     return job

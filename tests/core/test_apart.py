@@ -75,6 +75,15 @@ def test_one_process_is_kept_until_it_is_ended_or_had_much_to_do():
     assert apart(process_id) not in (first, second)
 
 
+def test_one_that_ends_soon_after_it_was_cancelled_is_kept(monkeypatch):
+    monkeypatch.setattr("core.apart._GRACE_S", 60.0)
+    first = apart(process_id)
+    begun = time.monotonic()
+    with cancelled_by(lambda: time.monotonic() - begun > 0.05), pytest.raises(Cancelled):
+        apart(time.sleep, 0.2)
+    assert apart(process_id) == first
+
+
 def test_one_that_died_meanwhile_is_replaced():
     there = apart(process_id)
     os.kill(there, 9)
