@@ -145,7 +145,7 @@ def _break_commands(window: MainWindow) -> list[Command]:
         Command("Breakpoint at this line", ("F9",), stopping.toggle_at_line, line=True),
         Command("Breakpoint at the selected element", ("Shift+F9",), stopping.toggle_at_element),
         Command("Clear all breakpoints", ("Ctrl+Shift+F9",), stopping.clear),
-        Command("Next step at the selected line", ("N",), window.next_at_line, line=True),
+        Command("Next step at the selected line", ("N",), stopping.next_at_line, line=True),
         Command(
             "Next touch of the selected element",
             ("T",),
@@ -160,7 +160,7 @@ def _break_commands(window: MainWindow) -> list[Command]:
 
 
 def _select_commands(window: MainWindow) -> list[Command]:
-    session = window.session
+    session, stopping = window.session, window.stopping
 
     def change(name: str, by: int) -> Callable[[], None]:
         def run() -> None:
@@ -175,7 +175,14 @@ def _select_commands(window: MainWindow) -> list[Command]:
         Command("Previous warp", ("Shift+Up",), change("warp", -1)),
         Command("Next block", ("Ctrl+Down",), change("block", 1)),
         Command("Previous block", ("Ctrl+Up",), change("block", -1)),
-        Command("Select an element…", ("E",), window.stopping.ask_for_element, line=True),
+        *(
+            Command(text, (key,), partial(stopping.choose_line, forward=down), row="Select a line")
+            for text, key, down in (
+                ("Next line", "Alt+Down", True),
+                ("Previous line", "Alt+Up", False),
+            )
+        ),
+        Command("Select an element…", ("E",), stopping.ask_for_element, line=True),
         Command(
             "Next kernel",
             ("PgDown",),

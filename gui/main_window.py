@@ -13,7 +13,7 @@ from gui.actions import build_menus
 from gui.commands.enlarging import Enlarging
 from gui.commands.explaining import Explaining
 from gui.commands.export import Exporter
-from gui.commands.focus import focus_page
+from gui.commands.focus import focus_page, in_sight
 from gui.commands.focus_keys import FocusKeys
 from gui.commands.lecture import Lecture
 from gui.commands.moments import Moments
@@ -213,10 +213,9 @@ class MainWindow(QMainWindow):
         if self.findChild(CheatSheet) is None:
             CheatSheet(self.menus, self)
 
-    def next_at_line(self) -> None:
-        """Go to the next step at the selected line."""
-        if self.session.line is not None:
-            self.source.go_to_next(self.session.line)
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab, past what lies in hidden tabs: Qt moves that out of sight and leaves it visible."""
+        return in_sight(super().focusNextPrevChild, forward)
 
     def leave_field(self) -> None:
         """Give the keyboard back, put away what is said, or else bring all views back."""

@@ -45,8 +45,12 @@ def connect_numbers(views: Views, session: Session, ask: Ask) -> None:
     """Have every number of the views ask why it is what it is."""
 
     def row_chosen(index: QModelIndex) -> None:
+        if index.column() >= FIRST_NUMBER:
+            row_asked(index)
+
+    def row_asked(index: QModelIndex) -> None:
         row = views.counters.model.rows[index.row()]
-        if isinstance(row, CounterRow) and index.column() >= FIRST_NUMBER:
+        if isinstance(row, CounterRow):
             ask(topic_of_row(row))
 
     def line_chosen(place: int, column: str) -> None:
@@ -58,6 +62,7 @@ def connect_numbers(views: Views, session: Session, ask: Ask) -> None:
     views.shared.why_wanted.connect(lambda: ask(Step("shared")))
     views.matrices.why_wanted.connect(lambda element: ask(Fetched(*element)))
     views.counters.table.clicked.connect(row_chosen)
+    views.counters.table.returned.connect(row_asked)
     views.source.edit.gutter.number_clicked.connect(line_chosen)
 
 

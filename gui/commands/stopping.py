@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QObject
 
 from core.errors import ParameterError
@@ -45,10 +46,29 @@ class Stopping(QObject):
         self.main.message.show_message(said, kind="info")
 
     def toggle_at_line(self) -> None:
-        """Set or take away a breakpoint at the selected line, else at the running one."""
-        line = self.session.line or self.session.current_line
+        """Set or take away a breakpoint at the caret, the selected line, or the running one."""
+        line = self.main.source.line_at_caret or self.session.line or self.session.current_line
         if line is not None:
             self.session.toggle_breakpoint(Breakpoint(line=line))
+
+    def choose_line(self, *, forward: bool) -> None:
+        """Select the next line (or the one above) that threads of the block come to."""
+        session, block = self.session, self.session.block_trace
+        if block is None or not block.n_steps:
+            return
+        lines = np.unique(np.asarray(block.line))
+        now = session.line or session.current_line or 0
+        ahead = lines[lines > now] if forward else lines[(lines < now) & (lines > 0)][::-1]
+        if len(ahead):
+            session.line = int(ahead[0])
+            edit, place = self.main.source.edit, self.main.source.draft.place(session.line)
+            if place is not None and not edit.hasFocus():
+                edit.reveal(place)
+
+    def next_at_line(self) -> None:
+        """Go to the next step at the selected line."""
+        if self.session.line is not None:
+            self.main.source.go_to_next(self.session.line)
 
     def toggle_at_element(self) -> None:
         """Set or take away a breakpoint at the selected element."""

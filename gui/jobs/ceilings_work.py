@@ -132,14 +132,21 @@ def intensities_job(
 ) -> Job:
     """The work of finding where runs stand on the plot; `tell(run key, FLOP/B)` comes for each.
 
-    Counted as compiled, which takes a fraction of the time: the loads from global memory are those
-    of the source unless the compiler drops some.
+    First those that were counted before the program was given away. The others are counted as
+    compiled, which takes a fraction of the time: the loads from global memory are those of the
+    source unless the compiler drops some.
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
         from core.models.scaling import measure_rung
 
-        for run in runs:
+        wanted = list(runs)
+        for run in wanted:
+            found = None if run.key in known or cancelled() else _counted_before(ladder, run)
+            if found is not None:
+                known.add(run.key)
+                tell(run.key, found)
+        for run in wanted:
             if run.key in known or cancelled():
                 continue
             known.add(run.key)
@@ -154,6 +161,15 @@ def intensities_job(
         return None
 
     return job
+
+
+def _counted_before(ladder: Ladder, run: Run) -> float | None:
+    from core.models.intensities import known_intensity
+
+    try:
+        return known_intensity(ladder[run.rung], run.parameters)
+    except (TilescopeError, KeyError):  # a result of another version's rung
+        return None
 
 
 def devices_job() -> Job:

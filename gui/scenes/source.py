@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.analysis.counters import UNITS, WAYS, Count
 from core.trace import EventKind
 from gui.scenes.text import compact, grouped, plural
 
 if TYPE_CHECKING:
     from core.counting import Counted
-    from core.trace import Trace
+    from core.trace import BlockTrace, Trace
     from gui.scenes.session import Session
 
 
@@ -55,6 +57,13 @@ class Total:
 
 LineTotals = Mapping[str, Total]
 """Of one source line, by unit: global memory's "sectors", shared memory's "wavefronts"."""
+
+
+def next_step_at(block: BlockTrace | None, step: int, line: int) -> int | None:
+    """The next step at a line, or its first where there is none after `step`; None for none."""
+    steps = np.flatnonzero(np.asarray(block.line) == line) if block is not None else np.empty(0)
+    later = steps[steps > step]
+    return int((later if len(later) else steps)[0]) if len(steps) else None
 
 
 def line_totals(counted: Trace | Counted) -> dict[int, LineTotals]:

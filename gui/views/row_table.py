@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gui.frames.pieces import Steps, whole
@@ -129,10 +129,12 @@ class RowTable(QTableView):
     """Shows a `RowModel` without a grid, its columns as wide as their texts; the last has the rest.
 
     Qt can size columns by itself, but then asks every cell for everything at each change of style.
-    `pointed(row)` says which row the pointer rests on, -1 for none.
+    `pointed(row)` says which row the pointer rests on, -1 for none; `returned(index)` that Return
+    was pressed in one.
     """
 
     pointed = Signal(int)
+    returned = Signal(QModelIndex)
 
     def __init__(self, model: RowModel[Row], name: str) -> None:
         super().__init__()
@@ -150,6 +152,13 @@ class RowTable(QTableView):
         chosen = QAbstractItemView.SelectionMode.SingleSelection
         self.setSelectionMode(chosen if model.SELECTABLE else chosen.NoSelection)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Tell of Return, which Qt takes for the end of editing a cell."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self.returned.emit(self.currentIndex())
+            return
+        super().keyPressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Tell which row the pointer rests on."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QBrush, QFontMetrics, QResizeEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QLabel, QTextEdit, QToolButton, QVBoxLayout
@@ -14,7 +13,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.editing import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover, pointed_line
 from gui.scenes.session import Session
-from gui.scenes.source import line_totals, source_caption
+from gui.scenes.source import line_totals, next_step_at, source_caption
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CodeEdit, Highlighter
 from gui.views.gutter import GutterHead, current_line_brush
@@ -61,6 +60,8 @@ class SourceView(SessionView):
         layout.addWidget(self.head)
         layout.addWidget(self.edit)
         self._pointed: int | None = None  # the line of the compiled text that is lit
+        self._caret_set = False  # by keys or a click, and not by the text that was put in
+        self.edit.cursorPositionChanged.connect(self._note_caret)
         self.edit.line_clicked.connect(self._select)
         self.edit.line_pointed.connect(self._point)
         self.edit.line_double_clicked.connect(self._double_clicked)
@@ -280,13 +281,18 @@ class SourceView(SessionView):
     def go_to_next(self, line: int) -> None:
         """Go to the next step at a line, or to its first when there is none after this."""
         self.session.line = line
-        trace = self.session.block_trace
-        if trace is None:
-            return
-        steps = np.flatnonzero(np.asarray(trace.line) == line)
-        later = steps[steps > self.session.step]
-        if len(steps):
-            self.session.step = int((later if len(later) else steps)[0])
+        step = next_step_at(self.session.block_trace, self.session.step, line)
+        if step is not None:
+            self.session.step = step
+
+    @property
+    def line_at_caret(self) -> int | None:
+        """The line of the compiled text at the caret, while that is in use."""
+        used = self._caret_set and self.edit.hasFocus()
+        return self.draft.origin(self.edit.textCursor().blockNumber() + 1) if used else None
+
+    def _note_caret(self) -> None:
+        self._caret_set = self.edit.hasFocus()
 
     def line_of(self, place: int) -> int | None:
         """The line of the compiled text that stands at a line of the editor now."""

@@ -11,7 +11,7 @@ from core.analysis.explain_total import Place
 from core.ladder import load_ladder
 from core.recording import record
 from gui.scenes.selection import Breakpoint
-from gui.scenes.why import Step, topic_of_step
+from gui.scenes.why import Step, topic_of_row, topic_of_step
 from gui.scenes.why_element import Fetched
 
 LADDER = load_ladder()
@@ -179,3 +179,19 @@ def test_w_explains_the_memory_that_is_looked_at(window, qtbot) -> None:
         window.explaining.why()
         assert session.question == Step("shared")
         window.explaining.close()
+
+
+def test_return_in_a_row_of_the_counters_asks_why(window, qtbot) -> None:
+    panel, table = window.explaining.panel, window.counters.table
+    window.session.view = "Counters"
+    rows = window.counters.model.rows
+    chosen = [place for place, row in enumerate(rows) if not isinstance(row, str)][:2]
+    for place in chosen:
+        table.setCurrentIndex(table.model().index(place, 0))
+        qtbot.keyClick(table, Qt.Key.Key_Return)
+        assert panel.isVisible()
+        assert panel.topic == topic_of_row(rows[place])
+    heading = next(place for place, row in enumerate(rows) if isinstance(row, str))
+    table.setCurrentIndex(table.model().index(heading, 0))
+    qtbot.keyClick(table, Qt.Key.Key_Return)  # a heading says nothing of its own
+    assert panel.topic == topic_of_row(rows[chosen[-1]])

@@ -6,6 +6,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
 
 from gui.pages import PAGES
+from gui.scenes.selection import Breakpoint
 
 MS = 20_000
 
@@ -67,3 +68,49 @@ def test_the_field_of_a_number_leaves_commands_to_the_window(tiled, qtbot):
     session.playing = 0
     press(qtbot, Qt.Key.Key_Space)
     assert session.playing == 0
+
+
+def test_a_line_is_chosen_and_stopped_at_by_keys_alone(tiled, qtbot):
+    session, text = tiled.session, tiled.source.edit
+    session.update(line=None, step=session.first_access)
+    alt = Qt.KeyboardModifier.AltModifier
+    lines = sorted({int(line) for line in session.block_trace.line})
+    at = lines.index(session.current_line)
+    for expected in (lines[at + 1], lines[at + 2]):
+        qtbot.keyClick(tiled, Qt.Key.Key_Down, alt)
+        assert session.line == expected
+    qtbot.keyClick(tiled, Qt.Key.Key_Up, alt)
+    assert session.line == lines[at + 1]
+    qtbot.keyClick(tiled, Qt.Key.Key_N)
+    assert (session.current_line, session.step > session.first_access) == (lines[at + 1], True)
+    qtbot.keyClick(tiled, Qt.Key.Key_F9)
+    assert session.breakpoints == {Breakpoint(line=lines[at + 1])}
+    for _ in lines:
+        qtbot.keyClick(tiled, Qt.Key.Key_Down, alt)
+    assert session.line == lines[-1]
+    qtbot.keyClick(tiled, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(text.hasFocus)
+    text.put_caret(lines[0])
+    qtbot.keyClick(text, Qt.Key.Key_F9)
+    assert session.breakpoints == {Breakpoint(line=lines[at + 1]), Breakpoint(line=lines[0])}
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
+def test_tab_goes_past_what_lies_in_hidden_tabs(tiled, qtbot, qapp, key):
+    tiled.matrices.setFocus()
+    seen = []
+    while (focused := qapp.focusWidget()) not in seen:
+        assert not focused.visibleRegion().isEmpty(), focused.accessibleName()
+        seen.append(focused)
+        qtbot.keyClick(focused, key)
+    names = {widget.accessibleName() for widget in seen}
+    assert len(seen) > 20
+    assert {"Matrices", "Kernels", "Keyboard shortcuts"} <= names
+    assert "Enlarge Breakpoints" not in names
+    tiled.session.view = "Breakpoints"
+    qtbot.waitUntil(lambda: not tiled.step_page.docks["Breakpoints"].visibleRegion().isEmpty())
+    tiled.matrices.setFocus()
+    for _ in range(60):
+        qtbot.keyClick(qapp.focusWidget(), key)
+        names.add(qapp.focusWidget().accessibleName())
+    assert "Enlarge Breakpoints" in names
