@@ -110,7 +110,22 @@ class BankScene:
     @cached_property
     def highest(self) -> int:
         """The most distinct words that one bank is asked for, by all lanes."""
-        return max((len(words) for words in self.words), default=0)
+        return max(map(len, self.words), default=0)
+
+    @cached_property
+    def asked(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        """For each of the banks the lanes that ask for each of its words."""
+        return tuple(tuple([word.lanes for word in words]) for words in self.words)
+
+    @cached_property
+    def of_lane(self) -> dict[int, list[tuple[int, int]]]:
+        """For each lane that takes part the bank of each of its words, and which there it is."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for bank, words in enumerate(self.asked):
+            for number, lanes in enumerate(words):
+                for lane in lanes:
+                    found.setdefault(lane, []).append((bank, number))
+        return found
 
 
 @dataclass(frozen=True)
@@ -182,11 +197,14 @@ def _rows(values: NDArray[Any], columns: int) -> NDArray[Any]:
 def _banks(access: Access, warp: int, live: bool) -> BankScene:
     part, array = access.warp(warp), access.array
     wrong = faults.at_fault(access, warp * LANES, LANES)
-    asked: list[dict[int, list[int]]] = [{} for _ in range(BANKS)]
-    for lane in np.flatnonzero(part.active).tolist():
-        first = int(part.addresses[lane])
+    asked: dict[int, list[int]] = {}
+    lanes = np.flatnonzero(part.active)
+    for lane, first in zip(lanes.tolist(), part.addresses[lanes].tolist(), strict=True):
         for address in range(first // WORD * WORD, first + access.width, WORD):
-            asked[address // WORD % BANKS].setdefault(address, []).append(lane)
+            asked.setdefault(address, []).append(lane)
+    words: list[list[Word]] = [[] for _ in range(BANKS)]
+    for address in sorted(asked):
+        words[address // WORD % BANKS].append(Word(address, tuple(asked[address]), array))
     return BankScene(
         live=live,
         step=access.step,
@@ -194,10 +212,7 @@ def _banks(access: Access, warp: int, live: bool) -> BankScene:
         array=array.name if array is not None else "",
         warp=warp,
         active=int(np.count_nonzero(part.active)),
-        words=tuple(
-            tuple(Word(a, tuple(lanes), array) for a, lanes in sorted(words.items()))
-            for words in asked
-        ),
+        words=tuple(map(tuple, words)),
         wavefronts=int(part.wavefronts),
         ideal=int(part.ideal_wavefronts),
         conflicts=int(part.conflicts),

@@ -66,7 +66,7 @@ class BankPainter:
             text(self.p, g.bank_title, words, theme.color("text_dim"), theme.font("small"), LEFT)
         area = g.banks.united(g.labels).adjusted(-6, 0, 6, 0)
         self.kept.draw(self.p, "columns", area, theme.key, self._draw_columns)
-        asked = tuple(tuple(word.lanes for word in words) for words in banks.words)
+        asked = banks.asked
         if sum(map(len, asked)) <= FEW:
             self._draw_asked(self.p, banks)
         else:
@@ -144,17 +144,17 @@ class BankPainter:
         elif wide <= body.height():
             upright_text(p, body, label, ink, small, CENTRE)
 
+    @staticmethod
+    def _places(banks: BankScene, lane: int | None) -> list[tuple[int, int]]:
+        """The bank of each word of a lane, and which it is there."""
+        return banks.of_lane.get(lane, []) if lane is not None else []
+
     def _draw_marks(self, banks: BankScene) -> None:
         """The words of the selected and the hovered lane, and the hovered bank."""
         marks = {"selected": self.session.lane, "hover": hovered_lane(self.session)}
         for name, lane in marks.items():
-            found = [
-                inset(_body(rect), 0.5)
-                for bank, asked in enumerate(banks.words)
-                if any(lane in word.lanes for word in asked)
-                for word, rect in zip(asked, self._words(banks, bank), strict=True)
-                if lane in word.lanes and rect.height() > 4
-            ]
+            rects = [self._words(banks, bank)[number] for bank, number in self._places(banks, lane)]
+            found = [inset(_body(rect), 0.5) for rect in rects if rect.height() > 4]
             frame(self.p, found, pen(self.theme.color(name), 1.6))
         hover = self.session.hover
         if hover is not None and hover.bank is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.grids import Grid, Owned, close_up, grids_of, shares_of
@@ -16,6 +16,7 @@ from gui.scenes.session import Session
 from gui.views.base import Caption
 from gui.views.element_menu import element_menu
 from gui.views.kept import Backdrop
+from gui.views.matrix_controls import extent_choice, fit_button, mode_choice
 from gui.views.matrix_drawing import NAME_GAP, title_widths
 from gui.views.matrix_ground import MatrixGround
 from gui.views.matrix_layout import Margins, MatrixLayout, arranged
@@ -23,7 +24,6 @@ from gui.views.matrix_marks import MatrixMarks
 from gui.views.painting import nothing
 from gui.views.pan_zoom import PanZoomView
 from gui.views.reading_ahead import ReadingAhead
-from gui.views.segmented import Segmented
 
 
 class MatrixCanvas(PanZoomView):
@@ -41,28 +41,8 @@ class MatrixCanvas(PanZoomView):
         super().__init__(session, parent)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.caption = Caption()
-        self.mode = Segmented(
-            {"step": "This step", "loads": "Times loaded"},
-            {
-                "step": "What this step loads and stores, and who owns the result",
-                "loads": "How often the block has loaded each element from global memory so far",
-            },
-        )
-        self.mode.shorten({"step": "Step", "loads": "Loads"})
-        self.mode.bind(session, "heat", {"step": False, "loads": True})
-        self.extent = Segmented(
-            {"whole": "Whole", "block": "Block"},
-            {
-                "whole": "Every matrix as a whole",
-                "block": "Only what the block works on: its part of C and the k of this phase",
-            },
-        )
-        self.extent.bind(session, "close_up", {"whole": False, "block": True})
-        self.fit_button = QToolButton()
-        self.fit_button.setText("Fit")
-        self.fit_button.setProperty("role", "action")
-        self.fit_button.setAccessibleName("Fit the matrices")
-        self.fit_button.setToolTip("Show the whole of every matrix (0)")
+        self.mode, self.extent = mode_choice(session), extent_choice(session)
+        self.fit_button = fit_button()
         self.fit_button.clicked.connect(self.fit)
         self.controls: tuple[QWidget, ...] = (self.mode, self.extent, self.fit_button)
         self._whole: tuple[Grid, ...] = ()
@@ -71,6 +51,8 @@ class MatrixCanvas(PanZoomView):
         self._scene: MatrixScene | None = None
         self._own: tuple[Owned, ...] = ()
         self._ground = Backdrop()
+        self._covered: int | None = None
+        """The step up to which what is loaded has no values in the ground: the heat lies there."""
         self.ahead = ReadingAhead(self)
         self.ahead.all_known.connect(self.view_changed)
         self.setAccessibleName("Matrices")
@@ -103,6 +85,10 @@ class MatrixCanvas(PanZoomView):
             self._change_extent()
         if names & {"heat", "warp_trail"}:
             self._ground.forget()
+            self._covered = None
+        if self._covered is not None and self.session.step < self._covered:
+            self._ground.forget()  # and may stay while steps are made backwards
+            self._covered = None
         if "trace" in names:
             self._open_trace()
         if names & {"trace", "block"}:
@@ -167,6 +153,7 @@ class MatrixCanvas(PanZoomView):
     def view_changed(self) -> None:
         """The ground is to be drawn anew."""
         self._ground.forget()
+        self._covered = self.session.step if self.session.heat else None
         self.update()
 
     def _relayout(self) -> None:
@@ -199,6 +186,7 @@ class MatrixCanvas(PanZoomView):
 
     def _open_block(self) -> None:
         self._ground.forget()
+        self._covered = None
         self._own = self.ahead.open(self._grids)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -237,7 +225,7 @@ class MatrixCanvas(PanZoomView):
         box = QRectF(self.rect())
         painter.fillRect(box, theme.color("panel"))
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
-        ground.draw(self._own, self._others())
+        ground.draw(self._own, self._others(), self._covered)
 
     def _others(self) -> list[Owned]:
         """What the blocks that are not selected store, as far as it is known yet."""

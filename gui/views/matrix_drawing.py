@@ -11,7 +11,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
 from gui.looks.theme import Theme
-from gui.scenes.grids import Grid, Rect, bounding_box, rectangles
+from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box, rectangles
 from gui.scenes.history import Ints
 from gui.scenes.naming import decimals_of, value_text
 from gui.scenes.session import Session
@@ -165,12 +165,18 @@ class MatrixDrawing:
         color: QColor,
         *,
         slanted: bool = False,
+        but: Ints = EMPTY,
     ) -> None:
-        """Write each element's value into its cell, of those that are in sight."""
+        """Write each element's value into its cell, of those that are in sight.
+
+        Elements in `but` are left out, though they have a say in how many decimals there are.
+        """
         seen = self._seen(grid, flats)
         font, digits = value_type(self.theme, self.across, self.scale)
         font.setItalic(slanted)
         decimals = decimals_of(values[seen], digits)
+        if len(but):
+            seen &= ~np.isin(flats, but)
         words = [value_text(value, digits, decimals) for value in values[seen].tolist()]
         sides = self.layout.cell_sides(grid, self.view, *grid.cells(flats[seen]))
         write(self.p, sides, words, color, font)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFontMetricsF
 
 from gui.looks.theme import FEW_THREADS
 from gui.scenes.grids import Grid, Owned, shares_of
+from gui.scenes.history import history_of
 from gui.scenes.matrices import heat_levels
 from gui.scenes.reaches import reaches_of
 from gui.views.legend import Key, draw_legend, draw_legend_row
@@ -33,8 +34,13 @@ TIMES = (0, 1, 2, 4, 8, 16, 32)  # loads whose colours the legend shows
 class MatrixGround(MatrixDrawing):
     """The picture under the marks, drawn once for a view, a block and a theme."""
 
-    def draw(self, own: Sequence[Owned], others: Sequence[Owned]) -> None:
-        """Grids, owners, values of what was there before the launch, indices and names."""
+    def draw(
+        self, own: Sequence[Owned], others: Sequence[Owned], covered: int | None = None
+    ) -> None:
+        """Grids, owners, values of what was there before the launch, indices and names.
+
+        What is loaded up to the step `covered` is covered by the heat, and needs no values.
+        """
         for grid in self.layout.grids:
             box = self.layout.box(grid, self.view)
             self.p.fillRect(box, self.theme.color("field"))
@@ -47,7 +53,7 @@ class MatrixGround(MatrixDrawing):
             self.p.setClipping(False)
             frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
             if not grid.result:
-                self._draw_inputs(grid)
+                self._draw_inputs(grid, covered)
         if self.fits_all():
             self.draw_edges()
             corner = self._corner()
@@ -151,14 +157,19 @@ class MatrixGround(MatrixDrawing):
             fill(self.p, rects, self.theme.tint("border", 0.24 + 0.12 * kind))
             frame(self.p, rects, pen(self.theme.color("panel"), 1))
 
-    def _draw_inputs(self, grid: Grid) -> None:
+    def _draw_inputs(self, grid: Grid, covered: int | None) -> None:
         if not self.values_fit:
             return
         data = self._initial(grid)
         if data is None:
             return
         shown = grid.flats(self._visible(grid))
-        self._write_values(grid, shown, data[shown], self.theme.color("text_dim"))
+        block, ink = self.session.block_trace, self.theme.color("text_dim")
+        if covered is None or block is None:
+            self._write_values(grid, shown, data[shown], ink)
+            return
+        hidden = history_of(block).loaded(grid.array.name, covered)[0]
+        self._write_values(grid, shown, data[shown], ink, but=hidden)
 
     def _draw_names(self) -> None:
         """Each grid's name and size: A and B left of their column numbers, others above."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QFontMetricsF
 
 from gui.looks.theme import Theme
+from gui.scenes.history import Ints
 from gui.scenes.shared import SharedGrid, SharedScene
 
 MAX_CELL = 4.4
@@ -44,6 +47,14 @@ def cells_rect(box: QRectF, cell: QSizeF, rect: tuple[int, int, int, int]) -> QR
     left, right = round(box.left() + column * wide), round(box.left() + (column + columns) * wide)
     top, bottom = round(box.top() + row * high), round(box.top() + (row + rows) * high)
     return QRectF(left, top, right - left, bottom - top)
+
+
+def cells_sides(box: QRectF, cell: QSizeF, rows: Ints, columns: Ints) -> NDArray[np.float64]:
+    """Many single cells as `cells_rect` gives them: left, top, width, height, float64 (4, n)."""
+    wide, high = cell.width(), cell.height()
+    left, right = (np.rint(box.left() + c * wide) for c in (columns, columns + 1))
+    top, bottom = (np.rint(box.top() + r * high) for r in (rows, rows + 1))
+    return np.stack([left, top, right - left, bottom - top])
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,21 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF
-from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 
 from gui.looks.theme import Theme
 from gui.scenes.grids import rectangles
+from gui.scenes.history import Ints
 from gui.scenes.naming import decimals_of, value_text
 from gui.scenes.shared import SharedGrid
 from gui.views.kept import Kept
-from gui.views.painting import fill, hatch, pen, texts
-from gui.views.shared_geometry import cells_rect
+from gui.views.painting import fill, hatch, pen
+from gui.views.shared_geometry import cells_rect, cells_sides
+from gui.views.words import write
 
 HAIRLINES_FROM = 5.0  # pixels a cell
+MOST_TITLES = 200
+Places = tuple[Ints, Ints]
 Draw = Callable[[QPainter, SharedGrid, QRectF, QSizeF, Theme, int], None]
 
 
@@ -29,6 +33,15 @@ class SharedGround:
     def __init__(self) -> None:
         self._arrays: dict[str, Kept] = {}
         self.banks = Kept()
+        self._titles: dict[Hashable, tuple[float, str]] = {}
+
+    def known(self, of: Hashable, make: Callable[[], tuple[float, str]]) -> tuple[float, str]:
+        """What was made of an array's title, which stays the same for many steps."""
+        if of not in self._titles:
+            if len(self._titles) > MOST_TITLES:
+                self._titles.clear()
+            self._titles[of] = make()
+        return self._titles[of]
 
     def draw_cells(
         self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
@@ -98,23 +111,25 @@ def value_font(theme: Theme, cell: QSizeF) -> QFont:
     return font
 
 
-def value_at(grid: SharedGrid, row: int, column: int, decimals: int | None) -> str:
-    """A cell's value as it is written into it, with the decimals of `written_decimals`."""
-    return value_text(grid.values[row, column].item(), decimals=decimals)
+def write_values(
+    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, places: Places,
+    ink: QColor,
+) -> None:  # fmt: skip
+    """Write what cells hold (their rows and columns) into them.
 
-
-def written_decimals(grid: SharedGrid) -> int | None:
-    """The decimals that say every value of an array, where there are such."""
-    return decimals_of(grid.values[grid.written])
+    They have the decimals that say every value of the array, where there are such.
+    """
+    rows, columns = places
+    few = decimals_of(grid.values[grid.written])
+    words = [value_text(value, decimals=few) for value in grid.values[rows, columns].tolist()]
+    write(p, cells_sides(box, cell, rows, columns), words, ink, value_font(theme, cell))
 
 
 def _draw_values(
     p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
 ) -> None:
-    places = np.argwhere(grid.written).tolist()
-    few = written_decimals(grid)
-    shown = [(cells_rect(box, cell, (r, c, 1, 1)), value_at(grid, r, c, few)) for r, c in places]
-    texts(p, shown, theme.color("text"), value_font(theme, cell))
+    rows, columns = np.nonzero(grid.written)
+    write_values(p, grid, box, cell, theme, (rows, columns), theme.color("text"))
 
 
 def _draw_lines(

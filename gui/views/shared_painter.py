@@ -20,10 +20,10 @@ from gui.views.painting import (
     shortest_fit,
     text,
     text_on,
-    texts,
 )
-from gui.views.shared_geometry import SharedGeometry, cells_rect
-from gui.views.shared_ground import SharedGround, value_at, value_font, written_decimals
+from gui.views.shared_geometry import SharedGeometry, cells_rect, cells_sides
+from gui.views.shared_ground import SharedGround, write_values
+from gui.views.words import write
 
 LANES_FROM, VALUES_FROM = 11.0, 26.0  # pixels a cell
 
@@ -52,10 +52,20 @@ class SharedPainter:
     def _draw_title(self, grid: SharedGrid, box: QRectF) -> None:
         p, theme = self.p, self.theme
         font, small = theme.font("body", bold=True), theme.font("small")
-        wide = QFontMetricsF(font).horizontalAdvance(grid.array.name) + 8
+        done = int(np.count_nonzero(grid.written))
+        wide, words = self.ground.known(
+            ("title", grid.array.name, grid.array.shape, done, box.width(), theme.key),
+            lambda: self._title(grid, done, box.width()),
+        )
         text(p, box, grid.array.name, theme.color("text"), font, LEFT)
-        size = " × ".join(str(n) for n in grid.array.shape)
-        done, whole = int(grid.written.sum()), grid.size
+        rest = box.adjusted(wide, 0, 0, 0)
+        text(p, rest, words, theme.color("text_dim"), small, LEFT, elide=False)
+
+    def _title(self, grid: SharedGrid, done: int, room: float) -> tuple[float, str]:
+        """The width of an array's name, and its size with how much of it is written."""
+        font, small = self.theme.font("body", bold=True), self.theme.font("small")
+        wide = QFontMetricsF(font).horizontalAdvance(grid.array.name) + 8
+        size, whole = " × ".join(str(n) for n in grid.array.shape), grid.size
         if not done:
             states = ["empty"]
         elif done == whole:
@@ -63,10 +73,8 @@ class SharedPainter:
         else:  # a share takes less room than two counts, and says as much
             share = f"{100 * done // whole} %"
             states = [f"{done} of {whole} written", f"{share} written", share]
-        rest = box.adjusted(wide, 0, 0, 0)
         choices = [f"{size}   {state}" for state in states] + [size]
-        words = shortest_fit(choices, small, rest.width())
-        text(p, rest, words, theme.color("text_dim"), small, LEFT)
+        return wide, shortest_fit(choices, small, room - wide)
 
     def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
         p, theme = self.p, self.theme
@@ -105,25 +113,27 @@ class SharedPainter:
     ) -> None:
         """Over the cells that the warp touches, their values or the lanes, and whose they are."""
         p, theme = self.p, self.theme
+        if not len(grid.warp_lit):
+            return
         lit: dict[int, list[int]] = {}
         for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
             lit.setdefault(flat, []).append(lane)
-        places = {flat: cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1)) for flat in lit}
+        rows, columns = np.divmod(np.fromiter(lit, np.int64, len(lit)), grid.columns)
         if valued:
-            found = ((places[f], *divmod(f, grid.columns)) for f in lit)
-            few, written = written_decimals(grid), grid.written
-            shown = [(rect, value_at(grid, r, c, few)) for rect, r, c in found if written[r, c]]
-            texts(p, shown, ink, value_font(theme, cell))
+            there = grid.written[rows, columns]
+            write_values(p, grid, box, cell, theme, (rows[there], columns[there]), ink)
         elif min(cell.width(), cell.height()) >= LANES_FROM:
             font = theme.font("small")
             font.setPointSizeF(min(theme.sizes.small, cell.height() * 0.5))
-            names = (
+            names = [
                 str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}" for lanes in lit.values()
-            )
-            texts(p, zip(places.values(), names, strict=True), ink, font)
+            ]
+            write(p, cells_sides(box, cell, rows, columns), names, ink, font)
         lanes_lit = {self.session.lane: "selected"}
         hovered = hovered_lane(self.session)
         if hovered is not None:
             lanes_lit[hovered] = "hover"
         for lane, name in lanes_lit.items():
-            frame(p, [places[f] for f in lit if lane in lit[f]], pen(theme.color(name), 2))
+            mine = [divmod(flat, grid.columns) for flat, lanes in lit.items() if lane in lanes]
+            framed = [cells_rect(box, cell, (*place, 1, 1)) for place in mine]
+            frame(p, framed, pen(theme.color(name), 2))

@@ -151,10 +151,8 @@ class SharedView(SessionView):
         if scene.banks is None or block is None:
             return ""
         who = f"Lane {lane}, thread {name_of_thread(block, self.session.thread)}"
-        for bank, asked in enumerate(scene.banks.words):
-            for word in asked:
-                if lane in word.lanes:
-                    return f"{who} {scene.banks.verb} {word.name}, bank {bank}"
+        for bank, number in scene.banks.of_lane.get(lane, []):
+            return f"{who} {scene.banks.verb} {scene.banks.words[bank][number].name}, bank {bank}"
         return f"{who} takes no part in this access"
 
     def _about_cell(self, grid: SharedGrid, index: tuple[int, ...]) -> str:
