@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.trace.arrays import SharedArray, owner_of
 from gui.scenes import faults
 from gui.scenes.history import Ints, history_of
 from gui.scenes.naming import element_name, numbers_name
@@ -18,7 +19,7 @@ from gui.scenes.text import capital, plural
 from gui.scenes.warp import LANES, verb_of
 
 if TYPE_CHECKING:
-    from core.trace import Access, Array, BlockTrace, SharedArray, Trace
+    from core.trace import Access, Array, BlockTrace, Trace
 
 BANKS, WORD = 32, 4  # banks, bytes
 
@@ -72,9 +73,9 @@ class Word:
 
     @property
     def name(self) -> str:
-        """The element that the word lies in; empty outside any array."""
+        """The element that the word lies in."""
         if self.array is None:
-            return ""
+            return f"byte {self.address} of shared memory"
         flat = max(0, self.address - getattr(self.array, "offset", 0))
         return element_name(self.array, flat // self.array.dtype.itemsize)
 
@@ -152,7 +153,7 @@ def _scene(
     now = access if access is not None and access.step == step else None
     states = block_trace.shared(step)
     grids = tuple(_grid(a, states, now, warp) for a in arrays if a.name in states)
-    banks = _banks(access, warp, access.step == step) if access is not None else None
+    banks = _banks(access, warp, arrays, access.step == step) if access is not None else None
     return SharedScene(_caption(access, banks, grids), grids, banks)
 
 
@@ -194,7 +195,14 @@ def _rows(values: NDArray[Any], columns: int) -> NDArray[Any]:
     return (np.pad(flat, (0, missing)) if missing else flat).reshape(-1, columns)
 
 
-def _banks(access: Access, warp: int, live: bool) -> BankScene:
+def _addresses(array: Array | SharedArray | None) -> range:
+    """Those of the words of a shared array; one of bytes may begin within a word."""
+    if not isinstance(array, SharedArray):
+        return range(0)
+    return range(array.offset // WORD * WORD, array.offset + array.nbytes)
+
+
+def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: bool) -> BankScene:
     part, array = access.warp(warp), access.array
     wrong = faults.at_fault(access, warp * LANES, LANES)
     asked: dict[int, list[int]] = {}
@@ -203,8 +211,10 @@ def _banks(access: Access, warp: int, live: bool) -> BankScene:
         for address in range(first // WORD * WORD, first + access.width, WORD):
             asked.setdefault(address, []).append(lane)
     words: list[list[Word]] = [[] for _ in range(BANKS)]
-    for address in sorted(asked):
-        words[address // WORD % BANKS].append(Word(address, tuple(asked[address]), array))
+    own = _addresses(array)
+    for address in sorted(asked):  # an index may run out of an array into its neighbour
+        owner = array if address in own else owner_of(arrays, address)
+        words[address // WORD % BANKS].append(Word(address, tuple(asked[address]), owner))
     return BankScene(
         live=live,
         step=access.step,

@@ -19,8 +19,9 @@ from gui.scenes.naming import block_name, element_name, elements_name, name_of_t
 from gui.scenes.parts import number_at
 from gui.scenes.phases import phases_caption
 from gui.scenes.session import Session
-from gui.scenes.shared import shared_scene
+from gui.scenes.shared import Word, shared_scene
 from gui.scenes.warp import warp_scene
+from gui.views.shared_view import SharedView
 
 MOVE = """
 struct Velocity { float x, y; };
@@ -182,8 +183,30 @@ def test_an_index_that_runs_into_the_next_array_is_not_said_to_stay():
     near, far = (shared_scene(trace, block, step, warp).caption for warp in (0, 1))
     assert near.startswith("Warp 0 loads a[32..63]: ")
     assert far.startswith("Warp 1 loads what lies outside a: ")
+    banks = shared_scene(trace, block, step, 1).banks
+    assert [word.name for words in banks.words[:2] for word in words] == ["b[0]", "b[1]"]
+    assert Word(640, (0,)).name == "byte 640 of shared memory"
     caption = matrix_scene(block, grids_of(trace), step, 0).caption
     assert caption.endswith("load a[32..63] and what lies outside a in shared memory.")
+
+
+def test_the_view_says_what_such_a_lane_loads(qtbot, monkeypatch):
+    said = []
+    monkeypatch.setattr(
+        "gui.views.shared_view.text", lambda painter, area, words, *rest: said.append(words)
+    )
+    trace, session = run(SPILL, "p", (64,), Dim3(1), Dim3(64)), Session()
+    view = SharedView(session)
+    qtbot.addWidget(view)
+    view.resize(600, 400)
+    session.trace, block = trace, trace.block(0)
+    loads = (s for s in accesses(block) if block.access(s).space == "shared")
+    step = next(s for s in loads if block.access(s).kind == "load")
+    session.update(step=step, thread=33)
+    view.show()
+    qtbot.waitExposed(view)
+    view.grab()
+    assert "Lane 1, thread (33, 0) loads b[1], bank 1" in said
 
 
 EARLY = """
