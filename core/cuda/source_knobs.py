@@ -20,11 +20,11 @@ _MACRO = re.compile(
     rf"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+{_NUMBER}[ \t]*$", re.MULTILINE
 )
 _CONSTANT = re.compile(
-    r"\b(?:const|constexpr)\b[\w\s]{0,80}?\b(?:int|unsigned|long|short|size_t|u?int\d+_t)\s+"
+    r"\b(?:const|constexpr)\b[\w\s]{0,32}?\b(?:int|unsigned|long|short|size_t|u?int\d+_t)\s+"
     rf"([A-Za-z_]\w*)\s*=\s*{_NUMBER}\s*;"
 )
 _FLAG = re.compile(
-    r"\b(?:const|constexpr)\b[\w\s]{0,80}?\bbool\s+([A-Za-z_]\w*)\s*=\s*(true|false)\s*;"
+    r"\b(?:const|constexpr)\b[\w\s]{0,32}?\bbool\s+([A-Za-z_]\w*)\s*=\s*(true|false)\s*;"
 )
 _ASKED = (  # where a name stands for itself as a condition, and is not compared with a number
     r"(?:#\s*(?:el)?if\b[^\n]*\b{0}\b(?!\s*(?:[<>+\-*/%]|[=!]=))"

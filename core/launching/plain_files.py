@@ -20,6 +20,8 @@ from core.ladder.buffers import filled
 from core.ladder.limits import MAX_ARRAY_BYTES
 
 MOST_SOURCE = 1 << 20  # bytes of a source
+MOST_LINES = MOST_IN_LINE = 1 << 16
+"""Lines of a source, and characters of one of them: an editor lays each out in one piece."""
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _BAD_HEADER = (
@@ -63,7 +65,7 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
 
     UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
     comments. Raises TilescopeError where the file cannot be read, is no plain file, has more than
-    `most` bytes or is no text.
+    `most` bytes, is no text, or too long a one.
     """
     raw = read_plain(path, most)
     try:
@@ -72,7 +74,33 @@ def read_source(path: Path, most: int = MOST_SOURCE) -> str:
         text = raw.decode("latin-1")
     if "\0" in text:
         raise TilescopeError(f"{path} is not a text file.")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    must_be_short_enough(text, str(path), most)
+    return text
+
+
+def must_be_short_enough(text: str, name: str, most: int = MOST_SOURCE) -> None:
+    """TilescopeError where a text is too long for an editor; `most` is that of its characters.
+
+    Nobody edits a text of more than MOST_SOURCE, such as PTX: its lines are not looked at.
+    """
+    if len(text) > most:
+        raise TilescopeError(
+            f"{name} has {len(text):,} characters, and at most {most:,} are read: make it shorter."
+        )
+    if most > MOST_SOURCE:
+        return
+    count = text.count("\n") + 1
+    if count > MOST_LINES:
+        raise TilescopeError(
+            f"{name} has {count:,} lines, and at most {MOST_LINES:,} are read: make it shorter."
+        )
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MOST_IN_LINE:
+            raise TilescopeError(
+                f"Line {number:,} of {name} has {len(line):,} characters, and at most "
+                f"{MOST_IN_LINE:,} are read: break it into shorter ones."
+            )
 
 
 def load_array(path: Path) -> NDArray[Any]:

@@ -52,6 +52,7 @@ class Workbench(QObject):
         self.waiting = Waiting(window, self.opener, self.recorder)
         self.source.run_wanted.connect(lambda _: self.run_source())
         self.source.original_wanted.connect(self.run_original)
+        self.source.edit.refused.connect(self._say)
         self.form.changed.connect(self._launch)
         self.form.kernel_chosen.connect(self._choose_kernel)
         self.turning = Coalescer(self)

@@ -55,10 +55,11 @@ def open_job(
 
         from core.apart import apart
         from core.launching.opening import launch_of
-        from core.launching.plain_files import read_source
+        from core.launching.plain_files import must_be_short_enough, read_source
         from core.launching.reading import LARGE
 
         source = text if text is not None else read_source(Path(path))
+        must_be_short_enough(source, "The text")
         asked = (source, path, known, kernel, linked)
         found = apart(launch_of, *asked) if len(source) > LARGE else launch_of(*asked)
         edited = source if text is not None and is_edit else None

@@ -52,6 +52,10 @@ def make_workload(
 
     Raises TilescopeError.
     """
+    from core.launching.plain_files import must_be_short_enough
+
+    if wanted.source is not None:
+        must_be_short_enough(wanted.source, "The text")
     if wanted.own is not None:
         return _file_workload(wanted.own, wanted.source)
     values: dict[str, Any] = dict(wanted.parameters)

@@ -19,6 +19,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
+from core.errors import TilescopeError
+from core.launching.plain_files import MOST_SOURCE, must_be_short_enough
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.source import highlight, highlight_line
 from gui.views.gutter import Gutter
@@ -93,6 +95,8 @@ class CodeEdit(QPlainTextEdit):
     line_double_clicked = Signal(int)
     line_pointed = Signal(int)
     """0 when the pointer has left."""
+    refused = Signal(str)
+    """Why something is not pasted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -217,6 +221,17 @@ class CodeEdit(QPlainTextEdit):
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         """A file that is dropped is for the window to open."""
         return not source.hasUrls() and super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Paste, unless that would be more than is read from a file."""
+        pasted = source.text()
+        try:
+            room = max(MOST_SOURCE - self.document().characterCount(), 0)
+            must_be_short_enough(pasted, "What is pasted", room)
+        except TilescopeError as error:
+            self.refused.emit(str(error))
+        else:
+            super().insertFromMimeData(source)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw each error's message after its line, or after the next one where that is full."""

@@ -1,7 +1,7 @@
 """The source pane as an editor, in the whole window."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QTextCursor
 
 RECORDING_MS = 20_000
@@ -213,3 +213,29 @@ def test_editing_begins_at_the_running_line(window, qtbot):
     edit.moveCursor(QTextCursor.MoveOperation.Start)
     focus_editor(window, qtbot)
     assert edit.textCursor().blockNumber() == 0  # the caret of one who types stays
+
+
+def test_what_is_too_long_is_not_pasted(window, qtbot):
+    edit = window.source.edit
+    before = edit.toPlainText()
+    pasted = QMimeData()
+    pasted.setText("int x;\n" * 200_000)
+    edit.insertFromMimeData(pasted)
+    assert edit.toPlainText() == before
+    assert "What is pasted has" in window.message.sentence
+    assert "characters" in window.message.sentence
+    pasted.setText("\n" * 70_000)
+    edit.insertFromMimeData(pasted)
+    assert "lines, and at most" in window.message.sentence
+    pasted.setText("int x;\n")
+    edit.insertFromMimeData(pasted)
+    assert edit.toPlainText() == f"int x;\n{before}"
+
+
+def test_a_text_that_is_too_long_is_a_sentence(window, qtbot):
+    """It may come with a link, and no editor could lay it out while somebody waits."""
+    before = window.source.edit.toPlainText()
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS) as failed:
+        window.recorder.run_source(before + "\n" * 70_000)
+    assert "at most 65,536 are read" in str(failed.args[0])
+    assert window.source.edit.toPlainText() == before

@@ -13,7 +13,7 @@ from core.launching.arguments import bind
 from core.launching.file_launch import FieldErrors, FileLaunch, file_workload
 from core.launching.launch_texts import check_launch, parse_dim3
 from core.launching.local_headers import local_headers
-from core.launching.plain_files import MOST_SOURCE, read_source
+from core.launching.plain_files import MOST_IN_LINE, MOST_LINES, MOST_SOURCE, read_source
 
 SOURCE = "__global__ void copy(const float* A, float* C, int N) { C[threadIdx.x] = A[N]; }\n"
 
@@ -45,9 +45,10 @@ def test_only_plain_files_of_a_bounded_size_are_read(tmp_path, source):
         with pytest.raises(ArgumentError, match=words):
             bound(f"@{path}")
     long = tmp_path / "long.cu"
-    long.write_bytes(b"/" * MOST_SOURCE)
+    line = b"/" * 63 + b"\n"
+    long.write_bytes(line * (MOST_SOURCE // len(line)))
     assert len(read_source(long)) == MOST_SOURCE
-    long.write_bytes(b"/" * (MOST_SOURCE + 1))
+    long.write_bytes(line * (MOST_SOURCE // len(line)) + b"/")
     with pytest.raises(TilescopeError, match=r"has 1,048,577 bytes, and at most 1,048,576 are"):
         read_source(long)
 
@@ -118,3 +119,18 @@ def test_sizes_beyond_all_measure_get_a_sentence(shape):
     with pytest.raises(FieldErrors) as caught:
         file_workload(SOURCE, FileLaunch("", "copy", shape, shape, "9" * 5000, "", (("N", shape),)))
     assert {"grid", "block", "shared"} <= set(caught.value.fields)
+
+
+def test_lines_that_no_editor_could_lay_out_are_refused(tmp_path):
+    path = tmp_path / "odd.cu"
+    path.write_text("\n" * (MOST_LINES - 1))
+    assert read_source(path).count("\n") == MOST_LINES - 1
+    path.write_text("\n" * MOST_LINES)
+    with pytest.raises(TilescopeError, match=r"odd\.cu has 65,537 lines, and at most 65,536"):
+        read_source(path)
+    path.write_text("a\n" + "b" * MOST_IN_LINE + "\nc")
+    read_source(path)
+    path.write_text("a\n" + "b" * (MOST_IN_LINE + 1) + "\nc")
+    with pytest.raises(TilescopeError, match=r"Line 2 of .*odd\.cu has 65,537 characters"):
+        read_source(path)
+    assert read_source(path, most=MOST_SOURCE + 1)  # as PTX, which nobody edits
