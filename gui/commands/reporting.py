@@ -16,6 +16,8 @@ from gui.scenes.text import plural
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
+WITH_SIZES = ("benchmark", "ceilings")  # pages on which a rung's N is chosen there
+
 
 class Reporter(QObject):
     """Follows one window's recorder."""
@@ -27,6 +29,8 @@ class Reporter(QObject):
         self.recorder.recorded.connect(self._on_recorded)
         self.recorder.counting_changed.connect(lambda _: self.show_size())
         self.session.trace_changed.connect(lambda _: self.show_size())
+        self.session.page_changed.connect(lambda _: self.show_size())
+        window.phases.offer_blocks_of(self.recorder.ladder)
 
     def _on_recorded(self) -> None:
         self.session.trouble = ""
@@ -107,10 +111,13 @@ class Reporter(QObject):
             scope = f"{run} run; the others are being counted"
         else:
             scope = f"{run} run and counted"
-        self.main.form.show_facts(
+        words = (
             f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
             f"{plural(threads, 'thread')} in all; {scope}."
         )
+        if self.session.page in WITH_SIZES and trace.workload.rung:
+            words = "N above is that of Step through and Compare; this page has one of its own."
+        self.main.form.show_facts(words)
 
 
 def _remedy(error: TilescopeError) -> str:

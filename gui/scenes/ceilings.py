@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from core.models.numbers import number
+from core.models.numbers import counted, number
 from gui.scenes.text import grouped
 from gui.scenes.text import spaced as with_spaces
 
@@ -199,9 +199,20 @@ def transfers(counts: Counts) -> str:
         return ""
     own, best = counts.flops / counts.transfers, counts.flops / counts.least_transfers
     return (
-        f"FLOP over transfers: {grouped(counts.flops)} / {grouped(counts.transfers)} elements "
-        f"loaded = {rate_text(own)}; with each element loaded once {rate_text(best)}."
+        f"FLOP over transfers: {brief(counts.flops, 'FLOP')} / "
+        f"{brief(counts.transfers, 'elements')} loaded = {rate_text(own)}; "
+        f"with each element loaded once {rate_text(best)}."
     )
+
+
+def exact_transfers(counts: Counts) -> str:
+    """All digits of the same figures."""
+    return f"{grouped(counts.flops)} FLOP, {grouped(counts.transfers)} elements loaded"
+
+
+def brief(value: float, unit: str) -> str:
+    """A count in four digits: 137.4 GFLOP."""
+    return spaced(counted(value, unit))
 
 
 def left_out(found: Ceilings) -> str:

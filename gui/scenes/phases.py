@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.analysis.phase_export import as_latex, as_markdown, as_text
-from core.analysis.phase_table import PhaseTable, phase_table, too_large
+from core.analysis.phase_table import MAX_THREADS, PhaseTable, phase_table, too_large
+from core.errors import ParameterError
+from core.ladder.blocks import smaller_block
+from gui.scenes.selection import Configuration
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
+    from core.ladder import Ladder
     from core.trace import BlockTrace, Trace
     from gui.scenes.session import Session
 
@@ -25,6 +30,22 @@ def why_no_table(session: Session) -> str:
     if session.block_trace is None:
         return "Nothing has been recorded yet."
     return too_large(session.block_trace)
+
+
+def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] | None:
+    """A block of the session's rung with few enough threads for a table, and its launch."""
+    now, block = session.configuration, session.block_trace
+    if now is None or now.own is not None or block is None or block.n_threads <= MAX_THREADS:
+        return None
+    try:
+        found = smaller_block(ladder[now.rung], now.parameters, MAX_THREADS)
+    except ParameterError:  # the launch that is shown is another than the one that is chosen
+        return None
+    if found is None:
+        return None
+    sides = [found[0].x, found[0].y, found[0].z]
+    shape = " × ".join(str(side) for side in sides if side > 1) or "1"
+    return shape, replace(now, parameters=found[1])
 
 
 def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:

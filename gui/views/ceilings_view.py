@@ -211,6 +211,7 @@ class CeilingsView(CeilingsParts):
         text = scene.measured(found, run) if run is not None else scene.unmeasured(found)
         self.against.setText(text)
         self.transfers.setText(scene.transfers(found.counts))
+        self.transfers.setToolTip(scene.exact_transfers(found.counts))
 
     # ---- what happens
 

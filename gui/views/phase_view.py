@@ -15,9 +15,11 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QMenu,
+    QPushButton,
     QStackedLayout,
     QTableView,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -25,13 +27,21 @@ from core.analysis.phase_table import Entry, PhaseTable
 from core.errors import TilescopeError
 from gui.frames.work import Worker
 from gui.scenes.phase_shape import TableShape, shaped
-from gui.scenes.phases import COPIES, lit_column, phases_caption, table_job, why_no_table
+from gui.scenes.phases import (
+    COPIES,
+    lit_column,
+    phases_caption,
+    small_enough,
+    table_job,
+    why_no_table,
+)
 from gui.scenes.selection import Hover, pointed_thread
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 from gui.views.phase_grid import EntryPainter, PhaseGrid, PhaseModel
 
 if TYPE_CHECKING:
+    from core.ladder import Ladder
     from core.trace import BlockTrace
 
 
@@ -79,14 +89,31 @@ class PhaseView(SessionView):
         self.reason.setProperty("role", "dim")
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.reason.setContentsMargins(24, 12, 24, 12)
+        self.smaller = QPushButton()
+        self.smaller.clicked.connect(self._use_smaller_block)
+        self._ladder: Ladder | None = None
         self.pages = QStackedLayout(self)
-        self.pages.addWidget(self.reason)
+        self.pages.addWidget(self._without())
         self.pages.addWidget(self.grid)
         self._wanted: weakref.ref[BlockTrace] | None = None
         """The block whose table is shown or being made; a hidden view must not keep its record."""
         self._shape: TableShape | None = None
         self.grid.viewport().installEventFilter(self)
         self.grid.viewport().setMouseTracking(True)
+
+    def _without(self) -> QWidget:
+        """What is shown where there is no table: why, and what can be done."""
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.addStretch(1)
+        column.addWidget(self.reason)
+        column.addWidget(self.smaller, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(1)
+        return page
+
+    def offer_blocks_of(self, ladder: Ladder) -> None:
+        """Where a rung's block has too many threads, offer one that has not."""
+        self._ladder = ladder
 
     @property
     def table(self) -> PhaseTable | None:
@@ -125,11 +152,24 @@ class PhaseView(SessionView):
         self.copy.setEnabled(False)
         reason = why_no_table(self.session)
         self.reason.setText(reason or "The phase table is being made …")
-        self.pages.setCurrentWidget(self.reason)
+        self._offer(reason)
+        self.pages.setCurrentIndex(0)
         if reason or block is None or trace is None:
             self.worker.cancel()
         else:
             self.worker.submit(shaped(table_job(trace, block)))
+
+    def _offer(self, reason: str) -> None:
+        found = small_enough(self.session, self._ladder) if reason and self._ladder else None
+        self.smaller.setVisible(found is not None)
+        if found is not None:
+            self.smaller.setText(f"Use a block of {found[0]}")
+            self.smaller.setToolTip("Record the same kernel with fewer threads in a block")
+
+    def _use_smaller_block(self) -> None:
+        found = small_enough(self.session, self._ladder) if self._ladder else None
+        if found is not None:
+            self.session.configuration = found[1]
 
     def _show(self, made: tuple[PhaseTable, TableShape]) -> None:
         table, self._shape = made

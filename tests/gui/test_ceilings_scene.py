@@ -64,9 +64,10 @@ def test_why_a_run_beats_the_textbook(coalesced, runs) -> None:
     slow = scene.run_of(runs, "uncoalesced", {"n": 4096, "block_x": 32, "block_y": 32})
     assert "times the textbook" not in scene.measured(coalesced, slow)
     assert scene.unmeasured(coalesced).startswith("Not measured on H200. The textbook ceiling")
-    assert scene.transfers(coalesced.counts).endswith(
-        "= 1; with each element loaded once 4\u202f096."
-    )
+    said = scene.transfers(coalesced.counts)
+    assert said.endswith("loaded = 1; with each element loaded once 4\u202f096.")
+    assert "137.4 GFLOP / 137.4 G elements" in said
+    assert scene.exact_transfers(coalesced.counts).startswith("137\u202f438\u202f953\u202f472 FLOP")
 
 
 def test_runs_are_those_of_the_device_and_the_size(runs) -> None:

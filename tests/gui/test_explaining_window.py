@@ -195,3 +195,27 @@ def test_return_in_a_row_of_the_counters_asks_why(window, qtbot) -> None:
     table.setCurrentIndex(table.model().index(heading, 0))
     qtbot.keyClick(table, Qt.Key.Key_Return)  # a heading says nothing of its own
     assert panel.topic == topic_of_row(rows[chosen[-1]])
+
+
+def test_a_smaller_block_is_offered_where_the_phase_table_has_no_room(window, qtbot) -> None:
+    view, recorder = window.phases, window.recorder
+    window.session.view = "Phases"
+    with qtbot.waitSignal(recorder.recorded, timeout=20_000):
+        recorder.configure("uncoalesced", {"n": 16, "block_x": 32, "block_y": 4})
+    qtbot.waitUntil(view.smaller.isVisible)
+    assert "at most" in view.reason.text()
+    assert view.smaller.text() == "Use a block of 8 × 8"
+    with qtbot.waitSignal(recorder.recorded, timeout=20_000):
+        qtbot.mouseClick(view.smaller, Qt.MouseButton.LeftButton)
+    now = window.session.configuration.parameters
+    assert (now["n"], now["block_x"], now["block_y"]) == (16, 8, 8)
+    qtbot.waitUntil(lambda: view.table is not None)
+    assert not view.smaller.isVisible()
+
+
+def test_pages_with_sizes_of_their_own_say_so(window, qtbot) -> None:
+    said = window.form.facts
+    assert said.text().startswith("4 blocks of 4 threads")
+    for page, own in (("ceilings", True), ("step", False), ("benchmark", True), ("step", False)):
+        window.session.page = page
+        assert said.text().startswith("N above is that of Step through") == own
