@@ -47,6 +47,8 @@ class StepPage(PageWidget, DockArea):
         session.changed.connect(self._on_changed)
         session.breakpoints_changed.connect(lambda _: self._count_tabs())
         session.step_changed.connect(self._on_step)
+        self._missed_step = False  # while docks were moved
+        self.moving.ended.connect(self._on_moved_all)
         self.arrange(layout_for(self.size(), *units()))
 
     def _make_views(self) -> None:
@@ -218,13 +220,13 @@ class StepPage(PageWidget, DockArea):
 
     def _on_step(self, step: int) -> None:
         """Bring the memory that is accessed to the front, where the two share a place."""
-        if not self.session.follow_memory:
+        self._missed_step = self.moving.busy
+        if self._missed_step or not self.session.follow_memory:
             return
         block = self.session.block_trace
         access = block.access(step) if block is not None and block.n_steps else None
         if access is None:
             return
-        self.settle()
         name = "Shared" if access.space == "shared" else "Warp"
         other = self.docks["Warp" if name == "Shared" else "Shared"]
         dock = self.docks[name]
@@ -233,6 +235,10 @@ class StepPage(PageWidget, DockArea):
         elif not dock.isHidden() and other in self.tabifiedDockWidgets(dock):
             with self.arranging():
                 dock.raise_()
+
+    def _on_moved_all(self) -> None:
+        if self._missed_step:
+            self._on_step(self.session.step)
 
     def _on_visible(self, dock: ViewDock, on: bool) -> None:
         if on and not self._busy and not self.large.name and self.tabifiedDockWidgets(dock):

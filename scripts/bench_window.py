@@ -21,6 +21,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from window_looks import first_looks, themes
 from window_moves import moves
+from window_once import once
 from window_stage import (
     LARGE,
     SMALL,
@@ -83,6 +84,7 @@ def figures(minutes: float = PLAY_MINUTES) -> Iterator[Figure]:
             50,
         )
     yield from work(app, window)
+    yield from once(app, window)
     yield from _memory(app, window, minutes)
     yield from _comparison(app, window)
     yield from themes(app, window)

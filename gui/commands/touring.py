@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 
 from gui.commands.focus import focus_page
+from gui.frames.pieces import PAUSE, Pieces, Steps
 from gui.scenes.tour import STOPS, step_of
 from gui.views.base import Panel
 
@@ -25,6 +26,7 @@ class Touring(QObject):
         self.toured = False
         self.overlay: TourOverlay | None = None
         self._at = 0
+        self._pieces = Pieces(self)
         self._before: tuple[int, str, list[str]] | None = None
         """The step before the tour, the session's view, and the views in front."""
         window.installEventFilter(self)
@@ -59,6 +61,7 @@ class Touring(QObject):
     def leave(self) -> None:
         """End the tour; it does not come by itself again."""
         self.toured = True
+        self._pieces.stop()
         overlay, self.overlay = self.overlay, None
         if overlay is not None:
             overlay.hide()
@@ -83,11 +86,16 @@ class Touring(QObject):
             return
         if stop.view:
             self.main.step_page.front(stop.view)
-        self._go_to(stop.space)
         self._point()
+        self._pieces.start(self._going_to(stop.space))
 
-    def _go_to(self, space: str) -> None:
+    def finish(self) -> None:
+        """Go at once to the step that the stop speaks of."""
+        self._pieces.finish()
+
+    def _going_to(self, space: str) -> Steps:
         """Show the first load from a memory, where the block has one; else the step before it."""
+        yield PAUSE  # the card comes first
         session, block = self.main.session, self.main.session.block_trace
         found = step_of(block, space) if space and block is not None else None
         if found is None and self._before is not None:

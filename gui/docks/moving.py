@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from gui.frames.pieces import Pieces, Steps, whole
 from gui.frames.still import Still
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 class Moving(QObject):
-    """Does one work at a time on a page's docks; the page's window is not painted meanwhile."""
+    """Does one work at a time on a page's docks; the page's window is not painted meanwhile.
+
+    `ended()` after the last event of a work.
+    """
+
+    ended = Signal()
 
     def __init__(self, area: QWidget) -> None:
         super().__init__(area)
@@ -25,6 +30,7 @@ class Moving(QObject):
         self._still = Still(self)
         self._pieces = Pieces(self)
         self._pieces.done.connect(self._still.release)
+        self._pieces.done.connect(self.ended)
         self._inside = False
 
     @property

@@ -1,6 +1,6 @@
 """The left column makes room in a window that is narrow for its type, and comes back when asked."""
 
-from gui.docks.dock_area import units
+from gui.docks.arrangement import units
 from gui.left_column import ROOM
 
 
