@@ -7,8 +7,7 @@ knows at which step each of its terms was added. Nothing here knows a kernel.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,10 @@ from core.analysis.value_nodes import (
     Sum,
     Unknown,
     chosen,
+    first_parts,
     loads_in,
 )
+from core.analysis.value_operands import bytes_of, number_of, registers_of
 from core.analysis.value_relevance import COPIES, relevant_pcs
 from core.cuda.compiler import find_entry
 from core.ptx import ast
@@ -99,7 +100,7 @@ class _ThreadFlow:
         if opcode == "call":
             self._call(operands)
         elif opcode in ("ld", "st") and "param" in modifiers:
-            self._parameter(opcode, operands)
+            self._parameter(opcode, operands, bytes_of(modifiers))
         elif self._memory(instruction, steps) or opcode in ("ld", "ldu", "st", "atom", "red"):
             return
         elif operands and isinstance(operands[0], ast.Register):
@@ -108,7 +109,7 @@ class _ThreadFlow:
                 result = Choice((result, self._value(operands[0])))
             self._set(operands[0], result)
         elif operands:
-            for register in _registers(operands[0]):
+            for register in registers_of(operands[0]):
                 self._set(register, UNKNOWN)
 
     def _result(self, opcode: str, parts: list[Node]) -> Node:
@@ -164,18 +165,18 @@ class _ThreadFlow:
                 if known == inside:
                     self.frames[-1].parameters[outside, offset] = node
 
-    def _parameter(self, opcode: str, operands: Sequence[ast.Operand]) -> None:
+    def _parameter(self, opcode: str, operands: Sequence[ast.Operand], size: int) -> None:
         place, other = (1, 0) if opcode == "ld" else (0, 1)
         address = operands[place]
         if not isinstance(address, ast.Address) or not isinstance(address.base, ast.Symbol):
             return
-        key = (address.base.name, address.base.offset + address.offset)
-        parameters = self.frames[-1].parameters
-        if opcode == "st":
-            parameters[key] = self._value(operands[other])
-            return
-        for register in _registers(operands[other]):
-            self._set(register, parameters.get(key, UNKNOWN))
+        name, start = address.base.name, address.base.offset + address.offset
+        parameters, value = self.frames[-1].parameters, operands[other]
+        for i, part in enumerate(value.elements if isinstance(value, ast.Vector) else (value,)):
+            if opcode == "st":
+                parameters[name, start + i * size] = self._value(part)
+            elif isinstance(part, ast.Register):
+                self._set(part, parameters.get((name, start + i * size), UNKNOWN))
 
     # -- memory -----------------------------------------------------------------------------
 
@@ -192,7 +193,9 @@ class _ThreadFlow:
                 continue
             if access.kind == "load":
                 held = self._load(access)
-                for register, node in zip(_registers(instruction.operands[0]), held, strict=False):
+                for register, node in zip(
+                    registers_of(instruction.operands[0]), held, strict=False
+                ):
                     self._set(register, node)
             else:
                 self._store(instruction, access, held)
@@ -205,7 +208,7 @@ class _ThreadFlow:
             size = access.width // len(elements)
             return [self.local.get(start + i * size, UNKNOWN) for i in range(len(elements))]
         if access.space in ("global", "shared"):
-            self.loads += elements
+            self.loads += [elements[i] for i in first_parts(elements)]
         return list(elements)
 
     def _store(self, instruction: ast.Instruction, access: Access, held: list[Node] | None) -> None:
@@ -220,11 +223,11 @@ class _ThreadFlow:
         update = ""
         if access.kind == "atomic":
             update = next((m for m in instruction.modifiers if m in ATOMICS), "update")
-        for element, node in zip(elements, nodes, strict=False):
+        for element, node in ((elements[i], nodes[i]) for i in first_parts(elements)):
             written = chosen(self._use(node), element.value)
             self.stores.append(Store(element, written, access.step, update))
         if update and instruction.opcode == "atom":
-            for register in _registers(instruction.operands[0]):
+            for register in registers_of(instruction.operands[0]):
                 self._set(register, elements[0])
 
     def _stored_operands(self, instruction: ast.Instruction) -> list[Node]:
@@ -245,8 +248,10 @@ class _ThreadFlow:
         fault, meant = "", access.wanted(self.thread)
         if access.faulty[self.thread]:
             fault = "fault: 0" if access.kind == "load" else "fault: not stored"
+        size = access.width // len(many)  # of a register: two hold a double of a double2
         made = []
-        for i, value in enumerate(many):
+        for register, value in enumerate(many):
+            i = register if array is None else register * size // array.dtype.itemsize
             index: tuple[int, ...] = ()
             if fault:
                 index = () if meant is None else (meant + i,)
@@ -262,7 +267,7 @@ class _ThreadFlow:
         if isinstance(operand, ast.Register):
             return self.frames[-1].registers.get(operand.name, UNKNOWN)
         if isinstance(operand, ast.Immediate):
-            return Constant(_number(operand))
+            return Constant(number_of(operand))
         return UNKNOWN
 
     def _set(self, register: ast.Register, node: Node) -> None:
@@ -280,21 +285,3 @@ def _kernel_arguments(trace: Trace) -> dict[tuple[str, int], Node]:
         for parameter, group in pairs
         for a in group
     }
-
-
-def _registers(operand: ast.Operand) -> Iterator[ast.Register]:
-    if isinstance(operand, ast.Register):
-        yield operand
-    elif isinstance(operand, ast.Vector):
-        for element in operand.elements:
-            yield from _registers(element)
-    elif isinstance(operand, ast.Pair):
-        yield from _registers(operand.first)
-        yield from _registers(operand.second)
-
-
-def _number(operand: ast.Immediate) -> float:
-    if operand.float_bits:
-        code, size = ("<f", 4) if operand.float_bits == 32 else ("<d", 8)
-        return float(struct.unpack(code, int(operand.value).to_bytes(size, "little"))[0])
-    return operand.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +123,12 @@ def children(node: Node) -> list[Node]:
     if isinstance(node, Product):
         return [node.left, node.right]
     return list(node.parts) if isinstance(node, Apply | Choice) else []
+
+
+def first_parts(loads: Sequence[Load]) -> list[int]:
+    """The places of the first register of each element: two may hold one of eight bytes."""
+    before = (None, *(load.index for load in loads))
+    return [i for i, load in enumerate(loads) if not load.index or load.index != before[i]]
 
 
 def loads_in(node: Node) -> set[int]:

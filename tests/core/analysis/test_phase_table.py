@@ -13,6 +13,7 @@ from core.errors import Cancelled, TilescopeError
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.recording import record
+from tests.core.emulator.machines import trace_of
 
 LADDER = load_ladder()
 BOTH = pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
@@ -287,3 +288,32 @@ TEXT = [
     "              | B[1,1] -> tile_b[1,1]" + " " * 39 + "|",
     "              | C[1,1] += tile_a[1,0]*tile_b[0,1] + tile_a[1,1]*tile_b[1,1] |",
 ]
+
+
+WIDE = """
+__global__ void k(const double2* A, double2* B, float2* C)
+{
+    __shared__ double2 s[4];
+    int t = threadIdx.x;
+    double2 v = A[t];
+    s[t] = make_double2(v.x, v.y);
+    __syncthreads();
+    B[t] = s[3 - t];
+    C[t] = make_float2(v.y, v.x);
+}
+"""
+
+
+def test_numbers_of_eight_bytes_in_two_registers_each_and_vectors_that_are_returned() -> None:
+    """NVRTC copies a double2 as four words, and has functions return both numbers at once."""
+    pairs = {name: np.zeros((4, 2)) for name in "AB"}
+    pairs["A"][:] = np.random.default_rng(3).random((4, 2))
+    arguments = {**pairs, "C": np.zeros((4, 2), np.float32)}
+    trace = trace_of(WIDE, arguments, block=4)
+    row = phase_table(trace, trace.block(0)).rows[3]
+    (cell,) = row.cells
+    said = {entry.text for entry in cell}
+    assert {"A[3].x -> s[3,0]", "A[3].y -> s[3,1]"} <= said
+    assert {"s[0,0] -> B[3].x", "s[0,1] -> B[3].y"} <= said
+    assert len([text for text in said if "B[" in text]) == 2, "once for each number"
+    assert {"A[3].y -> C[3].x", "A[3].x -> C[3].y"} <= said
