@@ -120,6 +120,7 @@ class CompareSide(QWidget):
         self._add("Counters", self._panel("Counters", self.counters))
         self.splitter.setSizes([1000 * share for share in SHARES])
         self._show_memory()
+        self._fit_heads()
 
     def _add(self, name: str, panel: QWidget) -> None:
         self.splitter.addWidget(panel)
@@ -159,7 +160,8 @@ class CompareSide(QWidget):
         room = self.width() / self.fontMetrics().horizontalAdvance("0")
         for panel in self._framed:
             panel.heading.setVisible(room > ROOM_FOR_HEADINGS)
-        self.matrices.fit_button.setVisible(room > ROOM_FOR_FIT)
+        if self._framed:  # a picture of the window sizes what is still being made
+            self.matrices.fit_button.setVisible(room > ROOM_FOR_FIT)
 
     def show_views(self, chosen: str, room: int) -> None:
         """Show the chosen view of `COMPARED_VIEWS` and, up to `room` of them, others with it."""

@@ -12,6 +12,7 @@ from gui.scenes.link import parse_link
 from gui.scenes.presets import PRESETS
 from gui.scenes.saved import Saved
 from gui.scenes.selection import Configuration
+from gui.views.compare_side import CompareSide
 
 MS = 20_000
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -324,3 +325,13 @@ def test_numbers_of_either_side_are_explained(compared, window, qtbot):
     assert not compared.why.isVisible()
     window.show_page("step")
     assert b.question is None
+
+
+def test_a_side_may_be_sized_while_it_is_being_made(session, qtbot):
+    side = CompareSide(session, "a")
+    qtbot.addWidget(side)
+    for width, _ in enumerate(side.building(), 300):
+        side.resize(width, 400)
+        side.grab()  # sends what waits until the widget is shown
+    assert not side.matrices.fit_button.isVisibleTo(side)
+    assert all(not panel.heading.isVisibleTo(side) for panel in side._framed)
