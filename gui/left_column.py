@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton
 
 from gui.docks.arrangement import units
+from gui.frames.pieces import Steps
+from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from gui.main_window import MainWindow
 
+LEAST, USUAL, MOST = 22, 31, 60  # widths of the column, in digits
 ROOM = 126  # digits: in a narrower window the views need the left column's room
 HANDLE = 16  # pixels
 
@@ -67,6 +71,19 @@ class LeftColumn(QObject):
         """Show or hide the column; from now on it stays so."""
         self.by_hand = True
         self.main.left.setVisible(self.main.left.isHidden())
+
+    def restyling(self) -> Steps:
+        """Take up the theme's type, piece by piece."""
+        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
+        width = self.main.width()
+        self.main.left.setMinimumWidth(LEAST * digit)
+        self.main.left.setMaximumWidth(MOST * digit)
+        yield
+        left = min(USUAL * digit, width // 5)
+        self.main.body.setSizes([left, max(width - left, 1)])
+        yield
+        self.follow()
+        yield
 
     def follow(self) -> None:
         """Show or hide the column by the window's width; after a change of size or of type."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QFontMetrics, QShowEvent
+from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from gui.actions import build_menus
@@ -25,8 +25,8 @@ from gui.commands.workbench import Workbench
 from gui.frames.arriving import Arriving
 from gui.header import Header, window_title
 from gui.left_column import LeftColumn
-from gui.looks.dressing import Dressing
-from gui.looks.theme import NORMAL, current_theme, theme_names
+from gui.looks.dressing import Dressed, Dressing
+from gui.looks.theme import NORMAL, theme_names
 from gui.page_stack import Pages
 from gui.pages import PAGES, Page
 from gui.scenes.selection import TEXT_SIZES, Configuration
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
 
 LEAST = 800, 560  # pixels
-MIN_LEFT, LEFT, MAX_LEFT = 22, 31, 60  # widths of the left column, in digits
 
 
 class MainWindow(QMainWindow):
@@ -239,20 +238,13 @@ class MainWindow(QMainWindow):
             self.session.playing = 0
         focus_page(self)
 
-    def _parts(self) -> list[QWidget]:
+    def _parts(self) -> list[Dressed]:
         """What takes up a theme by itself, besides the views."""
-        compared = self.pages.ready("compare")
-        return [self, self.step_page, *([compared] if compared is not None else [])]
+        return [self, *self.pages.whole]
 
     def restyling(self) -> Iterator[None]:
         """Take up the theme's type and icons, piece by piece."""
-        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
-        self.left.setMinimumWidth(MIN_LEFT * digit)
-        self.left.setMaximumWidth(MAX_LEFT * digit)
-        left = min(LEFT * digit, self.width() // 5)
-        self.body.setSizes([left, max(self.width() - left, 1)])
-        self.left_column.follow()
-        yield
+        yield from self.left_column.restyling()
         self.header.restyle()
         yield
         self.form.restyle()

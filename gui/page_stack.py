@@ -58,6 +58,11 @@ class Pages(QStackedWidget):
         assert isinstance(page, PageWidget)
         return page
 
+    @property
+    def whole(self) -> tuple[PageWidget, ...]:
+        """The pages that are made."""
+        return tuple(self._made.values())
+
     def ready(self, key: str) -> PageWidget | None:
         """A page's view, None while it is not whole."""
         return self._made.get(key)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
@@ -26,20 +26,31 @@ if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
 
+class Dressed(Protocol):
+    """A widget that has something to do itself for a new theme."""
+
+    def restyling(self) -> Iterator[object]:
+        """Take up the theme, piece by piece."""
+        ...
+
+    def isVisible(self) -> bool:
+        """Whether it is to be seen."""
+        ...
+
+
 class Dressing(QObject):
     """Puts themes on one window.
 
-    Every `SessionView` and each of `parts` is told: its `restyling()` is gone through if it has
-    one, a generator that yields after each piece, else its `restyle()` is called.
+    Every `SessionView` and each of `parts` is told: its `restyling()` is gone through.
     """
 
-    def __init__(self, window: MainWindow, parts: Callable[[], Iterable[QWidget]]) -> None:
+    def __init__(self, window: MainWindow, parts: Callable[[], Iterable[Dressed]]) -> None:
         super().__init__(window)
         self._window, self._parts = window, parts
         self._pieces = Pieces(self)
         self._still = Still(self)
         self._naked: dict[QWidget, None] = {}
-        self._untold: dict[QWidget, None] = {}
+        self._untold: dict[Dressed, None] = {}
         self._pieces.done.connect(lambda: window.removeEventFilter(self))
         window.setStyleSheet(stylesheet() + size_rules())
 
@@ -77,7 +88,7 @@ class Dressing(QObject):
         yield PAUSE
         polished = Qt.WidgetAttribute.WA_WState_Polished  # others will be when they are shown
         self._naked = {w: None for w in everything if w.testAttribute(polished)}
-        views = [w for w in everything if isinstance(w, SessionView)]
+        views: list[Dressed] = [w for w in everything if isinstance(w, SessionView)]
         self._untold = dict.fromkeys([*views, *self._parts()])
         yield PAUSE
 
@@ -126,12 +137,4 @@ class Dressing(QObject):
                 self._untold.pop(part, None)
             elif part in self._untold and (hidden or part.isVisible()):
                 del self._untold[part]
-                yield _restyling(part)
-
-
-def _restyling(part: Any) -> Steps:
-    if hasattr(part, "restyling"):
-        yield from part.restyling()
-    else:
-        part.restyle()
-        yield None
+                yield part.restyling()

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.frames.pieces import Steps
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 
@@ -91,6 +92,11 @@ class SessionView(QWidget):
         would be too early: Qt is going through all widgets then, and crashes if one goes away.
         """
         self.update()
+
+    def restyling(self) -> Steps:
+        """`restyle`, piece by piece where that takes long."""
+        self.restyle()
+        yield
 
 
 class Caption(QLabel):

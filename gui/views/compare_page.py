@@ -65,8 +65,7 @@ class ComparePage(PageWidget, QWidget):
         self._connect()
         yield PAUSE
         self._built = True
-        self.restyle()
-        yield PAUSE
+        yield from self.restyling()
         yield from self.comparing.preparing()
 
     def _make_frame(self) -> None:
@@ -247,14 +246,18 @@ class ComparePage(PageWidget, QWidget):
             self.bar.fit(self.width())
             self._show_views()
 
-    def restyle(self) -> None:
-        """Take up the theme's colours and sizes."""
+    def restyling(self) -> Steps:
+        """Take up the theme's colours and sizes, piece by piece."""
         for side in self.sides:
             side.restyle()
+            yield
         self.differences.restyle()
         self.bar.fit(self.width())
+        yield
         self.comparing.column.restyle()
+        yield
         self._show_views()
+        yield
 
     def pictures(self) -> dict[str, QWidget]:
         """What can be saved by itself, by name."""

@@ -52,8 +52,7 @@ class OccupancyParts(PageView):
         self.sm.updateGeometry()
         self.sm.update()
         yield
-        self.table.fit()
-        yield
+        yield from self.table.fitting()
 
     def building(self) -> Steps:
         """Make the page."""

@@ -45,6 +45,10 @@ class PageWidget(Base):
         """Bring to date what will be seen, piece by piece, before the page is shown again."""
         yield from ()
 
+    def restyling(self) -> Steps:
+        """Take up a new theme, piece by piece; each `SessionView` on the page does so by itself."""
+        yield from ()
+
     def finish(self) -> None:
         """Show at once what is being brought up to date."""
 

@@ -14,9 +14,7 @@ from gui.frames.still import Still
 from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row, rate_text
 from gui.scenes.roofline import Box, Label, Mark, Roofline, at_left, labels, spread
-from gui.views.chart import Chart
-from gui.views.halo_text import HaloText
-from gui.views.log_axis import LogAxis
+from gui.views.decade_chart import DecadeChart
 
 _BEND = 10  # pixels between a name and its ceiling, whose heights may differ
 _MARGIN = 4  # of a text, as Qt has it
@@ -24,7 +22,7 @@ _NEXT = 9  # pixels between a point and its name
 NEAR = 12  # pixels within which a point is under the pointer
 
 
-class RooflinePlot(Chart):
+class RooflinePlot(DecadeChart):
     """The plot. `hovered(sentence)` says what is under the pointer, "" for nothing.
 
     `run_chosen(run)` is emitted when a measured point is clicked, `ceiling_chosen(name)` when a
@@ -37,9 +35,8 @@ class RooflinePlot(Chart):
     _made = False  # pyqtgraph resizes the view while it makes it
 
     def __init__(self) -> None:
-        super().__init__(LogAxis("left"), LogAxis("bottom"))
+        super().__init__()
         self.setAccessibleName("Roofline")
-        self._frame: Roofline | None = None
         self._rows: tuple[Row, ...] = ()
         self._marks: tuple[Mark, ...] = ()
         self._chains: tuple[tuple[Mark, ...], ...] = ()
@@ -101,24 +98,6 @@ class RooflinePlot(Chart):
         yield from self._drawing_roof(frame)
         yield from self._drawing_ceilings(frame)
         yield from self._drawing_runs()
-
-    def _line(
-        self, points: Sequence[tuple[float, float]], pen: object, *, above: float = 0
-    ) -> None:
-        item = pg.PlotCurveItem([x for x, _ in points], [y for _, y in points], pen=pen)
-        item.setZValue(above)
-        self.addItem(item)
-
-    def _text(
-        self, x: float, y: float, text: str, color: str, anchor: tuple[float, float],
-        *, angle: float = 0, bold: bool = False, size: str = "small",
-    ) -> None:  # fmt: skip
-        theme = current_theme()
-        font = theme.font(size, bold=bold)
-        item = HaloText(text, theme.color(color), theme.color("panel"), font, anchor, angle)
-        item.setPos(x, y)
-        item.setZValue(20)
-        self.addItem(item)
 
     def _drawing_roof(self, frame: Roofline) -> Steps:
         theme = current_theme()
@@ -249,18 +228,6 @@ class RooflinePlot(Chart):
             text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, room)
             self._text(at, label.y - self._decades_high(3), text, "text", (0, 0))
             yield
-
-    def _decades_wide(self, pixels: float) -> float:
-        frame, width = self._frame, self.box.rect().width()
-        if frame is None or width < 1:
-            return 0.1
-        return pixels * math.log10(frame.right / frame.left) / width
-
-    def _decades_high(self, pixels: float) -> float:
-        frame, height = self._frame, self.box.rect().height()
-        if frame is None or height < 1:
-            return 0.1
-        return pixels * math.log10(frame.top / frame.bottom) / height
 
     # ---- the pointer
 

@@ -13,6 +13,8 @@ from gui.looks.style import rules, stylesheet, window_name
 from gui.looks.theme import current_theme, load_theme, theme_names
 from gui.main_window import MainWindow
 
+WAIT_MS = 20_000
+
 
 @pytest.fixture
 def pieces():
@@ -175,8 +177,8 @@ def test_no_window_is_painted_half_dressed(window, qtbot):
         window.update()
         assert window.dressing.busy
         assert is_still(window)
-        qtbot.waitUntil(lambda: not window.dressing.busy)
-        qtbot.waitUntil(lambda: bool(painted.seen))
+        qtbot.waitUntil(lambda: not window.dressing.busy, timeout=WAIT_MS)
+        qtbot.waitUntil(lambda: bool(painted.seen), timeout=WAIT_MS)
         assert not is_still(window)
         assert all(wanted == worn for wanted, worn in painted.seen)
         assert painted.seen[-1][0] == load_theme(name).surfaces.text_dim

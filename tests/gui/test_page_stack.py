@@ -1,5 +1,6 @@
 """Pages are made in short events: when they are asked for, or ahead; and what can go wrong."""
 
+import gc
 import sys
 import threading
 
@@ -231,6 +232,26 @@ def test_a_page_that_cannot_be_opened_says_so_and_may_be_tried_again(
     assert shown(window, "occupancy")
 
 
+def test_a_page_that_cannot_be_brought_to_date_leaves_the_window_painted(
+    slow, monkeypatch, window, qtbot
+):
+    def fail(view, names):
+        yield
+        raise RuntimeError("no brush left")
+
+    window.show_page("occupancy")
+    window.show_page("step")
+    monkeypatch.setattr(slow, "refreshing", fail)
+    window.session.configuration = Configuration("tiled", {"n": 8, "tile": 4})
+    with qtbot.capture_exceptions() as caught:
+        window.session.page = "occupancy"
+        qtbot.waitUntil(lambda: bool(caught))
+        qtbot.waitUntil(lambda: not is_still(window))
+    assert [str(error) for _, error, _ in caught] == ["no brush left"]
+    window.session.page = "step"
+    qtbot.waitUntil(lambda: shown(window, "step"))
+
+
 def test_an_unknown_page_is_refused():
     with pytest.raises(KeyError, match="there is no page 'x'; there are step, compare"):
         find_page("x")
@@ -268,6 +289,15 @@ def test_modules_are_imported_in_another_thread(importer, modules, qtbot):
     assert all(thread is not threading.main_thread() for _, thread in modules)
     with pytest.raises(ImportError, match="not here"):
         importer.now(["bad_module"])
+
+
+def test_what_was_imported_is_settled_before_garbage_is_collected(importer, modules, qtbot):
+    settled = []
+    importer.settle = lambda: settled.append((gc.isenabled(), threading.current_thread()))
+    qtbot.waitUntil(lambda: importer.want(["good_module"]))
+    assert [collects for collects, _ in settled] == [False]
+    assert settled[0][1] is not threading.main_thread()
+    assert gc.isenabled()
 
 
 def test_modules_are_imported_at_once(importer, modules):
