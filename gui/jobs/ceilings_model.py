@@ -70,6 +70,7 @@ class CeilingsModel(QObject):
         self._under_way: frozenset[object] = frozenset()  # runs whose places are being found
         self._without: set[object] = set()  # runs that have none, as those of another version
         self._since = 0.0
+        self._counts = False  # whether those are counted that nobody has counted before
         self._driver = Worker(self, "devices")
         self._driver.finished.connect(self.take_devices)
         self._driver.failed.connect(lambda error: log.warning("%s", error))
@@ -127,15 +128,20 @@ class CeilingsModel(QObject):
         here = scene.runs_at(self._results(), size, device, recorded=False)
         return (*here, *scene.runs_at(self.recorded, size, device, recorded=True))
 
-    def place(self, runs: Iterable[scene.Run]) -> None:
-        """Find the place of the runs that have none yet, in their order, before any others."""
+    def place(self, runs: Iterable[scene.Run], *, count: bool = True) -> None:
+        """Find the place of the runs that have none yet, in their order, before any others.
+
+        Without `count` only of those that were counted before: it does not take long.
+        """
         known = self._without | set(_intensities)
         missing = [run for run in runs if run.key not in known]
         keys = frozenset(run.key for run in missing)
-        if missing and not (self._placer.busy and keys <= self._under_way):
+        enough = self._counts or not count
+        if missing and not (self._placer.busy and keys <= self._under_way and enough):
             tell = self._intensity.emit
-            self._under_way, self._since = keys, time.monotonic()
-            self._placer.submit(work.intensities_job(self._ladder, missing, known, tell))
+            self._under_way, self._since, self._counts = keys, time.monotonic(), count
+            job = work.intensities_job(self._ladder, missing, known, tell, count=count)
+            self._placer.submit(job)
 
     def placing_text(self) -> str:
         """How many of the runs are placed, where that takes longer than a moment; else ""."""
@@ -144,7 +150,8 @@ class CeilingsModel(QObject):
         return scene.placing(len(self._under_way & set(_intensities)), len(self._under_way))
 
     def _on_all_placed(self, _: object) -> None:
-        self._without |= self._under_way - set(_intensities)
+        if self._counts:
+            self._without |= self._under_way - set(_intensities)
         self.placed.emit()
 
     def _keep_intensity(self, wanted: Configuration, found: Ceilings) -> None:

@@ -128,13 +128,18 @@ def _measured(
 
 
 def intensities_job(
-    ladder: Ladder, runs: Iterable[Run], known: set[object], tell: Callable[[object, float], None]
+    ladder: Ladder,
+    runs: Iterable[Run],
+    known: set[object],
+    tell: Callable[[object, float], None],
+    *,
+    count: bool = True,
 ) -> Job:
     """The work of finding where runs stand on the plot; `tell(run key, FLOP/B)` comes for each.
 
-    First those that were counted before the program was given away. The others are counted as
-    compiled, which takes a fraction of the time: the loads from global memory are those of the
-    source unless the compiler drops some.
+    First those that were counted before the program was given away. The others, with `count`, are
+    counted as compiled, which takes a fraction of the time: the loads from global memory are those
+    of the source unless the compiler drops some.
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
@@ -146,7 +151,7 @@ def intensities_job(
             if found is not None:
                 known.add(run.key)
                 tell(run.key, found)
-        for run in wanted:
+        for run in wanted if count else ():
             if run.key in known or cancelled():
                 continue
             known.add(run.key)

@@ -132,6 +132,7 @@ class CeilingsView(CeilingsParts):
             short = self.model.is_counted(wanted)
             what = f"Compiling for {self.device.name} …" if short else "Counting the launch …"
             self.caption.setText(what)
+            self.model.place(self.runs(), count=False)
         else:
             self.progress.hide()
             self.model.place(self.runs())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
+from core.errors import Cancelled
 from core.gpu.result import load_recorded
 from core.launching.file_launch import FileLaunch
 from core.models.achieved import reported_device
@@ -88,9 +90,9 @@ def test_a_calculation_is_copied_with_exact_figures(qtbot, qapp, ceilings) -> No
 
 
 def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatch) -> None:
-    def job(ladder, runs, known, tell):
+    def job(ladder, runs, known, tell, *, count=True):
         def work(progress, cancelled):
-            for place, run in enumerate(runs):
+            for place, run in enumerate(runs if count else ()):
                 if place:  # the first is of another version's rung
                     tell(run.key, 1.0 + place)
                 while place == 3 and not go.wait(0.01) and not cancelled():
@@ -115,6 +117,26 @@ def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatc
     qtbot.waitUntil(lambda: len(ceilings.plot._marks) >= more - 1, timeout=10_000)
     qtbot.waitUntil(lambda: "being placed" not in ceilings.caption.text(), timeout=WAIT_MS)
     assert "binds at" in ceilings.caption.text()
+
+
+def test_recorded_runs_are_placed_while_the_launch_is_counted(qtbot, ceilings, monkeypatch) -> None:
+    def job(ladder, wanted, device, key, counts):
+        def work(progress, cancelled):
+            while not cancelled():
+                time.sleep(0.01)
+            raise Cancelled("Stopped.")
+
+        return work
+
+    for kept in ("_intensities", "_counted", "_made"):
+        monkeypatch.setattr(f"gui.jobs.ceilings_model.{kept}", {})
+    monkeypatch.setattr("gui.jobs.ceilings_work.ceilings_job", job)
+    ceilings.size_box.setCurrentText("2048")
+    keys = {run.key for run in ceilings.runs()}
+    assert len(keys) > 10
+    qtbot.waitUntil(lambda: len(ceilings.plot._marks) == len(keys), timeout=WAIT_MS)
+    assert ceilings.caption.text() == "Counting the launch …"
+    assert ceilings.model.intensities.keys() == keys
 
 
 def test_another_device_has_other_ceilings(qtbot, ceilings) -> None:
