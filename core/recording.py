@@ -27,6 +27,7 @@ from core.emulator.machine import Limits, Machine
 from core.emulator.record import ChunkRecord
 from core.emulator.schedule import Schedule, WarpOrder
 from core.errors import Cancelled
+from core.gc_pauses import uncollected
 from core.launch import Workload
 from core.ptx.dwarf import DebugInfo, debug_info
 from core.trace import Trace
@@ -143,7 +144,8 @@ class _Recording:
             None if options.order == "lockstep" else Schedule(options.order, options.seed)
         )
         self.workload, self.build, self.image, self.options = workload, build, image, options
-        self.program: ProgramInfo = program_info(image, workload, debug)
+        with uncollected():  # it goes through the source's words
+            self.program: ProgramInfo = program_info(image, workload, debug)
         self.progress = progress or (lambda fraction: None)
         self.cancelled = cancelled
         self.l1 = l1
