@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from core.cuda.kernel_text import closing
 from core.cuda.signature import SignatureParameter
 from core.launching.host_guess import HostGuess
+from core.launching.index_reach import only_axis
 
 _ZERO = re.compile(
     r"\w*(offset|shift|start|begin|first|base|origin|axis|seed|rank|phase|pass|bit|depth|level)\w*"
@@ -208,6 +209,9 @@ def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> lis
         return product
     if extents.host is not None and (shape := _rows_and_columns(extents.scalars)):
         return shape
+    axis = only_axis(parameter.name.rpartition(".")[2], text) if extents.host is None else None
+    if axis is not None and axis < len(extents.lengths) > 1:
+        return [extents.lengths[axis]]  # `bias[col]` beside a matrix
     lengths = list(reversed(extents.lengths))
     guards = [v for n, v in extents.scalars.items() if _is_guard(n, extents.text)]
     if len(lengths) == 1 and len(guards) == 1 and 0 < lengths[0] - guards[0] < _UNEVEN + 1:

@@ -38,6 +38,22 @@ def reach(name: str, body: str, grid: Sequence[int], block: Sequence[int]) -> in
     return 1 + max(known) if len(known) == len(values) else None
 
 
+def only_axis(name: str, body: str) -> int | None:
+    """The dimension whose index an array is used with, always and alone: 0 for `bias[col]`.
+
+    None where it is used with more than a variable made of one dimension's indices.
+    """
+    plain = _INDEX.sub(r"\1_\2", body)
+    variables, found = _locals(plain), set()
+    for index in _indices(name, plain):
+        whole = _whole(index, variables) if re.fullmatch(r"\s*\w+\s*", index) else None
+        axes = {m[1] for m in re.finditer(r"\b(?:thread|block)Idx_([xyz])\b", whole or "")}
+        if len(axes) != 1 or not _STRAIGHT.fullmatch(whole or ""):
+            return None
+        found |= axes
+    return "xyz".index(found.pop()) if len(found) == 1 else None
+
+
 def _indices(name: str, text: str) -> Iterator[str]:
     for found in re.finditer(rf"(?<![\w.>]){re.escape(name)}\s*\[", text):
         yield text[found.end() : closing(text, found.end(), "[]")]

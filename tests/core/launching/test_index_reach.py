@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.launching.file_launch import file_workload
-from core.launching.index_reach import reach
+from core.launching.index_reach import only_axis, reach
 from core.launching.launch_guess import guess_launch
 from core.recording import record
 from gui.scenes.findings import finding_rows
@@ -77,3 +77,33 @@ def test_an_argument_that_is_a_size_decides_as_before():
     (row,) = findings(source)
     assert row.finding.array == "a"
     assert "was guessed" in row.message
+
+
+BIAS = """__global__ void bias(float* C, const float* bias, float* sums, float* odd, int M, int N)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < M && col < N) {
+        C[row * N + col] += bias[col];
+        atomicAdd(&sums[row], C[row * N + col]);
+        odd[col] = odd[row];
+    }
+}
+"""
+
+
+def test_an_array_of_one_index_beside_matrices_has_one_dimension():
+    arguments = dict(guess_launch(BIAS, "bias.cu", None, {"M": "20", "N": "48"}).arguments)
+    assert arguments["C"] == "random:float32[20,48]"
+    assert arguments["bias"] == "random:float32[48]"
+    assert arguments["sums"].endswith(":float32[20]")
+    assert arguments["odd"] == "random:float32[20,48]", "rows and columns"
+
+
+@pytest.mark.parametrize(
+    ("index", "axis"),
+    [("col", 0), ("row", 1), ("row * N + col", None), ("col + 1", None), ("k", None), ("n", None)],
+)
+def test_the_only_index_of_an_array(index, axis):
+    body = BIAS[BIAS.index("{") :].replace("bias[col]", f"v[{index}]")
+    assert only_axis("v", body) == axis
