@@ -9,6 +9,7 @@ import numpy as np
 
 from core.trace import EventKind
 from gui.scenes.correspondence import Course, Lockstep, course_of
+from gui.scenes.findings import finding_rows
 from gui.scenes.grids import grids_of, owned_by
 from gui.scenes.guards import guards_of
 from gui.scenes.history import history_of
@@ -56,6 +57,7 @@ def look_ahead(
     Everything found is kept with the record. Belongs into the thread that made the trace.
     """
     highlight(trace.workload.source)
+    finding_rows(trace)
     listing = listing_of(trace)
     len(listing.text)
     listing.places(1)

@@ -35,22 +35,26 @@ def finding_rows(trace: Trace | None) -> tuple[FindingRow, ...]:
 
 @once_for_each
 def _rows(trace: Trace) -> tuple[FindingRow, ...]:
+    guesses: dict[str, str] = {}  # by the array: to know it takes reading the whole source
+    for finding in trace.findings:
+        if finding.kind == "out_of_bounds" and finding.array not in guesses:
+            guesses[finding.array] = _guessed(trace, finding.array)
     return tuple(
         FindingRow(
             f.kind.replace("_", " ").capitalize(),
             _place(f),
-            spaced(f"{f.message}{_guessed(trace, f)}"),
+            spaced(f"{f.message}{guesses[f.array] if f.kind == 'out_of_bounds' else ''}"),
             f,
         )
         for f in trace.findings
     )
 
 
-def _guessed(trace: Trace, finding: Finding) -> str:
+def _guessed(trace: Trace, name: str) -> str:
     """That the size of the array that is left was a guess, if it was, and how to set it."""
     work = trace.workload
-    array = next((a for a in trace.arrays if a.name == finding.array), None)
-    if finding.kind != "out_of_bounds" or array is None or work.rung is not None:
+    array = next((a for a in trace.arrays if a.name == name), None)
+    if array is None or work.rung is not None:
         return ""
     scalars = (a for a in work.launch.arguments if isinstance(a, ScalarArgument))
     given = {a.name: str(a.value) for a in scalars}

@@ -7,9 +7,9 @@ import time
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QSyntaxHighlighter, QTextDocument
 
-BUDGET_S = 0.004  # of colouring in one go
+BUDGET_S = 0.002  # of colouring in one go
 WAITS = -1  # Qt's own, of a line that was never coloured
-PAUSE_MS = 4  # between two goes, for all else
+PAUSE_MS = 2  # between two goes, for all else
 
 
 class PatientHighlighter(QSyntaxHighlighter):

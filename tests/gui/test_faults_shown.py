@@ -12,6 +12,8 @@ from core.analysis.explain import explain_access
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.recording import record
+from gui.scenes import findings
+from gui.scenes.ahead import look_ahead
 from gui.scenes.faults import words
 from gui.scenes.grids import grids_of
 from gui.scenes.guards import guards_of
@@ -190,3 +192,14 @@ def test_the_legend_has_the_mark_in_any_room(qtbot, size, monkeypatch):
         drawn.clear()
         view.grab()
         assert any(crossed for _, crossed in drawn) == marked
+
+
+def test_a_source_is_read_once_for_each_array_and_not_on_the_ui_thread(monkeypatch):
+    asked = []
+    monkeypatch.setattr(findings, "size_is_guessed", lambda *given: asked.append(given[4]))
+    trace = run("x[threadIdx.x + 100] = y[threadIdx.x + 200];\nx[threadIdx.x + 300] = 1;")
+    look_ahead(trace, 0)
+    assert sorted(asked) == ["x", "y"]
+    rows = findings.finding_rows(trace)
+    assert len(rows) == len(trace.findings) >= 3
+    assert len(asked) == 2
