@@ -1,4 +1,4 @@
-"""The two plots of the benchmark page: a point's launches, and the sweep's curves."""
+"""The sweep's curves, on the benchmark page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from gui.frames.pieces import PAUSE, Steps
 from gui.looks.theme import current_theme
 from gui.scenes.bench_plot import OVER, QUANTITIES, Curve, PlotPoint, Request, far_apart
-from gui.scenes.text import grouped
 from gui.views.bench_axes import Key, SizeAxis, ValueAxis, place, thinned
 from gui.views.chart import Chart
 from gui.views.halo_text import HaloText
@@ -29,72 +28,6 @@ _LINES = (
 )  # fmt: skip
 _LIBRARY_LINE = Qt.PenStyle.DashLine
 _WIDE, _THIN = 3.0, 1.2  # pixels: the chosen kernel's line, and the others'
-
-
-class LaunchPlot(Chart):
-    """Each launch of one point in its order, the median, and the band that holds 90 % of them."""
-
-    def __init__(self) -> None:
-        """It is whole after `building`."""
-        pg.setConfigOptions(antialias=True)
-        super().__init__(ValueAxis(), mouse=True)
-        self.setAccessibleName("Rate of each launch")
-        self.unit = "GFLOPS"
-        self.values: list[float] = []
-
-    def building(self) -> Steps:
-        """Put in what is drawn."""
-        self.dots = pg.ScatterPlotItem(size=6, pen=None)
-        self.median = pg.InfiniteLine(angle=0, movable=False)
-        yield
-        self.band = pg.LinearRegionItem(orientation="horizontal", movable=False)
-        for edge in self.band.lines:
-            edge.setPen(pg.mkPen(None))
-        self.text = pg.TextItem(anchor=(1, 1))
-        self.band.setZValue(-20)
-        yield
-        for item in (self.band, self.dots, self.median, self.text):
-            self.addItem(item)
-            yield
-        self.show_values([], "GFLOPS")
-        yield
-        self.restyle()
-
-    def show_values(self, values: Sequence[float], unit: str) -> None:
-        """Show these launches; `unit` is GFLOPS or ms."""
-        self.values = list(values)
-        if unit != self.unit:
-            self.unit = unit
-            self.restyle()
-        self.dots.setData(x=np.arange(1, len(values) + 1), y=np.asarray(values, dtype=float))
-        for item in (self.median, self.text, self.band):
-            item.setVisible(bool(values))
-        right = max(len(values), 20)
-        self.setXRange(0, right * 1.02, padding=0)
-        self.setYRange(0, max(values, default=100.0) * 1.15, padding=0)
-        if values:
-            low, middle, high = self._spread
-            self.median.setValue(middle)
-            self.band.setRegion((low, high))
-            shown = [grouped(round(v)) if unit == "GFLOPS" else f"{v:.4g}" for v in self._spread]
-            self.text.setText(f"median {shown[1]} {unit} ({shown[0]} to {shown[2]})")
-            self.text.setPos(right, max(self.values))  # above every dot
-
-    @property
-    def _spread(self) -> tuple[float, float, float]:
-        """The 5th, the 50th and the 95th percentile."""
-        low, middle, high = np.quantile(self.values, (0.05, 0.5, 0.95))
-        return float(low), float(middle), float(high)
-
-    def restyle(self) -> None:
-        """Take up the theme's colours."""
-        theme = current_theme()
-        self.dress(self.unit, "launch", grid=GRID)
-        self.dots.setBrush(theme.color("load", 0.55))
-        self.median.setPen(pg.mkPen(theme.color("store"), width=2))
-        self.band.setBrush(theme.color("store", 0.14))
-        self.text.setColor(theme.color("text"))
-        self.text.setFont(theme.font("caption", bold=True))
 
 
 class _Line:

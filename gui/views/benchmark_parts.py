@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 from gui.frames.pieces import PAUSE, Steps
 from gui.views.base import Caption, Panel
 from gui.views.bench_curves import CurvesPanel
-from gui.views.bench_plots import LaunchPlot
 from gui.views.bench_results import ResultsPanel
 from gui.views.bench_setup import SetupStrip
+from gui.views.launch_plot import LaunchPlot
 from gui.views.page_parts import panels_in
 from gui.views.page_view import PageView
 

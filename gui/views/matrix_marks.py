@@ -184,7 +184,7 @@ class MatrixMarks(MatrixOutside):
         if not self.values_fit:
             return
         if marks.so_far is not None and len(marks.so_far.flats):
-            held, ink = marks.so_far, self.theme.color("text_dim")
+            held, ink = marks.so_far, self.theme.color("text")
             self._write_values(grid, held.flats, held.values, ink, slanted=True)
         if len(marks.written):
             flats, values = _stored(marks)

@@ -15,6 +15,7 @@ from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.bench_files import FileDialog
 from gui.views.benchmark_view import BenchmarkView
+from gui.views.launch_plot import LaunchPlot
 from tests.core.gpu.fake_gpu import FakeGpu
 
 
@@ -321,3 +322,21 @@ def test_the_chosen_kernel_stands_out_and_no_two_lines_are_alike(qtbot, ladder):
     plot.key.pointed.emit(-1)
     assert plot._lines["tiled"].line.opts["pen"].widthF() == 3
     view.shut_down()
+
+
+@pytest.mark.parametrize("width", [900, 420, 260])
+def test_the_median_is_said_in_as_many_words_as_there_is_room_for(qtbot, width):
+    plot = LaunchPlot()
+    qtbot.addWidget(plot)
+    whole(plot.building())
+    plot.resize(width, 300)
+    plot.show()
+    qtbot.waitExposed(plot)
+    plot.show_values([9293.0, 9301.0, 9312.0], "GFLOPS")
+    box = plot.box
+    qtbot.waitUntil(lambda: 0 < box.width() < width)
+    said = plot.text.toPlainText()
+    assert "9\u202f301 GFLOPS" in said
+    plot.grab()  # only then does the text know its place
+    assert plot.text.textItem.sceneBoundingRect().left() >= box.sceneBoundingRect().left()
+    assert ("(" in said) == (width > 260)
