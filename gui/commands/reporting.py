@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
 
 from core.errors import CompileError, ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
 WITH_SIZES = ("benchmark", "ceilings")  # pages on which a rung's N is chosen there
+
+
+FIRST_LINES = 3  # of what a kernel prints; more have no room
 
 
 class Reporter(QObject):
@@ -82,10 +86,26 @@ class Reporter(QObject):
         """Name the first fault across the window, and offer the list."""
         rows = finding_rows(self.session.trace)
         if not rows:
+            self._announce_prints()
             return
         more = f" ({plural(len(rows) - 1, 'other fault')})" if len(rows) > 1 else ""
         self.main.message.show_message(
             f"{rows[0].title}. {rows[0].message}{more}", label="Show", action=self.show_findings
+        )
+
+    def _announce_prints(self) -> None:
+        """Show what the kernel printed, at least how it begins."""
+        trace = self.session.trace
+        lines = trace.printed if trace is not None else ()
+        if not lines:
+            return
+        first = " / ".join(lines[:FIRST_LINES])
+        more = " …" if len(lines) > FIRST_LINES else ""
+        self.main.message.show_message(
+            f"The kernel prints {plural(len(lines), 'line')}: {first}{more}",
+            kind="info",
+            label="Copy all",
+            action=lambda: QGuiApplication.clipboard().setText("\n".join(lines) + "\n"),
         )
 
     def show_findings(self) -> None:

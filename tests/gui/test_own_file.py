@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from core.cuda.signature import read_signature
@@ -371,3 +371,22 @@ def test_the_rows_of_a_kernel_come_in_several_events(qtbot):
     assert [label.isHidden() for label in form.errors.values()] == [True]
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     assert form.viewport().findChildren(LaunchRows) == [form.widget()]
+
+
+HELLO = """#include <cstdio>
+__global__ void hello() { printf("thread %d\\n", threadIdx.x); }
+"""
+
+
+def test_what_a_kernel_prints_is_shown(opened, qtbot, tmp_path):
+    path = tmp_path / "hello.cu"
+    path.write_text(HELLO)
+    recorded(opened, qtbot, lambda: opened.workbench.open_file(str(path)))
+    lines = opened.session.trace.printed
+    assert len(lines) == opened.session.trace.workload.launch.block.count > 3
+    said = opened.message.sentence
+    assert said == f"The kernel prints {len(lines)} lines: thread 0 / thread 1 / thread 2 …"
+    opened.message.go.click()
+    assert QGuiApplication.clipboard().text().splitlines() == list(lines)
+    recorded(opened, qtbot, lambda: opened.recorder.configure("vector_add", {"n": 8}))
+    assert opened.message.sentence == ""
