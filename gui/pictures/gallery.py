@@ -18,6 +18,7 @@ from gui.pages import PAGES
 from gui.pictures.visit import Visit
 from gui.views.base import SessionView
 from gui.views.dock import ViewDock
+from gui.views.patient_colours import PatientHighlighter
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -162,6 +163,8 @@ def _settling(view: QWidget) -> Steps:
     yield PAUSE  # tables lay themselves out in an event of its own
     yield PAUSE
     end = time.monotonic() + PATIENCE_S
-    workers = view.findChildren(Worker) + view.findChildren(Pieces)
+    workers: list[Worker | Pieces | PatientHighlighter] = []
+    workers += [*view.findChildren(Worker), *view.findChildren(Pieces)]
+    workers += view.findChildren(PatientHighlighter)
     while any(worker.busy for worker in workers) and time.monotonic() < end:
         yield Wait(5)

@@ -28,6 +28,11 @@ class PatientHighlighter(QSyntaxHighlighter):
         self._timer.timeout.connect(self._go_on)
 
     @property
+    def busy(self) -> bool:
+        """Whether it has not come to the end, as of other work that is done piece by piece."""
+        return self.waiting
+
+    @property
     def waiting(self) -> bool:
         """Whether there are lines that have no colours yet."""
         return self._rest is not None

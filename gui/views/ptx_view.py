@@ -6,7 +6,6 @@ from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QMouseEvent,
-    QSyntaxHighlighter,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
@@ -19,9 +18,12 @@ from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.selection import Hover, pointed_line
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
+from gui.views.patient_colours import PatientHighlighter
+
+COLOURED = 0  # a row's state
 
 
-class PtxColours(QSyntaxHighlighter):
+class PtxColours(PatientHighlighter):
     """Faint line numbers, labels and names of functions, the operation in a colour of its own."""
 
     def __init__(self, document: QTextDocument) -> None:
@@ -41,8 +43,9 @@ class PtxColours(QSyntaxHighlighter):
         self._formats["function"].setFontWeight(theme.font(bold=True).weight())
         self.rehighlight()
 
-    def highlightBlock(self, text: str) -> None:
+    def colour(self, text: str) -> None:
         """Colour one row."""
+        self.setCurrentBlockState(COLOURED)
         place = self.currentBlock().blockNumber()
         if self.listing is None or place >= len(self.listing.rows):
             return

@@ -3,9 +3,13 @@
 import pytest
 from PySide6.QtGui import QColor
 
+from core.recording import record
 from gui.looks.theme import apply_theme, load_theme
+from gui.scenes.session import Session
 from gui.views import patient_colours
 from gui.views.code_edit import CodeEdit, Highlighter
+from gui.views.patient_colours import PatientHighlighter
+from gui.views.ptx_view import PtxView
 
 LINES = 400
 TEXT = "\n".join(f"float f{i}(int n) {{ return {i}.0f * n; }}  // {i}" for i in range(LINES))
@@ -50,3 +54,16 @@ def test_a_comment_that_is_opened_reaches_the_end(edit, qtbot):
     edit.textCursor().insertText("/* ")
     qtbot.waitUntil(lambda: not edit.colours.waiting, timeout=20_000)
     assert {len(colours_of(edit, line)) for line in range(LINES)} == {1}
+
+
+def test_a_long_ptx_listing_is_coloured_to_its_end(qtbot, ladder):
+    session = Session()
+    view = PtxView(session)
+    qtbot.addWidget(view)
+    session.trace = record(ladder["tensor_tuned"].workload(), blocks=[0])
+    view.catch_up(hidden=True)
+    colours = view.text.document().findChildren(PatientHighlighter)
+    qtbot.waitUntil(lambda: not colours[0].busy, timeout=20_000)
+    rows = [view.text.document().findBlockByNumber(n) for n in range(view.text.blockCount())]
+    assert len(rows) > 500
+    assert all(row.layout().formats() for row in rows)
