@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage
 
 from core.cancelling import check
 from core.errors import TilescopeError
-from gui.pictures.marks import Drawing
+from gui.pictures.drawing import Drawing
 from gui.pictures.png import encode
 from gui.pictures.svg import document
 
@@ -36,8 +36,8 @@ class Picture:
         if isinstance(self.content, QImage):
             ratio = self.content.devicePixelRatio()
             return encode(self.content, ratio, progress)
-        size, dpi = self.content.size, self.content.dpi
-        return document(self.content.marks, size, f"Tilescope: {self.name}", dpi, progress)
+        title = f"Tilescope: {self.name}"
+        return document(self.content.marks, self.content.size, title, progress)
 
 
 def write_picture(picture: Picture, path: Path, progress: Progress) -> Path:

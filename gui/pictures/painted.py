@@ -9,7 +9,8 @@ from PySide6.QtCore import QPoint, QRect, QRectF
 from PySide6.QtGui import QImage, QPaintDevice, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
-from gui.pictures.marks import Drawing
+from gui.pictures.drawing import Drawing
+from gui.views.kept import as_vectors
 
 _ALONE = QWidget.RenderFlag(0)  # without what stands in it
 
@@ -27,7 +28,7 @@ def image_of(widget: QWidget, scale: float = 2.0) -> QImage:
 def drawing_of(widget: QWidget) -> Drawing:
     """A widget as marks."""
     drawing = Drawing(widget.size(), widget.logicalDpiX())
-    with _painting(drawing) as painter:
+    with as_vectors(drawing), _painting(drawing) as painter:
         painter.fillRect(widget.rect(), widget.palette().window())
         _paint(widget, drawing, painter, QPoint(0, 0), widget.rect(), first=True)
     return drawing

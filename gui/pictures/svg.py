@@ -7,21 +7,22 @@ beside it; symbols of an icon font become outlines. Images of few large pixels b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import groupby
+from unicodedata import category
 from xml.sax.saxutils import escape, quoteattr
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QFontInfo, QPainterPath, QPen, QTransform
+from PySide6.QtGui import QPainterPath, QTransform
 
 from core.cancelling import check
-from gui.pictures.marks import Bitmap, Boxes, Clip, Look, Mark, Words
+from gui.pictures.marks import Bitmap, Boxes, Clip, Face, Look, Mark, Words
 from gui.pictures.mosaic import Colour, cells_of, fitted
 from gui.pictures.paint import Definitions, fill_of, number, only_moves, stroke_of
 from gui.pictures.png import data_link
 
 EVERY = 64  # marks, between looks at whether to go on
-_PRIVATE = range(0xE000, 0xF900), range(0xF0000, 0x110000)  # where icon fonts have their symbols
+_NOT_IN_XML = ("Cc", "Cs", "Cn")  # control characters, halves of others, none at all
+NORMAL = 400  # weight of a font
 SLACK = 0.05  # that much beyond an edge is nothing that one would see
 _HALF = QTransform.fromTranslate(0.5, 0.5)
 
@@ -33,11 +34,10 @@ def document(
     marks: Sequence[Mark],
     size: QSize,
     title: str,
-    dpi: int = 96,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> bytes:
     """The whole file, UTF-8; size in pixels. Raises Cancelled where the thread's work is."""
-    writer = _Writer(dpi)
+    writer = _Writer()
     elements: list[Element] = []
     for place, mark in enumerate(marks):
         if place % EVERY == 0:
@@ -72,10 +72,9 @@ def _grouped(elements: Sequence[Element]) -> list[str]:
 
 
 class _Writer:
-    def __init__(self, dpi: int) -> None:
-        self.dpi = dpi
+    def __init__(self) -> None:
         self.definitions = Definitions()
-        self._faces: dict[str, str] = {}
+        self._faces: dict[Face, str] = {}
 
     def write(self, mark: Mark) -> list[Element]:
         """The elements of a mark, none where nothing of it is seen."""
@@ -144,11 +143,9 @@ class _Writer:
     # ---- text
 
     def _words(self, words: Words) -> list[Element]:
-        text = "".join(c for c in words.text if c.isprintable())
+        text = "".join(c for c in words.text if category(c) not in _NOT_IN_XML)
         if not text.strip():
             return []
-        if any(ord(c) in private for c in text for private in _PRIVATE):
-            return self._outlines(words)
         look, at = words.look, words.at
         tall = words.ascent + words.descent
         box = QRectF(at.x(), at.y() - words.ascent, words.width, tall)
@@ -163,31 +160,20 @@ class _Writer:
         if len(text) > 1:
             own += f' textLength="{number(words.width)}" lengthAdjust="spacingAndGlyphs"'
         colour = fill_of(look, self.definitions, look.pen.brush())
-        shared = f"{colour} {self._face(words.font)}"
+        shared = f"{colour} {self._face(words.face)}"
         place = f'x="{number(at.x())}" y="{number(at.y())}"'
         return [(clip, shared, f"<text {place}{own}>{escape(text)}</text>")]
 
-    def _outlines(self, words: Words) -> list[Element]:
-        path, look = QPainterPath(), words.look
-        path.addText(words.at, words.font, words.text)
-        path.setFillRule(Qt.FillRule.WindingFill)
-        no_pen = QPen(Qt.PenStyle.NoPen)
-        return self._shape(path, replace(look, pen=no_pen, brush=look.pen.brush(), smooth=True))
-
-    def _face(self, font: QFont) -> str:
-        key = font.key()
-        if key not in self._faces:
-            info = QFontInfo(font)
-            generic = "monospace" if info.fixedPitch() else "sans-serif"
-            names = list(dict.fromkeys([info.family(), *font.families(), generic]))
-            size = font.pixelSize() if font.pixelSize() > 0 else font.pointSizeF() * self.dpi / 72
-            face = f'font-family={quoteattr(", ".join(names))} font-size="{number(size)}"'
-            if font.weight() != QFont.Weight.Normal:
-                face += f' font-weight="{int(font.weight())}"'
-            if font.italic():
-                face += ' font-style="italic"'
-            self._faces[key] = face
-        return self._faces[key]
+    def _face(self, face: Face) -> str:
+        if face not in self._faces:
+            names = quoteattr(", ".join(face.families))
+            text = f'font-family={names} font-size="{number(face.size)}"'
+            if face.weight != NORMAL:
+                text += f' font-weight="{face.weight}"'
+            if face.italic:
+                text += ' font-style="italic"'
+            self._faces[face] = text
+        return self._faces[face]
 
     # ---- bitmaps
 

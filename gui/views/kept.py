@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import math
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import cast
 
 from PySide6.QtCore import QRect, QRectF, Qt
@@ -12,17 +14,38 @@ from PySide6.QtWidgets import QWidget
 VECTORS = (QPaintEngine.Type.SVG, QPaintEngine.Type.Pdf, QPaintEngine.Type.Picture)
 
 MOST = 4  # pictures of one part
+_drawings: list[object] = []
+
+
+@contextmanager
+def as_vectors(drawing: object) -> Iterator[None]:
+    """Within, what is painted goes to a drawing that must not hold pixels."""
+    _drawings.append(drawing)
+    try:
+        yield
+    finally:
+        _drawings.pop()
 
 
 def is_vector(painter: QPainter) -> bool:
-    """Whether a drawing is made that must not hold pixels."""
+    """Whether a drawing is made that must not hold pixels.
+
+    An engine written in Python is not asked: PySide gives each that was asked for to the painter,
+    and never frees it.
+    """
+    if _drawings:
+        return True
     engine = painter.paintEngine()
     return engine is None or engine.type() in VECTORS
 
 
 def _ratio(painter: QPainter) -> float:
-    """Pixels for one unit. `painter.device()` is a widget even where that is drawn elsewhere."""
-    return painter.paintEngine().paintDevice().devicePixelRatioF()
+    """Pixels for one unit, of what is drawn into; `painter.device()` may be a widget even so.
+
+    The engine's own device is no way to learn it: PySide never frees an image that was asked for.
+    """
+    pixels, units = painter.deviceTransform(), painter.worldTransform()
+    return round(math.sqrt(abs(pixels.determinant() / units.determinant())), 3)
 
 
 class Kept:

@@ -1,7 +1,9 @@
 """Images as PNG, and drawings as SVG: all that is drawn, where it is, cut off as it is."""
 
+import gc
 import re
 import threading
+import weakref
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -13,7 +15,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from core.cancelling import cancelled_by
 from core.errors import Cancelled
 from gui.pictures import mosaic
-from gui.pictures.marks import RATIO, Drawing
+from gui.pictures.drawing import RATIO, Drawing
 from gui.pictures.painted import drawing_of, image_of
 from gui.pictures.png import encode, pixels_of
 from gui.pictures.svg import document
@@ -37,7 +39,7 @@ class Painted(QWidget):
 
 def svg_of(drawing):
     """The document's root; its elements by tag."""
-    root = ET.fromstring(document(drawing.marks, drawing.size, "A title", drawing.dpi))
+    root = ET.fromstring(document(drawing.marks, drawing.size, "A title"))
     return root, lambda tag: list(root.iter(SVG + tag))
 
 
@@ -75,7 +77,7 @@ def test_a_png_is_given_up_in_its_midst(qapp):
 
 
 def test_text_stays_text_as_wide_as_it_was(qtbot):
-    label = QLabel("Warp 0 loads A[0..31] & <more>")
+    label = QLabel("Warp 0 loads A[0..31] & <more>: 16\u202f384")
     qtbot.addWidget(label)
     label.resize(300, 40)
     root, found = svg_of(drawing_of(label))
@@ -220,7 +222,7 @@ def held(element):
 
 def test_icons_have_pixels_for_slides(qtbot):
     def paint(painter):
-        ratio = painter.paintEngine().paintDevice().devicePixelRatioF()
+        ratio = painter.deviceTransform().m11()
         pixmap = QPixmap(QSize(10, 10) * ratio)
         pixmap.setDevicePixelRatio(ratio)
         pixmap.fill(QColor("#ff00ff"))
@@ -273,3 +275,22 @@ def test_the_matrices_have_no_bitmap_and_a_sharp_image(session, qtbot):
     legend = pixels_of(image_of(canvas, 2.0)).astype(int)[:400, :400]
     doubled = legend[::2, ::2].repeat(2, axis=0).repeat(2, axis=1)
     assert (legend != doubled).any(axis=-1).sum() > 1000
+
+
+def test_nothing_of_a_picture_stays(session, qtbot):
+    """Whatever a view asks of its painter, PySide must not give the image or the engine to it."""
+    from gui.views.kept import Kept
+    from gui.views.matrix_canvas import MatrixCanvas
+
+    kept, box = Kept(), QRectF(5, 5, 20, 20)
+    plain = Painted(lambda p: kept.draw(p, "x", box, 0, lambda p: p.drawEllipse(box)))
+    canvas = MatrixCanvas(session)
+    for view in (plain, canvas):
+        qtbot.addWidget(view)
+        view.resize(500, 400)
+        view.show()
+        drawing, image = drawing_of(view), image_of(view)
+        refs = [weakref.ref(drawing), weakref.ref(drawing.paintEngine()), weakref.ref(image)]
+        del drawing, image
+        gc.collect()
+        assert [ref() for ref in refs] == [None] * 3
