@@ -50,12 +50,13 @@ def apart(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R
     try:
         request = pickle.dumps((function, args, kwargs), protocol=5)
         answer = process.answer(request)
-    except BaseException:
+    except BaseException as error:
         if process.rests(_GRACE_S):
             _kept.give_back(process)
         else:
             process.end()
-            prepare()
+            if isinstance(error, Exception):  # whoever presses Ctrl-C asks nothing more
+                prepare()
         raise
     took, size = time.monotonic() - begun, len(request) + len(answer)
     if answer and took < _MUCH_S and size < _MUCH_BYTES:

@@ -6,6 +6,7 @@ import importlib
 import runpy
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
@@ -25,12 +26,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.errors import TilescopeError
 
     try:
-        return run(arguments)
+        with _stoppable(arguments):
+            return run(arguments)
     except TilescopeError as error:
         show_error(error)
     except MemoryError:
         show_error(TilescopeError("There is not enough memory for this: use a smaller size."))
     return MISTAKE
+
+
+def _stoppable(arguments: Sequence[str]) -> AbstractContextManager[None]:
+    """Has what compiles a user's file end with Ctrl-C: a short one may take minutes."""
+    from core.apart import prepare
+    from core.cancelling import cancelled_by
+
+    if not any(argument.endswith((".cu", ".cuh")) for argument in arguments):
+        return nullcontext()
+    prepare()  # it loads the compiler while this process loads the emulator
+    return cancelled_by(lambda: False)
 
 
 def run(arguments: Sequence[str]) -> int:
