@@ -29,6 +29,7 @@ from gui.looks.theme import current_theme
 
 Index = QModelIndex | QPersistentModelIndex
 MARK, EDGE, GAP = 9, 12, 12  # pixels: a mark's size, the row's margin, between two texts
+AT_ONCE = 40  # rows that are laid out in one event
 CROSS = 8  # a cross's size; what can be clicked is larger
 WRAP = int(Qt.TextFlag.TextWordWrap)
 LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -67,6 +68,10 @@ class PlaceList(QListWidget):
         self.setItemDelegate(_Drawn(self))
         self.setMouseTracking(True)
         self.setUniformItemSizes(False)
+        self.setLayoutMode(
+            QListWidget.LayoutMode.Batched
+        )  # to wrap a thousand sentences takes long
+        self.setBatchSize(AT_ONCE)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(name)

@@ -11,6 +11,7 @@ from core.recording import record
 from gui.scenes.breakpoints import break_rows, break_steps, carried_over, line_starts, stops_of
 from gui.scenes.selection import Breakpoint
 from gui.scenes.session import Session
+from gui.views.place_list import PlaceList, PlaceRow
 
 RECORDING_MS = 20_000
 
@@ -299,3 +300,17 @@ def test_an_element_is_selected_by_its_name(window):
     ):
         stopping.select_element(text)
         assert window.message.sentence == words
+
+
+def test_a_long_list_is_laid_out_bit_by_bit_to_its_end(qtbot):
+    shown = PlaceList("Faults")
+    qtbot.addWidget(shown)
+    shown.resize(300, 200)
+    rows = [PlaceRow(f"Fault {n}", sentence="one word after another " * 6) for n in range(300)]
+    shown.show_rows(rows, "")
+    shown.show()
+    shown.doItemsLayout()
+    assert shown.visualItemRect(shown.item(0)).height() > 0
+    assert shown.visualItemRect(shown.item(299)).height() == 0
+    qtbot.waitUntil(lambda: shown.visualItemRect(shown.item(299)).height() > 0)
+    assert shown.visualItemRect(shown.item(299)).top() > 299 * 20
