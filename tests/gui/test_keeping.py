@@ -134,6 +134,7 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     assert not page.tabifiedDockWidgets(page.docks["PTX"])
     assert page.tabifiedDockWidgets(page.docks["Phases"]) == [page.docks["Source"]]
     page.reset_layout()
+    page.settle()
     assert not page.arranged
     assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])
 

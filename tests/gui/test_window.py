@@ -264,6 +264,7 @@ def test_a_view_floats_and_comes_home(tiled, qtbot, qapp):
     assert dock.title.heading.isVisible()
     layout = page.save_layout()
     page.reset_layout()
+    page.settle()
     assert not dock.isFloating()
     assert page.docks["Source"] in page.tabifiedDockWidgets(dock)
     page.restore_layout(layout)
