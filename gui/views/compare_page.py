@@ -193,7 +193,7 @@ class ComparePage(PageWidget, QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         """Leave the window's own session alone again."""
         super().hideEvent(event)
-        if not event.spontaneous():
+        if self._built and not event.spontaneous():  # a window may close while it is made
             self._set_active(False)
 
     def _on_page(self, key: str) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QHideEvent
 
 from gui.commands.keeping import Keeper
 from gui.compare_menu import compare_page
@@ -12,6 +13,7 @@ from gui.scenes.link import parse_link
 from gui.scenes.presets import PRESETS
 from gui.scenes.saved import Saved
 from gui.scenes.selection import Configuration
+from gui.views.compare_page import ComparePage
 from gui.views.compare_side import CompareSide
 
 MS = 20_000
@@ -335,3 +337,13 @@ def test_a_side_may_be_sized_while_it_is_being_made(session, qtbot):
         side.grab()  # sends what waits until the widget is shown
     assert not side.matrices.fit_button.isVisibleTo(side)
     assert all(not panel.heading.isVisibleTo(side) for panel in side._framed)
+
+
+def test_the_page_may_be_hidden_while_it_is_being_made(window, qapp):
+    """As a window that closes meanwhile hides it."""
+    page = ComparePage(window, now=False)
+    for _ in page.building():
+        qapp.sendEvent(page, QHideEvent())
+    assert not page.comparing.active
+    page.shut_down()
+    page.deleteLater()

@@ -193,7 +193,7 @@ def test_closing_the_window_does_not_wait_for_a_file(qtbot, qapp, ladder, file, 
 
 def test_a_constant_of_a_large_source_is_set_off_the_windows_thread(window, qtbot, file):
     constant = "constexpr int WIDTH = 32;\n"
-    file.write_text(constant + SOURCE + "// " + LARGE * "x" + "\n")
+    file.write_text(constant + SOURCE + LARGE // 64 * f"// {60 * 'x'}\n")
     recorded(window, qtbot, lambda: window.workbench.open_file(str(file)))
     opener = window.workbench.opener
     with qtbot.waitSignal(opener.started, timeout=RECORDING_MS):
