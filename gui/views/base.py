@@ -172,10 +172,10 @@ class Caption(QLabel):
 
     def _wanted(self) -> int:
         """How many lines the sentence needs here, and a narrow caption has in any case."""
-        most, digit = self.most_lines(), self.fontMetrics().horizontalAdvance("0")
+        most = self.most_lines()
         if most == 1 or self.width() <= 0:
             return 1
-        narrow = self.width() < self.NARROW * digit * 1.25
+        narrow = self.width() < self.NARROW * self._advance("0") * 1.25
         return max(min(2 if narrow else 1, most), len(self._wrap(most)))
 
     def _take(self, lines: int) -> None:

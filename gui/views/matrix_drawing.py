@@ -169,14 +169,17 @@ class MatrixDrawing:
     ) -> None:
         """Write each element's value into its cell, of those that are in sight.
 
-        Elements in `but` are left out, though they have a say in how many decimals there are.
+        Elements in `but`, ascending, are left out, though they have a say in how many decimals
+        there are.
         """
         seen = self._seen(grid, flats)
         font, digits = value_type(self.theme, self.across, self.scale)
         font.setItalic(slanted)
         decimals = decimals_of(values[seen], digits)
         if len(but):
-            seen &= ~np.isin(flats, but)
+            shown = np.flatnonzero(seen)
+            place = np.minimum(np.searchsorted(but, flats[shown]), len(but) - 1)
+            seen[shown[but[place] == flats[shown]]] = False
         words = [value_text(value, digits, decimals) for value in values[seen].tolist()]
         sides = self.layout.cell_sides(grid, self.view, *grid.cells(flats[seen]))
         write(self.p, sides, words, color, font)
