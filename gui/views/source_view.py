@@ -188,7 +188,8 @@ class SourceView(SessionView):
 
     def _put(self, text: str, *, anew: bool) -> None:
         if anew:
-            self.edit.setPlainText(text)
+            with self._highlighter.held_back():
+                self.edit.setPlainText(text)
             self.edit.verticalScrollBar().setValue(0)
         else:
             self.edit.set_text(text)

@@ -38,6 +38,27 @@ def test_a_long_text_is_coloured_bit_by_bit(edit, qtbot):
     assert all(len(colours_of(edit, line)) >= 3 for line in range(LINES))
 
 
+def test_a_text_that_replaces_all_is_asked_for_its_colours_bit_by_bit(edit, qtbot, monkeypatch):
+    asked = []
+    whole = Highlighter.highlightBlock
+    monkeypatch.setattr(
+        Highlighter, "highlightBlock", lambda self, text: asked.append(text) or whole(self, text)
+    )
+    monkeypatch.setattr(patient_colours, "BUDGET_S", 0.0)
+    edit.setPlainText("float before;\n/* open\n")
+    asked.clear()
+    edit.setPlainText(TEXT)
+    assert len(asked) >= LINES
+    asked.clear()
+    with edit.colours.held_back():
+        edit.setPlainText(TEXT)
+    assert len(asked) < 10
+    assert edit.blockCount() == LINES
+    monkeypatch.setattr(patient_colours, "BUDGET_S", 0.0005)
+    qtbot.waitUntil(lambda: not edit.colours.waiting, timeout=20_000)
+    assert all(len(colours_of(edit, line)) >= 3 for line in range(LINES))
+
+
 def test_another_theme_comes_to_every_line(edit, qtbot):
     edit.setPlainText(TEXT)
     qtbot.waitUntil(lambda: not edit.colours.waiting, timeout=20_000)
