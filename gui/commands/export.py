@@ -32,6 +32,7 @@ PNG, SVG = "PNG, 2× as sharp (*.png)", "SVG, vectors (*.svg)"
 SCREEN = 0.0  # the screen's own
 SCALES = {PNG: 2.0, "PNG, 3×, for slides (*.png)": 3.0, "PNG, as on the screen (*.png)": SCREEN}
 KINDS = ";;".join((*SCALES, SVG))
+OURS = "application/x-tilescope-picture"  # the mark of what was copied here
 EVERY = 10  # per cent, between two words on how far a picture is
 
 
@@ -70,6 +71,7 @@ class Exporter(QObject):
         self._hidden: deque[Task] = deque()  # those whose view is being made ready
         self._preparing = Pieces(self)
         self._said = ""
+        self._copied = False
         self.menu = PictureMenu(self)
         window.workbench.waiting.stopped.connect(self.cancel)
 
@@ -83,6 +85,14 @@ class Exporter(QObject):
         self._preparing.stop()
         self._hidden.clear()
         self.writer.close()
+        self._leave_clipboard()
+
+    def _leave_clipboard(self) -> None:
+        """Have Qt hold what was copied: it frees it after Python has ended, and crashes on ours."""
+        clipboard = QGuiApplication.clipboard()
+        if self._copied and clipboard.mimeData().hasFormat(OURS):
+            clipboard.setImage(clipboard.image())
+        self._copied = False
 
     def views(self) -> Mapping[str, QWidget]:
         """What is shown now, by its name."""
@@ -202,6 +212,7 @@ class Exporter(QObject):
             self._say(f"Saved {task.path}")
         elif isinstance(result, _Copied):
             QGuiApplication.clipboard().setMimeData(result.as_data())
+            self._copied = True
             wide, high = result.image.width(), result.image.height()
             self._say(f"Copied {task.name}, {wide} × {high} pixels: paste it where you want it.")
         self._say_doing()
@@ -252,6 +263,7 @@ class _Copied:
     def as_data(self) -> QMimeData:
         data = QMimeData()
         data.setData("image/png", QByteArray(self.png))
+        data.setData(OURS, QByteArray(b"1"))
         data.setImageData(self.image)
         return data
 

@@ -205,7 +205,11 @@ def test_a_picture_is_copied(window, qtbot, qapp):
     assert window.message.sentence.startswith("Copied Matrices, ")
     with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
         window.exporter.copy_window()
-    assert qapp.clipboard().image().size() == 2 * window.size()
+    size = 2 * window.size()
+    assert qapp.clipboard().image().size() == size
+    window.close()
+    assert not qapp.clipboard().mimeData().hasFormat(export.OURS)
+    assert qapp.clipboard().image().size() == size  # still there for others
 
 
 def test_a_heading_has_a_menu_with_the_picture_of_its_view(window, qtbot):
