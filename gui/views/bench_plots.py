@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -18,6 +17,7 @@ from gui.scenes.bench_plot import OVER, QUANTITIES, Curve, PlotPoint, Request, f
 from gui.views.bench_axes import Key, SizeAxis, ValueAxis, place, thinned
 from gui.views.chart import Chart
 from gui.views.halo_text import HaloText
+from gui.views.plotting import pg
 
 _SYMBOLS = ("o", "s", "t", "d", "p", "h", "star")
 GRID = 0.18

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pyqtgraph as pg
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem
 
 from gui.looks.theme import current_theme
+from gui.views.plotting import pg
 
 STRETCH = 100
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import pyqtgraph as pg
-
 from gui.looks.theme import current_theme
 from gui.scenes.roofline import Roofline
 from gui.views.chart import Chart
 from gui.views.halo_text import HaloText
 from gui.views.log_axis import LogAxis
+from gui.views.plotting import pg
 
 
 class DecadeChart(Chart):

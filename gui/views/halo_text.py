@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath
+
+from gui.views.plotting import pg
 
 _RIM = 2.0  # pixels around each letter
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtGui import QFontMetricsF
 
 from gui.frames.pieces import Steps
@@ -13,6 +12,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.text import grouped
 from gui.views.bench_axes import ValueAxis
 from gui.views.chart import Chart
+from gui.views.plotting import pg
 
 GRID = 0.18
 ROOM = 0.96  # of the plot's width, for what stands above the median

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import pyqtgraph as pg
+from gui.views.plotting import pg
 
 _SMALL = tuple(math.log10(digit) for digit in range(2, 10))
 

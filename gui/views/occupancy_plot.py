@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
 
 from gui.frames.pieces import PAUSE, Steps
 from gui.looks.theme import current_theme
 from gui.scenes.occupancy import TITLES, UNITS, Curve
 from gui.views.chart import Chart
+from gui.views.plotting import pg
 
 _MARGIN = 0.04  # of the width on either side: a mark at the first value is whole
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
@@ -15,6 +14,7 @@ from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row, rate_text
 from gui.scenes.roofline import Box, Label, Mark, Roofline, at_left, labels, spread
 from gui.views.decade_chart import DecadeChart
+from gui.views.plotting import pg
 
 _BEND = 10  # pixels between a name and its ceiling, whose heights may differ
 _MARGIN = 4  # of a text, as Qt has it
