@@ -261,8 +261,7 @@ def go_to(session: Session, moment: Moment) -> str:
     if moment.exact and moment.step is None:
         session.step = session.first_access
     for key, count in (("step", session.n_steps), ("thread", trace.n_threads if trace else 0)):
-        wanted = getattr(moment, key)
-        if wanted is None:
+        if (wanted := getattr(moment, key)) is None:
             continue
         session.update(**{key: wanted})
         if wanted >= count:
