@@ -16,7 +16,8 @@ def smaller_block(
     """The largest block of at most `most` threads, and all parameters with which it is made.
 
     Only what the block's shape depends on is changed, to no more than the largest of these now; of
-    blocks alike the squarest is taken. None where there is no such block, or the present one is small enough.
+    blocks alike the squarest is taken. None where there is no such block, or the present one is
+    small enough.
     """
     now = rung.check(**parameters)
     if dim3(rung.block, now).count <= most:
