@@ -116,6 +116,10 @@ class StepPage(PageWidget, DockArea):
         for button in self._follow:
             button.setVisible(offered)
 
+    def restyling(self) -> Steps:
+        """Lay the docks out for a theme's type: what a page does by itself is nothing."""
+        yield from DockArea.restyling(self)
+
     def laying_out(self, layout: Layout) -> Steps:
         """Lay the views out; the memory that the step accesses stays in front of the other."""
         yield from super().laying_out(layout)

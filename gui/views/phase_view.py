@@ -90,6 +90,7 @@ class PhaseView(SessionView):
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.reason.setContentsMargins(24, 12, 24, 12)
         self.smaller = QPushButton()
+        self.smaller.setAccessibleName("Use a smaller block")  # its text says which, when there is
         self.smaller.clicked.connect(self._use_smaller_block)
         self._ladder: Ladder | None = None
         self.pages = QStackedLayout(self)
