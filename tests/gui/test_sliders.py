@@ -209,6 +209,8 @@ def test_dragging_a_value_that_was_typed_wrong_clears_the_error(tiled, qtbot):
 
 def test_tab_goes_through_the_form_in_order(tiled, qtbot, qapp):
     tiled.activateWindow()
+    fields = tiled.form.editors.values()  # Tab goes past those that have no place yet
+    qtbot.waitUntil(lambda: not any(field.visibleRegion().isEmpty() for field in fields))
     tiled.form.reset.setFocus(Qt.FocusReason.TabFocusReason)
     for editor in tiled.form.editors.values():
         qtbot.keyClick(qapp.focusWidget(), Qt.Key.Key_Tab)
