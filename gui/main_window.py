@@ -23,6 +23,7 @@ from gui.commands.stopping import Stopping
 from gui.commands.touring import Touring
 from gui.commands.workbench import Workbench
 from gui.frames.arriving import Arriving
+from gui.frames.pieces import stop_below
 from gui.header import Header, window_title
 from gui.left_column import LeftColumn
 from gui.looks.dressing import Dressed, Dressing
@@ -288,4 +289,5 @@ class MainWindow(QMainWindow):
         self.pages.shut_down()
         self._focus_keys.close()
         super().closeEvent(event)
+        stop_below(self)
         QTimer.singleShot(0, self.deleteLater)

@@ -96,3 +96,11 @@ class Pieces(QObject):
             self._work = None
             self.done.emit()
             return None
+
+
+def stop_below(parent: QObject) -> None:
+    """Have nothing done later by what belongs to `parent`: its works in pieces, and its timers."""
+    for pieces in parent.findChildren(Pieces):
+        pieces.stop()
+    for timer in parent.findChildren(QTimer):
+        timer.stop()

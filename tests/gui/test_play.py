@@ -165,11 +165,13 @@ def test_both_sides_of_a_comparison_take_turns_together(window, qapp, qtbot):
     assert is_exact(window, qapp)
 
 
-def test_a_window_closed_while_it_plays_leaves_nothing(window, qapp):
+def test_a_window_closed_while_it_plays_leaves_nothing(window, ladder):
     window.session.first()
     window.session.update(speed=MAX_SPEED, playing=1)
     for _ in range(5):
         window.session.play_on()
+    window.form.begin(ladder["tuned"])
+    assert [timer for timer in window.findChildren(QTimer) if timer.isActive()]
     window.close()
     assert not window.session.turns.waiting
     assert not [timer for timer in window.findChildren(QTimer) if timer.isActive()]
