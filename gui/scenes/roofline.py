@@ -111,6 +111,16 @@ def at_left(
     return wrong_before <= wrong_behind
 
 
+def below(box: Box, taken: Iterable[Box]) -> Box:
+    """A box moved down until it meets nothing that is `taken`."""
+    left, bottom, right, top = box
+    high = top - bottom
+    for one in sorted(taken, key=lambda taken: taken[3], reverse=True):
+        if _meet((left, top - high, right, top), one):
+            top = one[1]
+    return left, top - high, right, top
+
+
 def _crossed(frame: Roofline, box: Box) -> bool:
     """Whether the roof runs through a box."""
     slope, peak = math.log10(frame.bandwidth), math.log10(frame.peak)

@@ -12,7 +12,7 @@ from gui.frames.pieces import Pieces, Steps
 from gui.frames.still import Still
 from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row, rate_text
-from gui.scenes.roofline import Box, Label, Mark, Roofline, at_left, labels, spread
+from gui.scenes.roofline import Box, Label, Mark, Roofline, at_left, below, labels, spread
 from gui.views.decade_chart import DecadeChart
 from gui.views.plotting import pg
 
@@ -40,6 +40,7 @@ class RooflinePlot(DecadeChart):
         self._rows: tuple[Row, ...] = ()
         self._marks: tuple[Mark, ...] = ()
         self._chains: tuple[tuple[Mark, ...], ...] = ()
+        self._beside: list[Box] = []  # names of ceilings, among the points
         self._said = ""
         self.chosen = ""
         self._drawings = 0
@@ -128,9 +129,11 @@ class RooflinePlot(DecadeChart):
         yield
 
     def _drawing_ceilings(self, frame: Roofline) -> Steps:
+        self._beside = []
         if frame.x is None:
             return
         theme = current_theme()
+        half = self._decades_high(QFontMetrics(theme.font("small")).height()) / 2
         left, x = math.log10(frame.left), math.log10(frame.x)
         shown = [r for r in self._rows if r.name != "fp32" and r.gflops <= frame.top]
         faint = pg.mkPen(theme.color("text_faint"), width=1, style=Qt.PenStyle.DashLine)
@@ -154,6 +157,9 @@ class RooflinePlot(DecadeChart):
             if not named_left:
                 self._line([(x + 0.05, y), (x + 0.05 + bend, place)], pen, above=3)
             at = left if named_left else x + 0.05 + bend
+            if not named_left:
+                wide = self._decades_wide(self._width(row))
+                self._beside.append((at, place - half, at + wide, place + half))
             self._text(at, place, self._name(row), color, (0, 0.5), bold=strong)
             yield
 
@@ -226,7 +232,10 @@ class RooflinePlot(DecadeChart):
             at = label.x + self._decades_wide(_NEXT)
             room = int((right - at) / self._decades_wide(1)) - 2 * _MARGIN
             text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, room)
-            self._text(at, label.y - self._decades_high(3), text, "text", (0, 0))
+            end = at + self._decades_wide(metrics.horizontalAdvance(text))
+            top = label.y - self._decades_high(3)
+            place = (at, top - self._decades_high(metrics.height()), end, top)
+            self._text(at, below(place, self._beside)[3], text, "text", (0, 0))
             yield
 
     # ---- the pointer

@@ -198,5 +198,9 @@ def test_names_stand_where_the_roof_does_not_run() -> None:
     point = (0.5, 1.4, 0.6, 1.6)  # where the name would stand at the right
     assert roofline.at_left(frame, 1.5, size, gap, [point])
     assert not roofline.at_left(frame, 1.5, size, gap, [(0.5, 2.4, 0.6, 2.6)])
+    # What is under the names of ceilings stays there; one in their midst goes below them.
+    names = [(0.0, 1.0, 2.0, 2.0), (0.0, 2.0, 2.0, 3.0)]
+    assert roofline.below((1.0, 0.0, 3.0, 0.9), names) == (1.0, 0.0, 3.0, 0.9)
+    assert roofline.below((1.0, 1.75, 3.0, 2.5), names) == (1.0, 0.25, 3.0, 1.0)
     # A name that is wider than the ceiling does not cover the launch's own line.
     assert not roofline.at_left(frame, 2.9, (2.5, 0.1), gap, ())
