@@ -234,8 +234,8 @@ class RooflinePlot(DecadeChart):
             text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, room)
             end = at + self._decades_wide(metrics.horizontalAdvance(text))
             top = label.y - self._decades_high(3)
-            place = (at, top - self._decades_high(metrics.height()), end, top)
-            self._text(at, below(place, self._beside)[3], text, "text", (0, 0))
+            box = (at, top - self._decades_high(metrics.height()), end, top)
+            self._text(at, below(box, self._beside)[3], text, "text", (0, 0))
             yield
 
     # ---- the pointer
