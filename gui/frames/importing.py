@@ -5,12 +5,12 @@ A module may have `prepare()`, which reads there what its users will ask for.
 
 from __future__ import annotations
 
-import gc
 import importlib
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 
+from core.gc_pauses import uncollected
 from gui.frames.work import Worker
 
 
@@ -52,14 +52,11 @@ class Importer(QObject):
 
     def _import(self, module: str) -> None:
         """Import a module so that other threads hardly notice."""
-        gc.disable()  # a collection would keep the lock for as long as it takes
-        try:
+        with uncollected():  # a collection would keep the lock for as long as it takes
             prepare = getattr(importlib.import_module(module), "prepare", None)
             if prepare is not None:
                 prepare()
             self.settle()
-        finally:
-            gc.enable()
 
     def _on_done(self, _: object = None) -> None:
         self._done.add(self._now)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from gui.scenes.presets import PRESETS, Preset
 from gui.scenes.selection import COMPARED_VIEWS
+from gui.views.action_button import action_button
 from gui.views.segmented import Segmented
 
 LEAST = 400  # pixels
@@ -32,12 +33,12 @@ class CompareBar(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.views = Segmented({name: name for name in COMPARED_VIEWS}, VIEW_TIPS)
-        self.examples = _button("Examples", "Pairs of launches that are worth a look")
+        self.examples = action_button("Examples", "Pairs of launches that are worth a look")
         self.examples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.examples.setMenu(self._make_examples())
-        self.swap = _button("Swap", "What is A becomes B, and the other way round")
-        self.copy = _button("Copy A to B", "Have both be the same, and change one of them")
-        self.next = _button("Next difference", NEXT)
+        self.swap = action_button("Swap", "What is A becomes B, and the other way round")
+        self.copy = action_button("Copy A to B", "Have both be the same, and change one of them")
+        self.next = action_button("Next difference", NEXT)
         self.setMinimumWidth(LEAST)  # less than it wants: `fit` leaves buttons out
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -66,12 +67,3 @@ class CompareBar(QWidget):
 
     def _choose(self, preset: Preset, *_: object) -> None:
         self.preset_chosen.emit(preset)
-
-
-def _button(text: str, tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setText(text)
-    button.setProperty("role", "action")
-    button.setToolTip(tip)
-    button.setAccessibleName(text)
-    return button

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QToolButton
 
 from gui.scenes.session import Session
+from gui.views.action_button import action_button
 from gui.views.segmented import Segmented
 
 
@@ -37,9 +38,4 @@ def extent_choice(session: Session) -> Segmented:
 
 def fit_button() -> QToolButton:
     """The button that shows everything."""
-    button = QToolButton()
-    button.setText("Fit")
-    button.setProperty("role", "action")
-    button.setAccessibleName("Fit the matrices")
-    button.setToolTip("Show the whole of every matrix (0)")
-    return button
+    return action_button("Fit", "Show the whole of every matrix (0)", "Fit the matrices")

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QBrush, QFontMetrics, QResizeEvent, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QLabel, QTextEdit, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QLabel, QTextEdit, QVBoxLayout
 
 from gui.looks.theme import current_theme
 from gui.scenes.editing import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover, pointed_line
 from gui.scenes.session import Session
 from gui.scenes.source import line_totals, next_step_at, source_caption
+from gui.views.action_button import action_button
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CodeEdit, Highlighter
 from gui.views.gutter import GutterHead, current_line_brush
@@ -48,8 +49,10 @@ class SourceView(SessionView):
         self.head = GutterHead(self.edit.gutter)
         self.state = QLabel()
         self.state.setProperty("role", "small")
-        self.original = self._button("Original", "Back to the text before any edit (Ctrl+Shift+O)")
-        self.run = self._button("Run", "Compile and run the edited text (Ctrl+Return)")
+        original = "Back to the text before any edit (Ctrl+Shift+O)"
+        self.original = action_button("Original", original, original)
+        run = "Compile and run the edited text (Ctrl+Return)"
+        self.run = action_button("Run", run, run)
         self.original.clicked.connect(self.original_wanted)
         self.run.clicked.connect(lambda: self.run_wanted.emit(self.draft.text))
         self.controls = [self.state, self.original, self.run]
@@ -69,15 +72,6 @@ class SourceView(SessionView):
         self.edit.textChanged.connect(self._on_edit)
         self._show_state()
         self.restyle()
-
-    @staticmethod
-    def _button(text: str, tip: str) -> QToolButton:
-        button = QToolButton()
-        button.setText(text)
-        button.setProperty("role", "action")
-        button.setToolTip(tip)
-        button.setAccessibleName(tip)
-        return button
 
     def refresh(self, names: frozenset[str]) -> None:
         """Follow the session's trace, step and line, and the line that is pointed at."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QToolButton
 
+from gui.views.action_button import action_button
+
 
 def why_button() -> QToolButton:
     """A button for the heading of a view with numbers."""
-    button = QToolButton()
-    button.setText("Why?")
-    button.setProperty("role", "action")
-    button.setToolTip("Explain the numbers of this step: lanes, addresses and formulas (W)")
-    button.setAccessibleName("Why these numbers?")
-    return button
+    tip = "Explain the numbers of this step: lanes, addresses and formulas (W)"
+    return action_button("Why?", tip, "Why these numbers?")
