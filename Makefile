@@ -5,12 +5,14 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 BIN := .venv/bin
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 4 ] && n=4; echo $$n)
 
-.PHONY: help setup run test lint bench clean
+.PHONY: help setup lock run check test lint bench clean
 
 help:
 	@echo "make run     open the window (with no display: do the same headless, pictures in out/)"
+	@echo "make check   lint, type checks and the tests that are not marked slow"
 	@echo "make test    lint, type checks and all tests"
 	@echo "make setup   only prepare .venv"
+	@echo "make lock    take the newest versions that pyproject.toml allows into scripts/*.lock"
 	@echo "make lint    ruff, mypy and import-linter"
 	@echo "make bench   speed figures"
 	@echo "make clean   remove .venv and everything generated"
@@ -19,19 +21,33 @@ setup:
 	@$(if $(PYTHON),,echo "Tilescope needs Python 3.11 or newer and found none: apt-get install python3." >&2; exit 1)
 	@$(PYTHON) scripts/setup.py
 
+# Exact versions, the same for every Python; --no-config: a machine's own registry stays out of it.
+LOCK = build/uv/bin/uv pip compile --no-config --quiet --universal --python-version 3.11 --upgrade \
+	--fork-strategy fewest --custom-compile-command "make lock" pyproject.toml
+
+lock: setup
+	@$(BIN)/python -m pip install --quiet --upgrade --target build/uv uv
+	@$(LOCK) --extra dev --generate-hashes --output-file scripts/requirements.lock
+	@$(LOCK) --extra gpu --extra headers --constraint scripts/requirements.lock \
+		--output-file scripts/requirements-gpu.lock
+
 run: setup
 	@$(BIN)/python scripts/run.py
 
-test: setup
+# A process that has nothing left to do takes tests from another: a long file keeps nobody waiting.
+PYTEST = QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+
+check test: setup
 	@$(BIN)/python scripts/qt_libraries.py offscreen xcb
 	@status=0; $(MAKE) --no-print-directory lint || status=1; \
-	QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile || status=1; exit $$status
+	$(PYTEST) $(if $(filter check,$@),-m "not slow") || status=1; exit $$status
 
 lint: setup
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python scripts/package_graph.py --sizes
 
 bench: setup
 	@QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python scripts/bench.py

@@ -6,16 +6,25 @@ text and go on. Any other exception is a defect of ours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from core.cuda.compiler import Diagnostic
+Severity = Literal["error", "warning", "remark"]
 
 
 class TilescopeError(Exception):
     """A user's mistake, or a limit of this program, said in one sentence."""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message of the compiler. `line` and `column` count from 1; line 0: not in the source."""
+
+    severity: Severity
+    line: int
+    column: int | None
+    message: str
 
 
 class CompileError(TilescopeError):

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gui.app import window_size
+from gui.shell.app import window_size
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from gui.main_window import MainWindow
+    from gui.shell.main_window import MainWindow
 
 TIMEOUT_S = 120.0
 
@@ -42,12 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     from PySide6.QtCore import qInstallMessageHandler
     from PySide6.QtWidgets import QApplication
 
-    from core.cli.report import show
+    from core.cli.trace import show_trace
     from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.ladder import load_ladder
     from gui.looks.theme import apply_theme, theme_names
-    from gui.main_window import MainWindow
+    from gui.shell.main_window import MainWindow
 
     if options.theme not in theme_names():
         sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         record(window, app, options.rung, parse_settings(options.set))
         assert window.session.trace is not None
-        show(window.session.trace)
+        show_trace(window.session.trace)
         step_through(window, app)
         folder = Path(options.folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -136,14 +136,14 @@ def moments(window: MainWindow) -> Iterator[tuple[str, int]]:
 
 
 def save_pictures(window: MainWindow, app: QApplication, folder: Path) -> Iterator[Path]:
-    """Save the window at each of the moments; gives the files."""
+    """Save the window at each of the moments; gives the files. Raises TilescopeError."""
+    from gui.pictures.files import Picture, write_picture
+
     for number, (name, step) in enumerate(moments(window), start=1):
         window.session.step = step
         app.processEvents()
         path = folder / f"{number:02d}-{name}.png"
-        if not window.grab().save(str(path)):
-            raise OSError(f"{path} could not be written")
-        yield path
+        yield write_picture(Picture(window.grab().toImage()), path)
 
 
 def say(text: str) -> None:

@@ -1,11 +1,11 @@
-// 22 aat_padded: C = A Aᵀ, one unused column keeps the lanes out of each other's banks.
+// 22 aat_padded: C = A Aᵀ, unused columns keep the lanes out of each other's banks.
 //
-// The idea     Thirty-two banks serve one 4-byte word each at a time, word w from bank w mod 32. Make a
-//              row of the tile TILE_WIDTH + 1 words long, and going down a column moves one bank
-//              further with every row: the 32 stores land in 32 banks.
+// The idea     Word w of shared memory is in bank w mod 32. Make the rows of a tile of 32 one word longer,
+//              and a column moves one bank further with every row: 32 stores land in 32 banks.
 // Against 21   + PAD in the declaration of tile_b. The padding is never read or written.
-// Look at      The conflicts of the store into tile_b: gone with PAD = 1, back with PAD = 0. Try
-//              PAD = 2 and 4 and say beforehand how many ways the conflict will have.
+// Look at      The conflicts of the store into tile_b: gone with PAD = 1 in a tile of 32, 2 in one of 16
+//              (with 1 lanes 0 and 31 meet), 4 in one of 8: a warp stores 32 / TILE_WIDTH columns.
+//              Say beforehand how many ways the conflict has with another PAD.
 // Limits       As 21, and TILE_WIDTH * PAD * 4 more bytes of shared memory a block.
 
 extern "C" __global__ void aat_padded(const float* A, float* C, int N)

@@ -19,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
 
-from bench_figures import Figure, markdown, table  # noqa: E402
-from rich.console import Console  # noqa: E402
+from bench_figures import Figure, markdown, table
+from rich.console import Console
 
 PAGE = ROOT / "docs" / "speed.md"
 PARTS = ("emulator", "peers", "window")

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from bench_figures import Figure, Times, rates, timed
 
-from core.counting import count
 from core.ladder import load_ladder
-from core.recording import record
-from core.storage import load_trace, save_trace
+from core.runs.counting import count
+from core.runs.recording import record
+from core.runs.storage import load_trace, save_trace
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = 7

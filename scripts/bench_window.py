@@ -38,8 +38,8 @@ from window_start import first_paints
 from window_work import work
 
 from gui.headless import record
-from gui.main_window import MainWindow
 from gui.scenes.selection import MAX_SPEED, Configuration
+from gui.shell.main_window import MainWindow
 
 STEPS = 200
 RUNS = 5

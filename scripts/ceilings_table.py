@@ -13,10 +13,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
 
-from core.gpu.result import BenchmarkResult, load_recorded  # noqa: E402
-from core.ladder import load_ladder  # noqa: E402
-from core.models.achieved import Achieved, achieved  # noqa: E402
-from core.models.ceilings import NAMES  # noqa: E402
+from core.gpu.achieved import (
+    Achieved,
+    achieved,
+)
+from core.gpu.result import BenchmarkResult, load_recorded
+from core.ladder import load_ladder
+from core.models.ceilings import NAMES
 
 PAGE = ROOT / "docs" / "ceilings.md"
 BEGIN, END = "<!-- table: scripts/ceilings_table.py -->", "<!-- end of table -->"

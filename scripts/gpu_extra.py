@@ -19,6 +19,7 @@ from pathlib import Path
 import debian
 
 ROOT = Path(__file__).resolve().parents[1]
+_LOCK = ROOT / "scripts" / "requirements-gpu.lock"
 _FAILED = "PyCUDA could not be built ({reason}), so `tilescope bench` will not work; all else does."
 _RETRY = "Try again with: python3 scripts/setup.py --retry-gpu"
 _HEADERS = ("cuda.h", "cudaProfiler.h")
@@ -54,7 +55,7 @@ def fingerprint() -> str:
 def install(python: Path, build: Path) -> str:
     """Install the `gpu` extra into the environment of `python`; a sentence on how it went."""
     quiet = ["-qq", "--disable-pip-version-check", "--no-input"]
-    pip = [str(python), "-m", "pip", "install", *quiet]
+    pip = [str(python), "-m", "pip", "install", *quiet, "--constraint", str(_LOCK)]
     wheels, pycuda = _requirements()
     subprocess.run([*pip, *wheels], check=False)
     if _run([str(python), "-c", "import pycuda"]).returncode == 0:
@@ -127,7 +128,7 @@ def _fetch_headers(python: Path, build: Path) -> Path | None:
     """CUDA's headers from PyPI, unpacked into the build folder."""
     target = build / "headers"
     command = [str(python), "-m", "pip", "install", "-qq", "--no-deps", "--target", str(target)]
-    done = _run([*command, *_HEADER_PACKAGES])
+    done = _run([*command, "--constraint", str(_LOCK), *_HEADER_PACKAGES])
     headers = [h.parent for h in target.rglob("cuda.h")] if done.returncode == 0 else []
     return headers[0] if headers else None
 

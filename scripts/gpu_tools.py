@@ -25,7 +25,7 @@ LARGE_SHARED = 48 << 10  # more a block must be asked for
 
 def cubin_of(workload: Workload, options: Sequence[str] = ()) -> tuple[bytes, str]:
     """The cubin of a workload for compute capability 9.0, and the name of its kernel in there."""
-    from core.cuda.compiler import compile_kernel
+    from core.compiler.compiler import compile_kernel
 
     return compile_kernel(
         workload.source,

@@ -1,8 +1,8 @@
 """Fills the tables in docs/l1.md: the L1 estimate against an H200's counters.
 
 The launches are those of tests/l1_set.py, as compiled, and the reference set. Of large launches the
-blocks of a few SMs are run (`core/l1_sampling.py`). With --check: exit status 1 if the tables are
-out of date. Takes some minutes.
+blocks of a few SMs are run (`core/runs/l1_sampling.py`). With --check: exit status 1 if the tables
+are out of date. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import pages  # noqa: E402
+import pages
 
-from core.analysis.l1 import L1Probe  # noqa: E402
-from core.l1_sampling import sample_l1  # noqa: E402
-from core.recording import record  # noqa: E402
-from tests.l1_set import FOLDER, L1Launch, load_l1_launches, measured  # noqa: E402
-from tests.reference_set import FOLDER as REFERENCE  # noqa: E402
-from tests.reference_set import load_launches  # noqa: E402
+from core.rules.l1 import L1Probe
+from core.runs.l1_sampling import sample_l1
+from core.runs.recording import record
+from tests.l1_set import FOLDER, L1Launch, load_l1_launches, measured
+from tests.reference_set import FOLDER as REFERENCE
+from tests.reference_set import load_launches
 
 HITS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit"
 MOST_SECTORS = 400_000  # of the SMs that are run together

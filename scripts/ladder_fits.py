@@ -17,13 +17,16 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-from ladder_tools import rungs, tuned  # noqa: E402
+from ladder_tools import rungs, tuned
 
-from core.cuda.compiler import compile_kernel  # noqa: E402
-from core.cuda.cubin import kernel_resources  # noqa: E402
-from core.ladder import Rung  # noqa: E402
-from core.models.capability import load_capabilities  # noqa: E402
-from core.models.occupancy import Resources, occupancy  # noqa: E402
+from core.compiler.compiler import compile_kernel
+from core.compiler.cubin import kernel_resources
+from core.devices.occupancy import (
+    Resources,
+    occupancy,
+)
+from core.devices.table import load_capabilities
+from core.ladder import Rung
 
 FITS = ROOT / "docs" / "ladder_fits.json"
 CAPABILITIES = ("8.0", "8.6", "8.9", "9.0")

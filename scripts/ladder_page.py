@@ -16,18 +16,20 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-from ladder_fits import CAPABILITIES, FITS  # noqa: E402
-from ladder_picture import NAMES, Bar, picture  # noqa: E402
-from ladder_tools import SIZE, rungs, sizes, tuned  # noqa: E402
+from ladder_fits import CAPABILITIES, FITS
+from ladder_picture import NAMES, Bar, picture
+from ladder_tools import SIZE, rungs, sizes, tuned
 
-from core.ladder import load_ladder  # noqa: E402
-from core.ladder.rung import Rung  # noqa: E402
+from core.gpu.result import CLOCK_KEPT, clock_fell
+from core.ladder import load_ladder
+from core.ladder.rung import Rung
 
 SPEEDS = ROOT / "resources" / "ladder_h200.json"
 COUNTS = ROOT / "docs" / "ladder_counts.json"
@@ -36,14 +38,15 @@ PAGE, PICTURE = ROOT / "docs" / "ladder.md", ROOT / "docs" / "ladder.svg"
 DEVICE = "H200"
 COUNTED_AT = 256  # and at twice and three times that, from where figures are followed to SIZE
 Row = Mapping[str, Any]
+FELL = "↓"  # beside the clock of a row during which it fell
 
 
 def counted(rung: Rung) -> dict[str, Any]:
     """What the page says of one rung's counts, as compiled."""
-    from core.counting import count
+    from core.devices.table import load_devices
     from core.models.ceilings import ceilings
-    from core.models.devices import load_devices
-    from core.models.scaling import measure_rung
+    from core.models.counts import measure_rung
+    from core.runs.counting import count
 
     counts = measure_rung(rung, tuned(rung), written=False, steps=(COUNTED_AT,))
     found = ceilings(counts, load_devices().find(DEVICE))
@@ -80,12 +83,36 @@ def _rows(path: Path) -> list[Row]:
     return found
 
 
+@dataclass(frozen=True)
+class Clock:
+    """The lowest SM clock read while a row was timed, and the GPU's highest, in MHz."""
+
+    lowest: float
+    highest: float
+
+    @property
+    def fell(self) -> bool:
+        """Whether the row is compared with nothing."""
+        return clock_fell(self.lowest, self.highest)
+
+    @property
+    def text(self) -> str:
+        """The clock, marked where it fell."""
+        return f"{self.lowest:,.0f}{' ' + FELL if self.fell else ''}"
+
+
+def _ratio(rate: float, other: float, form: str, *clocks: Clock) -> str:
+    """One rate over another; nothing where the clock of either fell."""
+    return "" if any(clock.fell for clock in clocks) else format(rate / other, form)
+
+
 def page() -> tuple[str, str]:
     """The page and its picture."""
     speeds = json.loads(SPEEDS.read_text(encoding="utf-8"))
     measured = [r for r in speeds["rows"] if r["size"] == SIZE]
     counts = {row["rung"]: row for row in _rows(COUNTS)}
     rates = {row["rung"]: row["gflops"] for row in measured}
+    clocks = {row["rung"]: Clock(min(row["sm_mhz"]), speeds["clock_mhz"]) for row in measured}
     shown = [rung for rung in rungs() if rung.name in rates and rung.name in counts]
     bars = [
         Bar(
@@ -102,10 +129,10 @@ def page() -> tuple[str, str]:
             "# The ladder",
             _introduction(speeds, marks),
             "![Each rung's GFLOPS, its ceiling and cuBLAS](ladder.svg)",
-            "\n".join(_table(shown, rates, counts)),
-            _reading(),
+            "\n".join(_table(shown, rates, clocks, counts)),
+            _reading(speeds["clock_mhz"]),
             "## Other sizes",
-            "\n".join(_other_sizes(speeds["rows"])),
+            "\n".join(_other_sizes(speeds)),
             "## Parameters",
             "\n".join(_parameters(shown)),
             "## Other GPUs",
@@ -131,28 +158,39 @@ def _introduction(speeds: Row, marks: Mapping[str, float]) -> str:
 
 
 def _table(
-    shown: Sequence[Rung], rates: Mapping[str, float], counts: Mapping[str, Row]
+    shown: Sequence[Rung],
+    rates: Mapping[str, float],
+    clocks: Mapping[str, Clock],
+    counts: Mapping[str, Row],
 ) -> list[str]:
-    heads = ("rung", "GFLOPS", "of cuBLAS", "FLOP/B", "sectors a request", "ceiling", "of it", "")
-    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * 6 + "---|"]
+    heads = (
+        "rung", "GFLOPS", "SM MHz", "of cuBLAS", "FLOP/B", "sectors a request", "ceiling", "of it",
+        "",
+    )  # fmt: skip
+    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * 7 + "---|"]
     for rung in shown:
-        rate, row = rates[rung.name], counts[rung.name]
+        rate, row, clock = rates[rung.name], counts[rung.name], clocks[rung.name]
+        library = f"cublas {rung.arithmetic}"
         cells = (
             f"[{rung.number} {rung.name}](../kernels/{rung.source_file.name})",
             f"{rate:,.0f}",
-            f"{rate / rates[f'cublas {rung.arithmetic}']:.1%}",
+            clock.text,
+            _ratio(rate, rates[library], ".1%", clock, clocks[library]),
             f"{row['intensity']:.3g}",
             f"{row['sectors_per_request']:.3g}",
             f"{row['ceiling']:,.0f} ({row['binding']})",
-            f"{rate / row['ceiling']:.0%}",
+            _ratio(rate, row["ceiling"], ".0%", clock),
             rung.summary,
         )
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
-def _reading() -> str:
+def _reading(highest: float) -> str:
     return (
+        f"`SM MHz` is the lowest clock that was read after a launch of that row; {highest:,.0f} is "
+        f"the highest there is. {FELL} marks one below {CLOCK_KEPT:.0%} of that: such a row is "
+        "compared with nothing. "
         "`of cuBLAS` compares with cuBLAS in the same arithmetic, on arrays of the same types: "
         "TF32 or F16 for the rungs on tensor cores, float32 for the rest. `FLOP/B` is the work "
         "over the bytes that loads from global memory ask for; `sectors a request` is the mean "
@@ -161,21 +199,23 @@ def _reading() -> str:
     )
 
 
-def _other_sizes(rows: Sequence[Row]) -> Iterator[str]:
-    yield "| N | rung | parameters | GFLOPS | cuBLAS | of cuBLAS |"
-    yield "|---:|---|---|---:|---:|---:|"
-    ladder = load_ladder()
-    yardsticks = {(r["size"], r["rung"]): r["gflops"] for r in rows if "cublas" in r["rung"]}
+def _other_sizes(speeds: Row) -> Iterator[str]:
+    yield "| N | rung | parameters | GFLOPS | SM MHz | cuBLAS | SM MHz | of cuBLAS |"
+    yield "|---:|---|---|---:|---:|---:|---:|---:|"
+    ladder, rows = load_ladder(), speeds["rows"]
+    yardsticks = {(r["size"], r["rung"]): r for r in rows if "cublas" in r["rung"]}
     for row in sorted(rows, key=lambda row: int(row["size"])):
         if row["size"] == SIZE or row["rung"].startswith("cublas"):
             continue
         rung = ladder[row["rung"]]
-        yardstick = yardsticks[row["size"], f"cublas {rung.arithmetic}"]
+        library = yardsticks[row["size"], f"cublas {rung.arithmetic}"]
+        own, theirs = (Clock(min(r["sm_mhz"]), speeds["clock_mhz"]) for r in (row, library))
         usual = tuned(rung)
         different = {k: v for k, v in row["parameters"].items() if usual[k] != v and k not in "mkn"}
         yield (
             f"| {row['size']} | {rung.name} | {_settings(different) or 'as below'} | "
-            f"{row['gflops']:,.0f} | {yardstick:,.0f} | {row['gflops'] / yardstick:.1%} |"
+            f"{row['gflops']:,.0f} | {own.text} | {library['gflops']:,.0f} | {theirs.text} | "
+            f"{_ratio(row['gflops'], library['gflops'], '.1%', own, theirs)} |"
         )
 
 
@@ -199,8 +239,8 @@ def _parameters(shown: Sequence[Rung]) -> Iterator[str]:
 def _other_gpus(shown: Sequence[Rung]) -> Iterator[str]:
     fits = {row["rung"]: row["fits"] for row in _rows(FITS)}
     yield (
-        "Only an H200 was there to measure on. For the other GPUs each rung was compiled with its "
-        "tuned parameters (`scripts/ladder_fits.py`): the registers of a thread, the shared memory "
+        "The measurements are of an H200 only. For other GPUs `scripts/ladder_fits.py` compiles "
+        "each rung with its tuned parameters: the registers of a thread, the shared memory "
         "of a block, and the blocks that an SM of each compute capability then holds (8.0 is the "
         "A100, 8.6 the RTX 30 series, 8.9 the RTX 40 series, 9.0 the H100 and H200)."
     )
@@ -218,7 +258,7 @@ def _other_gpus(shown: Sequence[Rung]) -> Iterator[str]:
     if refused:
         yield ""
         yield (
-            "0: a block would need more shared memory than there is, and the GPU refuses the "
+            "0: a block needs more shared memory than the GPU has, and the GPU refuses the "
             f"launch. There, give smaller tiles or fewer stages to {' and '.join(refused)}."
         )
 
@@ -245,7 +285,8 @@ def _tuning() -> Iterator[str]:
     yield (
         "`scripts/tune_ladder.py` tried these combinations, without flushing the cache; all are in "
         "[ladder_tuning.json](ladder_tuning.json). The best of each rung and N, measured in turns "
-        "with cuBLAS:"
+        "with cuBLAS. The SM clock was not recorded there, so rows of different N or arithmetic "
+        "are not to be compared:"
     )
     yield ""
     yield "| rung | N | tried | best | GFLOPS | cuBLAS |"

@@ -3,10 +3,13 @@
     python scripts/record_rungs.py cubins FOLDER    compile every small launch (NVRTC, no GPU)
     python scripts/measure_ladder.py run FOLDER     measure (PyCUDA, cuBLAS, ncu, compute-sanitizer)
     python scripts/measure_ladder.py write FOLDER   resources/ladder_GPU.json, the tests' counters
+    python scripts/measure_ladder.py time FOLDER    the speeds alone, in 80 s on an H200
 
 The speeds are of each rung with its `tuned` parameters, at the sizes below. Everything of one size
-is timed in rounds, one after the other, cuBLAS among them, so that clocks and temperature are the
-same for all; each launch is timed by itself, after the L2 cache has been flushed. The small
+and arithmetic is timed in rounds, one after the other, cuBLAS among them, so that temperature is
+the same for all; each launch is timed by itself, after the L2 cache has been flushed, and the SM
+clock is read after each. Tensor cores draw so much power that the clock falls: they are timed after
+the rest, and every row follows a pause. The small
 launches are those of tests/core/ladder/test_rungs.py. docs/ladder.md is made of this by
 scripts/ladder_page.py.
 """
@@ -19,6 +22,7 @@ import pickle
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,13 +32,13 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
-from ladder_tools import SIZE, rungs, tuned  # noqa: E402
+import gpu_tools as tools
+from ladder_tools import SIZE, rungs, tuned
 
-from core.analysis.counters import COUNTERS  # noqa: E402
-from core.ladder import load_ladder  # noqa: E402
-from core.launch import Workload  # noqa: E402
-from tests.rung_set import BUILDS, rung_launches  # noqa: E402
+from core.ladder import load_ladder
+from core.launch import Workload
+from core.rules.counters import COUNTERS
+from tests.rung_set import BUILDS, rung_launches
 
 if TYPE_CHECKING:
     from core.gpu.loaded import Launchable
@@ -44,6 +48,7 @@ SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 FAST = ("warp_tiled", "tuned", "tensor_core", "tensor_tuned", "tensor_half")
 ANY_SHAPE = ("tiled_bounds", "tile_2d", "tuned")
 ROUNDS, LAUNCHES = 4, 6
+PAUSE_S = 0.2  # before each row of a round: the clock recovers from the row before
 SLOW_MS = 20.0  # from here on one launch a round is enough
 # Beyond COUNTERS: whatever of these the chip has.
 FURTHER = (
@@ -67,22 +72,21 @@ def time_all(folder: Path) -> None:
 
     session = Session(0)
     found: dict[str, Any] = {**tools.machine(), "nvrtc": tools.nvrtc_version(), "rows": []}
+    found["clock_mhz"] = session.report.clock_mhz
     wanted = list(points())
     for size in dict.fromkeys(size for size, _ in wanted):
         names = [name for at, name in wanted if at == size]
         found["rows"] += _time_size(session, size, names)
         (folder / "speeds.json").write_text(json.dumps(found), encoding="utf-8")
-    found["sm_mhz"] = session.sensors.read().sm_mhz
     (folder / "speeds.json").write_text(json.dumps(found), encoding="utf-8")
     session.close()
 
 
 def _time_size(session: Session, size: int, names: list[str]) -> list[dict[str, Any]]:
     """One size: all are checked against float64, then take turns."""
-    from core.gpu.build import build_for
     from core.gpu.check import check
-    from core.gpu.cublas import CublasProduct
-    from core.gpu.loaded import LoadedKernel
+    from core.gpu.jobs import build_for
+    from core.gpu.loaded import CublasProduct, LoadedKernel
 
     ladder = load_ladder()
     rows: list[dict[str, Any]] = []
@@ -109,19 +113,30 @@ def _time_size(session: Session, size: int, names: list[str]) -> list[dict[str, 
             outcome = check(work, kernel.outputs())
             row["right"] = bool(outcome) and all(one.ok for one in outcome)
             row["error"] = max(one.max_error or 0.0 for one in outcome)
-        row["ms"] = []
+        row["ms"], row["sm_mhz"] = [], []
         kernel.time(flush=True)
-    for _ in range(ROUNDS):
-        for row, kernel in zip(rows, ready, strict=True):
-            first = kernel.time(flush=True)
-            more = 0 if first > SLOW_MS else LAUNCHES - 1
-            row["ms"] += [first, *(kernel.time(flush=True) for _ in range(more))]
+    for arithmetic in products:
+        alike = [i for i, work in enumerate(works) if work.arithmetic == arithmetic]
+        for _ in range(ROUNDS):
+            for i in alike:
+                _time_round(session, ready[i], rows[i])
     for row, work, kernel in zip(rows, works, ready, strict=True):
         assert work.flops is not None
         row["gflops"] = work.flops / median(row["ms"]) / 1e6
-        print(f"{size} {row['rung']}: {row['gflops']:,.0f} GFLOPS", row.get("right"), flush=True)
+        said = f"{row['gflops']:,.0f} GFLOPS, SM at {min(row['sm_mhz']):.0f} MHz or more"
+        print(f"{size} {row['rung']}: {said}", row.get("right"), flush=True)
         kernel.release()
     return rows
+
+
+def _time_round(session: Session, kernel: Launchable, row: dict[str, Any]) -> None:
+    """A few launches of a row, after a pause; the SM clock is read after each."""
+    time.sleep(PAUSE_S)
+    for launch in range(LAUNCHES):
+        if launch and row["ms"][-1] > SLOW_MS:
+            break
+        row["ms"].append(kernel.time(flush=True))
+        row["sm_mhz"].append(session.sensors.sm_mhz())
 
 
 def launch_all(folder: Path, build: str) -> None:
@@ -199,15 +214,18 @@ def run(folder: Path) -> None:
 def write(folder: Path) -> None:
     """Makes what `run` found part of the project."""
     speeds = json.loads((folder / "speeds.json").read_text(encoding="utf-8"))
-    speeds["sanitizer"] = json.loads((folder / "sanitizer.json").read_text(encoding="utf-8"))
     speeds["rows"] = [_rounded(row) for row in speeds["rows"]]
     chip = re.sub(r"\W+", "_", speeds["gpu"].lower().removeprefix("nvidia ")).strip("_")
     data = ROOT / "tests" / "data" / "rungs" / f"counters_{chip}.json"
-    counters = (folder / "counters.json").read_text(encoding="utf-8")
-    for path, content in (
-        (ROOT / "resources" / f"ladder_{chip}.json", speeds),
-        (data, json.loads(counters)),
-    ):
+    page = ROOT / "resources" / f"ladder_{chip}.json"
+    contents = {page: speeds}
+    if (found := folder / "sanitizer.json").exists():
+        speeds["sanitizer"] = json.loads(found.read_text(encoding="utf-8"))
+    else:  # the speeds alone were measured anew
+        speeds["sanitizer"] = json.loads(page.read_text(encoding="utf-8"))["sanitizer"]
+    if (counters := folder / "counters.json").exists():
+        contents[data] = json.loads(counters.read_text(encoding="utf-8"))
+    for path, content in contents.items():
         rows = ",\n".join(json.dumps(row) for row in content.pop("rows"))
         head = json.dumps(content, indent=1).removesuffix("\n}")
         path.write_text(f'{head},\n "rows": [\n{rows}\n]\n}}\n', encoding="utf-8")
@@ -215,7 +233,8 @@ def write(folder: Path) -> None:
 
 
 def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {**row, "ms": [round(ms, 4) for ms in row["ms"]], "gflops": round(row["gflops"], 1)}
+    kept = {"ms": [round(ms, 4) for ms in row["ms"]], "gflops": round(row["gflops"], 1)}
+    return {**row, **kept, "sm_mhz": [round(mhz) for mhz in row["sm_mhz"]]}
 
 
 def main() -> None:

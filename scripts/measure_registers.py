@@ -21,11 +21,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
-import numpy as np  # noqa: E402
-from register_streams import BODY, Pool, packed, patched, streams  # noqa: E402
+import gpu_tools as tools
+import numpy as np
+from register_streams import BODY, Pool, packed, patched, streams
 
-from core.cuda.compiler import compile_cubin  # noqa: E402
+from core.compiler.compiler import compile_cubin
 
 DATA = ROOT / "tests" / "data" / "registers_h200.json"
 ROUNDS = 400

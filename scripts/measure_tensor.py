@@ -18,11 +18,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
-import numpy as np  # noqa: E402
+import gpu_tools as tools
+import numpy as np
 
-from core.cuda.compiler import compile_cubin  # noqa: E402
-from core.errors import TilescopeError  # noqa: E402
+from core.compiler.compiler import compile_cubin
+from core.errors import TilescopeError
 
 ROUNDS = 2000
 CHAINS = 8  # independent products of a warp

@@ -19,15 +19,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-from core.errors import TilescopeError  # noqa: E402
-from core.gpu.executor import GpuWorker  # noqa: E402
-from core.gpu.files import Journal, read_results  # noqa: E402
-from core.gpu.jobs import Timing  # noqa: E402
-from core.gpu.plan import CublasKernel, Kernel, Plan, Point, RungKernel, make_plan, parse_values  # noqa: E402
-from core.gpu.result import BenchmarkResult, save_results  # noqa: E402
-from core.gpu.sweep import Lane, Sweep  # noqa: E402
-from core.gpu.updates import LaneClosed, Outcome, Update  # noqa: E402
-from core.ladder import Ladder, load_ladder  # noqa: E402
+from core.errors import TilescopeError
+from core.gpu.executor import GpuWorker
+from core.gpu.files import Journal, read_results
+from core.gpu.jobs import Timing
+from core.gpu.plan import CublasKernel, Kernel, Plan, Point, RungKernel, make_plan, parse_values
+from core.gpu.result import BenchmarkResult, save_results
+from core.gpu.sweep import (
+    Lane,
+    LaneClosed,
+    Outcome,
+    Sweep,
+    Update,
+)
+from core.ladder import Ladder, load_ladder
 
 TILES = (8, 16, 32)
 LARGE = 8192  # only what takes milliseconds there

@@ -17,8 +17,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from core.cuda.compiler import compile_cubin, cubin_entries  # noqa: E402
-from tests.core.emulator.isa_kernels import FOLDER, SLOT, SLOTS, inputs, source  # noqa: E402
+from core.compiler.compiler import (
+    compile_cubin,
+    cubin_entries,
+)
+from tests.core.emulator.isa_kernels import FOLDER, SLOT, SLOTS, inputs, source
 
 SIZE = SLOT * SLOTS
 BUILDS = {"as_written": ("-G",), "as_compiled": ()}

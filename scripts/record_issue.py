@@ -20,9 +20,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
+import gpu_tools as tools
 
-from core.ladder import load_ladder  # noqa: E402
+from core.ladder import load_ladder
 
 DATA = ROOT / "tests" / "data" / "issue_h200.json"
 SURE = {

@@ -21,9 +21,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
+import gpu_tools as tools
 
-from tests.l1_set import BUILDS, FOLDER, L1Launch, load_l1_launches, placements  # noqa: E402
+from tests.l1_set import BUILDS, FOLDER, L1Launch, load_l1_launches, placements
 
 OPTIONS: dict[str, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ()}
 _LD = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld"

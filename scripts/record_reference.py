@@ -25,12 +25,12 @@ from typing import Any, Literal
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
-import numpy as np  # noqa: E402
+import gpu_tools as tools
+import numpy as np
 
-from core.analysis.counters import COUNTERS  # noqa: E402
-from core.launch import ArrayArgument  # noqa: E402
-from tests.reference_set import ReferenceLaunch, load_launches  # noqa: E402
+from core.launch import ArrayArgument
+from core.rules.counters import COUNTERS
+from tests.reference_set import ReferenceLaunch, load_launches
 
 Build = Literal["as_written", "as_compiled"]
 BUILDS: tuple[Build, ...] = ("as_written", "as_compiled")

@@ -20,9 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
+import gpu_tools as tools
 
-from tests.rung_set import BUILDS, FOLDER, rung_launches  # noqa: E402
+from tests.rung_set import BUILDS, FOLDER, rung_launches
 
 OPTIONS: dict[str, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ()}
 

@@ -24,11 +24,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
+import gpu_tools as tools
 
-from core.ladder import load_ladder  # noqa: E402
-from core.launch import Workload  # noqa: E402
-from tests.core.faults.cases import CASES, workload  # noqa: E402
+from core.ladder import load_ladder
+from core.launch import Workload
+from tests.core.faults.cases import CASES, workload
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 MAY_HANG = {"deadlock", "livelock", "divergent_barrier", "divergent_warp"}

@@ -21,10 +21,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
-import numpy as np  # noqa: E402
+import gpu_tools as tools
+import numpy as np
 
-from tests.scattered_set import (  # noqa: E402
+from tests.scattered_set import (
     FOLDER,
     HIGHEST_BIT,
     LANES,

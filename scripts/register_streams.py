@@ -19,10 +19,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
+import gpu_tools as tools
 
-from core.cuda.sass import SIZE, MachineInstruction, machine_code  # noqa: E402
-from core.ladder import load_ladder  # noqa: E402
+from core.compiler.cubin import (
+    SIZE,
+    MachineInstruction,
+    machine_code,
+)
+from core.ladder import load_ladder
 
 BODY = 1024  # FFMA in the loop
 _CONTROL = 0x000FE20000000000  # wait one clock, for nothing else

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import qt_libraries
 
@@ -17,7 +18,7 @@ def main() -> int:
     """Exit status of the window, or of the headless run."""
     platform = _display()
     if platform is not None and qt_libraries.ready([platform]):
-        return subprocess.run([sys.executable, "-m", "gui"], cwd=ROOT, check=False).returncode
+        _become_the_window()
     if platform is None:
         print(
             "There is no display here, so the default configuration is run headless.\n", flush=True
@@ -28,6 +29,13 @@ def main() -> int:
             flush=True,
         )
     return _headless()
+
+
+def _become_the_window() -> NoReturn:
+    """In this very process, so that Ctrl-C and other signals reach the window, and it alone."""
+    os.chdir(ROOT)
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "gui"])
 
 
 def _display() -> str | None:

@@ -14,10 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import pages  # noqa: E402
+import pages
 
-from tests.core.faults.cases import CASES as ALL_CASES  # noqa: E402
-from tests.core.faults.sanitizer import KINDS, RECORD, reports  # noqa: E402
+from tests.core.faults.cases import CASES as ALL_CASES
+from tests.core.faults.sanitizer import KINDS, RECORD, reports
 
 ORDER = (
     "out_of_bounds", "misaligned", "race", "uninitialised", "divergent_barrier", "divergent_warp",

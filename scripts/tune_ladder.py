@@ -24,16 +24,15 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-import gpu_tools as tools  # noqa: E402
-import numpy as np  # noqa: E402
-from ladder_tools import sizes, tuned  # noqa: E402
+import gpu_tools as tools
+import numpy as np
+from ladder_tools import sizes, tuned
 
-from core.errors import TilescopeError  # noqa: E402
-from core.ladder import load_ladder  # noqa: E402
+from core.errors import TilescopeError
+from core.ladder import load_ladder
 
 if TYPE_CHECKING:
-    from core.gpu.cublas import CublasProduct
-    from core.gpu.loaded import LoadedKernel
+    from core.gpu.loaded import CublasProduct, LoadedKernel
     from core.gpu.session import Session
     from core.ladder import Rung
 
@@ -111,7 +110,7 @@ class Bench:
     """One rung at a time against cuBLAS, on the same arrays."""
 
     def __init__(self, session: Session, rung: Rung, size: int) -> None:
-        from core.gpu.cublas import CublasProduct
+        from core.gpu.loaded import CublasProduct
 
         self._session, self._size = session, size
         self._work = rung.workload(**tuned(rung, size))

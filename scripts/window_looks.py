@@ -21,10 +21,10 @@ from bench_figures import Figure
 from window_stage import SMALL, change, open_window, settle
 from window_watch import WatchedApplication
 
-from gui import page_stack
 from gui.frames.still import is_still
-from gui.main_window import MainWindow
-from gui.pages import PAGES
+from gui.shell.main_window import MainWindow
+from gui.shell.pages import PAGES
+from gui.views import page_stack
 
 RUNS = 5
 GOAL = 8  # milliseconds of work in one event
@@ -103,7 +103,7 @@ def _theme(app: WatchedApplication, window: MainWindow, name: str) -> Look:
     def act() -> None:
         window.session.theme = name
 
-    look = _look(app, window, act, lambda: window.theme_name == name)
+    look = _look(app, window, act, lambda: window.session.theme == name)
     settle(app, 0.3)
     return look
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from window_stage import LARGE, SIZE, Frame, Launch, change, frame, named, settle
 
-from gui.main_window import MainWindow
+from gui.shell.main_window import MainWindow
 from gui.views.matrix_canvas import MatrixCanvas
 
 FRAME_MS = 16.7

@@ -29,16 +29,16 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout, like `python -m gui`
 
-from PySide6.QtWidgets import QApplication  # noqa: E402
+from PySide6.QtWidgets import QApplication
 
-from core.gpu.jobs import Timing  # noqa: E402
-from core.gpu.plan import FileKernel  # noqa: E402
-from core.ladder import load_ladder  # noqa: E402
-from core.launching.file_launch import FileLaunch  # noqa: E402
-from gui.headless import record  # noqa: E402
-from gui.looks.theme import apply_theme  # noqa: E402
-from gui.main_window import MainWindow  # noqa: E402
-from gui.scenes.bench_plan import plan_of  # noqa: E402
+from core.gpu.jobs import Timing
+from core.gpu.plan import FileKernel
+from core.ladder import load_ladder
+from core.launching.file_launch import FileLaunch
+from gui.headless import record
+from gui.looks.theme import apply_theme
+from gui.scenes.benchmark import plan_of
+from gui.shell.main_window import MainWindow
 
 RUNGS = ("uncoalesced", "coalesced", "tiled", "tile_2d", "vectorised", "warp_tiled", "cublas")
 BODIES = {

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication
 from window_stage import SIZE, SMALL, change, settle
 from window_watch import WatchedApplication
 
-from gui.main_window import MainWindow
 from gui.scenes.tour import STOPS
-from gui.views.cheat_sheet import CheatSheet
+from gui.shell.cheat_sheet import CheatSheet
+from gui.shell.main_window import MainWindow
 
 RUNS = 5
 GOAL = 8  # milliseconds
@@ -91,7 +91,7 @@ def _tour(app: WatchedApplication, window: MainWindow) -> Iterator[float]:
     yield longest(app, touring.start)
     for _ in STOPS:
         yield longest(app, lambda: touring.move(1))
-    if touring.overlay is not None:
+    if window.overlay is not None:
         touring.leave()
 
 
@@ -157,6 +157,7 @@ def _typing(app: WatchedApplication, window: MainWindow) -> Iterator[float]:
     cursor = edit.textCursor()
     cursor.setPosition(len(edit.toPlainText()) // 2)
     edit.setTextCursor(cursor)
+    edit.editing = True
     settle(app)
     for letter in ("x", "/", "*", "*", "/", "\r"):
         yield longest(app, lambda letter=letter: _key(edit, letter))  # type: ignore[misc]

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication, QTabBar
 from window_watch import WatchedApplication
 
 from core.ladder import load_ladder
-from gui.frames.pauses import ShortPauses
 from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
+from gui.shell.main_window import MainWindow
+from gui.shell.pauses import ShortPauses
 
 SIZE = (1920, 1080)
 Launch = tuple[str, dict[str, int]]

@@ -28,8 +28,8 @@ def main() -> None:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtCore import QEvent, QObject, QTimer
 
-    from gui import app as application
-    from gui.main_window import MainWindow
+    from gui.shell import app as application
+    from gui.shell.main_window import MainWindow
 
     class FirstPaint(QObject):
         """Prints the time of the window's first paint and leaves."""

@@ -10,8 +10,8 @@ from bench_figures import Figure
 from window_stage import LARGE, SMALL, Launch, change, named, settle
 from window_watch import WatchedApplication
 
-from gui.main_window import MainWindow
 from gui.scenes.grids import shares_of
+from gui.shell.main_window import MainWindow
 
 RUNS = 5
 TRACED: tuple[Launch, ...] = (

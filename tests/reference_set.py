@@ -64,7 +64,7 @@ def _launches(table: Mapping[str, Any], folder: Path) -> Iterator[ReferenceLaunc
         yield _launch(row["name"], "kernels", row, folder)
     suite: Suite
     for suite in ("wide", "atomics"):
-        for row in table[suite]:
+        for row in table.get(suite, ()):
             for name, formula in table[f"{suite}_patterns"].items():
                 index = {"index": f"int32[{row['block'][0]}] = {formula}"}
                 one = {**row, "arguments": {**index, **row["arguments"]}}
@@ -82,7 +82,7 @@ def _launch(name: str, suite: Suite, row: Mapping[str, Any], folder: Path) -> Re
         title=name,
         source=source.read_text(encoding="utf-8"),
         source_name=source.name,
-        kernel=source.stem,
+        kernel=row.get("kernel", source.stem),
         launch=launch,
         defines={key: str(value) for key, value in row.get("defines", {}).items()},
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.ladder import load_ladder
 from core.launch import Workload
-from core.recording import record
+from core.runs.recording import record
 from tests.core.ladder.test_rungs import CASES
 
 FOLDER = Path(__file__).parent / "data" / "rungs"

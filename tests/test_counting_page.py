@@ -1,4 +1,4 @@
-"""The figures of docs/counting.md are those of the data that it speaks of."""
+"""The figures of docs/counting.md and docs/evidence.md are those of the data that they describe."""
 
 import json
 import re
@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.analysis import banks, coalescing, global_atomics
-from tests.core.analysis.test_copied_sectors import LAUNCHES as COPIED
-from tests.core.analysis.test_global_atomics import LAUNCHES as ATOMICS
+from core.rules import atomics, global_memory, shared_memory
+from tests.core.rules.test_copied_sectors import LAUNCHES as COPIED
+from tests.core.rules.test_global_atomics import LAUNCHES as ATOMICS
 from tests.core.test_reference import LAUNCHES, ROWS, WITHOUT_ATOMICS
 from tests.reference_set import FOLDER
 from tests.scattered_set import FOLDER as SCATTERED
 from tests.scattered_set import recorded
 
 ROOT = Path(__file__).resolve().parents[1]
-TEXT = (ROOT / "docs" / "counting.md").read_text("utf-8")
+TEXT = "\n".join((ROOT / "docs" / f"{x}.md").read_text("utf-8") for x in ("counting", "evidence"))
 PAGE = " ".join(TEXT.split())
 WHAT = ("requests", "wavefronts")
 SUITES = {
@@ -112,7 +112,7 @@ def test_bits_of_an_address_and_what_they_flip():
     assert said is not None
     by_bit = {int(b): flip for flip in (1, 2, 3) for b in re.findall(r"\d+", said[flip])}
     for bit in range(7, 40):
-        flips = global_atomics.tag_bank(np.array([1 << bit]))
+        flips = atomics.tag_bank(np.array([1 << bit]))
         assert flips.tolist() == [by_bit.get(bit, 0)], bit
 
 
@@ -164,10 +164,10 @@ def row(said: str) -> list[list[int]]:
 )  # fmt: skip
 def test_sectors_of_one_load(said, width, accesses):
     actual, ideal = row(said)
-    found = [coalescing.sectors(a[None, :], active[None, :]) for a, active in accesses]
+    found = [global_memory.sectors(a[None, :], active[None, :]) for a, active in accesses]
     assert actual == [int(sectors[0]) for sectors in found]
     for sectors, (_, active) in zip(found, accesses, strict=True):
-        least = coalescing.ideal_sectors(sectors, np.array([active.sum()]), width)
+        least = global_memory.ideal_sectors(sectors, np.array([active.sum()]), width)
         assert ideal == [int(least[0])]
 
 
@@ -190,7 +190,7 @@ def test_wavefronts_of_wide_accesses(said, pattern):
     index = np.array([eval(patterns[pattern], {"i": lane}) for lane in range(32)])
     rows = index[None, :], index[None, :] >= 0
     for wide, (named, other) in zip((8, 16), (row(said)[:2], row(said)[2:]), strict=True):
-        count = {way: int(banks.wavefronts(wide * rows[0], rows[1], wide, way)[0])
+        count = {way: int(shared_memory.wavefronts(wide * rows[0], rows[1], wide, way)[0])
                  for way in ("merged", "grouped")}  # fmt: skip
         assert ([count["merged"]], [count["grouped"]]) == (named, other)
     assert figures("Wavefronts of one warp, over # patterns each") == [len(patterns)]

@@ -39,3 +39,33 @@ def test_no_speed_lies_above_its_ceiling_and_all_were_right():
 def test_counts_are_counted_anew(name):
     row = next(r for r in json.loads(made.COUNTS.read_text("utf-8"))["rows"] if r["rung"] == name)
     assert made.counted(next(r for r in made.rungs() if r.name == name)) == row
+
+
+def test_a_row_whose_clock_fell_is_marked_and_compared_with_nothing(tmp_path, monkeypatch):
+    speeds = json.loads(made.SPEEDS.read_text("utf-8"))
+    for row in speeds["rows"]:
+        if (row["rung"], row["size"]) in (("tile_2d", 4096), ("cublas float32", 8192)):
+            row["sm_mhz"][-1] = 1590
+    file = tmp_path / "speeds.json"
+    file.write_text(json.dumps(speeds), "utf-8")
+    monkeypatch.setattr(made, "SPEEDS", file)
+    lines = made.page()[0].splitlines()
+
+    def cells(start):
+        return [c.strip() for c in next(x for x in lines if x.startswith(start)).split("|")[1:-1]]
+
+    fallen, kept = cells("| [31 tile_2d]"), cells("| [32 vectorised]")
+    assert fallen[2:4] == ["1,590 ↓", ""]
+    assert fallen[7] == ""
+    assert kept[2] == "1,980"
+    assert kept[3].endswith("%")
+    assert kept[7].endswith("%")
+    tuned, half = cells("| 8192 | tuned"), cells("| 8192 | tensor_half")
+    assert tuned[4:] == ["1,980", tuned[5], "1,590 ↓", ""]  # the library's clock fell
+    assert half[-1].endswith("%")
+
+
+def test_every_measured_point_has_the_clock_of_each_launch():
+    for row in json.loads(made.SPEEDS.read_text("utf-8"))["rows"]:
+        assert len(row["sm_mhz"]) == len(row["ms"])
+        assert min(row["sm_mhz"]) > 0

@@ -1,10 +1,15 @@
 """The setup's own logic, as far as it goes without changing the machine."""
 
+import ast
 import importlib.util
+import re
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 
@@ -84,3 +89,133 @@ def test_pycuda_is_the_only_part_of_the_gpu_extra_that_is_built(script):
     wheels, pycuda = script("gpu_extra")._requirements()
     assert pycuda.startswith("pycuda")
     assert not any(name.startswith("pycuda") for name in wheels)
+
+
+ROOT = SCRIPTS.parent
+OLD_PIP = "ModuleNotFoundError: No module named 'pip._vendor.certifi'"
+UNREACHABLE = (
+    "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(...)'\n"
+    "ERROR: Could not find a version that satisfies the requirement rich==15.0.0"
+)
+
+
+@pytest.fixture
+def setup(script, monkeypatch, tmp_path):
+    """The set-up of a checkout in `tmp_path`, with a pip that says `setup.said`."""
+    module = script("setup")
+    for path in (ROOT / "pyproject.toml", SCRIPTS / "requirements.lock"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    venv = tmp_path / ".venv"
+    for name, path in {
+        "ROOT": tmp_path,
+        "VENV": venv,
+        "PYTHON": venv / "bin" / "python",
+        "STAMP": venv / "stamp.json",
+        "LOCK": tmp_path / "requirements.lock",
+    }.items():
+        monkeypatch.setattr(module, name, path)
+    module.said, module.made = "", 0
+
+    def make_venv():
+        module.made += 1
+        module.PYTHON.parent.mkdir(parents=True, exist_ok=True)
+        module.PYTHON.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        module.PYTHON.chmod(0o755)
+        module.STAMP.unlink(missing_ok=True)
+        return True
+
+    monkeypatch.setattr(module, "_make_venv", make_venv)
+    monkeypatch.setattr(module, "_set_up_gpu", lambda state, retry: None)
+    monkeypatch.setattr(module, "pip", lambda *arguments: module.said)
+    monkeypatch.setattr(sys, "argv", ["setup.py"])
+    return module
+
+
+def test_a_set_up_that_was_killed_is_made_anew(setup, monkeypatch):
+    assert setup.main() == 0
+    assert setup.main() == 0
+    assert setup.made == 1  # nothing had changed
+
+    def killed(*arguments):
+        raise SystemExit(-9)
+
+    setup.LOCK.write_text(f"{setup.LOCK.read_text()}# changed\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(setup, "pip", killed)
+        with pytest.raises(SystemExit):
+            setup.main()
+    assert setup.main() == 0
+    assert setup.made == 2
+    setup.said = OLD_PIP  # a pip that does not work is not trusted again either
+    setup.LOCK.write_text(f"{setup.LOCK.read_text()}# changed again\n")
+    assert setup.main() == 1
+    setup.said = ""
+    assert setup.main() == 0
+    assert setup.made == 3
+
+
+def test_without_a_network_the_network_is_named(setup, capsys):
+    assert setup.main() == 0
+    setup.LOCK.write_text(f"{setup.LOCK.read_text()}# changed\n")
+    setup.said = UNREACHABLE
+    assert setup.main() == 1
+    error = capsys.readouterr().err
+    assert error.startswith("The packages could not be fetched: there is no connection")
+    assert "Retry" not in error
+    setup.said = ""
+    assert setup.main() == 0
+    assert setup.made == 1  # what there was is kept
+    setup.LOCK.write_text(f"{setup.LOCK.read_text()}# changed again\n")
+    setup.said = "ERROR: no space left on device"
+    assert setup.main() == 1
+    error = capsys.readouterr().err
+    assert error.startswith(setup.said)
+    assert "network" not in error
+
+
+def test_an_old_python_gets_its_sentence(setup, monkeypatch, capsys):
+    for path in (SCRIPTS / "setup.py", SCRIPTS / "debian.py"):
+        ast.parse(path.read_text(), feature_version=(3, 7))
+    done = subprocess.run(  # tomllib came with 3.11
+        [sys.executable, "-c", f"import sys; sys.modules['tomllib'] = None; "
+         f"sys.path.insert(0, {str(SCRIPTS)!r}); import setup"],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.stderr == b""
+    monkeypatch.setattr(sys, "version_info", (3, 10, 13))
+    assert setup.main() == 1
+    assert capsys.readouterr().err.startswith("Tilescope needs Python 3.11 or newer; this is ")
+
+
+def pins(name):
+    """What a lock file names, by the package's normalised name: all its versions."""
+    found = {}
+    pin = re.compile(r"^([\w.-]+)==([\w.+]+)", re.MULTILINE)
+    for package, version in pin.findall((SCRIPTS / name).read_text()):
+        found.setdefault(normal(package), []).append(version)
+    return found
+
+
+def normal(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_locks_hold_what_the_project_asks_for():
+    """Else: `make lock`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for name, asked in {
+        "requirements.lock": [*project["dependencies"], *extras["dev"]],
+        "requirements-gpu.lock": [*project["dependencies"], *extras["gpu"], *extras["headers"]],
+    }.items():
+        found = pins(name)
+        for requirement in map(Requirement, asked):
+            versions = found[normal(requirement.name)]
+            assert all(version in requirement.specifier for version in versions), requirement
+        text = (SCRIPTS / name).read_text()
+        assert "://" not in text  # no registry of anybody's
+        assert "index-url" not in text
+    locked, text = pins("requirements.lock"), (SCRIPTS / "requirements.lock").read_text()
+    blocks = re.split(r"^(?=\S+==)", text, flags=re.MULTILINE)[1:]
+    assert len(blocks) >= len(locked) > 40
+    assert all("--hash=sha256:" in block for block in blocks)

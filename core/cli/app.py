@@ -1,35 +1,58 @@
-"""The `tilescope` command: its subcommands, and how a user's mistake is shown."""
+"""The `tilescope` command: whether a window is meant, and how a user's mistake is shown.
+
+It imports nothing large: whatever takes time is loaded where Ctrl-C is quiet.
+"""
 
 from __future__ import annotations
 
-import importlib
-import runpy
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated
 
-import typer
+from core.cli import COMMANDS
 
-# Each is a module in core.cli with a function of its name.
-COMMANDS = ("trace", "bench", "ceilings", "occupancy", "devices")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
+READ_AHEAD = ("core.compiler.nvrtc:warm", "core.launching.guess")
+"""What a process that compiles and reads a user's source loads while nobody asks it anything."""
+
+WINDOW_FILES = (".cu", ".cuh", ".npz", ".txt")
+"""Sources, saved traces and lists of moments."""
 WINDOW_OPTIONS = ("--fresh", "--theme", "--size", "--set", "--session")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Without arguments the window opens."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if opens_window(arguments):
-        return open_window(arguments)
-    from core.cli.errors import MISTAKE, show_error
+    try:
+        from core.cli.interrupting import quietly_interrupted
+
+        with quietly_interrupted():
+            arguments = list(sys.argv[1:] if argv is None else argv)
+            if opens_window(arguments):
+                return open_window(arguments)
+            return carry_out(arguments)
+    except KeyboardInterrupt:
+        return 130
+
+
+def carry_out(arguments: Sequence[str]) -> int:
+    """Run a subcommand; returns the exit status. A user's mistake is one sentence."""
+    from core.cli.commands import run
+    from core.cli.console import FAILED, MISTAKE, show_error, show_unwritten
     from core.errors import TilescopeError
 
     try:
         with _stoppable(arguments):
-            return run(arguments)
+            status = run(arguments)
+        sys.stdout.flush()
+        return status
     except TilescopeError as error:
         show_error(error)
+    except OSError as error:
+        if not show_unwritten(error):
+            raise
+        return FAILED
     except MemoryError:
         show_error(TilescopeError("There is not enough memory for this: use a smaller size."))
     return MISTAKE
@@ -37,44 +60,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _stoppable(arguments: Sequence[str]) -> AbstractContextManager[None]:
     """Has what compiles a user's file end with Ctrl-C: a short one may take minutes."""
-    from core.apart import prepare
+    from contextlib import nullcontext
+
     from core.cancelling import cancelled_by
+    from core.side_process.client import prepare
 
     if not any(argument.endswith((".cu", ".cuh")) for argument in arguments):
         return nullcontext()
-    prepare()  # it loads the compiler while this process loads the emulator
+    prepare(*READ_AHEAD)  # it loads the compiler while this process loads the emulator
     return cancelled_by(lambda: False)
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Carry out the command line. Raises TilescopeError for a user's mistake."""
-    app = typer.Typer(
-        name="tilescope",
-        help="How CUDA kernels touch memory, step by step. Without a command, "
-        "or with a rung, a link (tiled?n=4&step=12) or a .cu file, the window opens.",
-        add_completion=False,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback(invoke_without_command=True)(_options)
-    for name in COMMANDS:
-        app.command(name)(getattr(importlib.import_module(f"core.cli.{name}"), name))
-    try:
-        app(args=list(arguments), prog_name="tilescope")
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else int(done.code is not None)
-    return 0
-
-
 def opens_window(arguments: Sequence[str]) -> bool:
-    """Whether the window is meant: nothing, a link, a rung, a source file, or its own options."""
+    """Whether the window is meant: nothing, a link, a rung, a file, or its own options."""
     if not arguments or arguments[0] in WINDOW_OPTIONS:
         return True
     first = arguments[0]
     if first in COMMANDS or first.startswith("-"):
         return False
-    if "?" in first or first.endswith((".cu", ".cuh")):
+    if "?" in first or first.endswith(WINDOW_FILES):
         return True
     from core.ladder import load_ladder
 
@@ -83,21 +87,11 @@ def opens_window(arguments: Sequence[str]) -> bool:
 
 def open_window(arguments: Sequence[str] = ()) -> int:
     """Open the window, as `python -m gui` does; `core` itself never imports `gui`."""
+    import runpy
+
     sys.argv[1:] = arguments
     try:
         runpy.run_module("gui", run_name="__main__", alter_sys=True)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else int(done.code is not None)
     return 0
-
-
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True)
-    ] = False,
-) -> None:
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"tilescope {installed('tilescope')}")
-        raise typer.Exit

@@ -3,20 +3,439 @@
 from __future__ import annotations
 
 import json
+import queue
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich import box
+from rich.table import Table
 
-from core.cli.errors import show_error
-from core.errors import GpuUnavailable, ParameterError, TilescopeError
+from core.cli.console import show_error
+from core.cli.workloads import is_file
+from core.errors import ArgumentError, GpuUnavailable, ParameterError, TilescopeError
+from core.gpu.executor import GpuWorker
+from core.gpu.files import WRITTEN, Journal, read_journal, write_results
+from core.gpu.jobs import Timing
+from core.gpu.plan import (
+    SIZE_NAMES,
+    CublasKernel,
+    FileKernel,
+    Kernel,
+    Plan,
+    RungKernel,
+    make_plan,
+    parse_values,
+)
+from core.gpu.protocol import Sample, Sensed, Stage
+from core.gpu.result import BenchmarkResult, summarise
+from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
+from core.ladder import load_ladder
+from core.ladder.rung import Rung
+from core.launching.file_launch import FileLaunch
+from core.launching.user_files import read_source
+from core.side_process.client import stoppable
+from core.source.kernel_signature import kernel_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from rich.status import Status
 
-    from core.gpu.plan import Plan
-    from core.gpu.result import BenchmarkResult
-    from core.gpu.updates import Outcome
+    from core.gpu.result import Readings
+
+
+# What `tilescope bench` is asked to measure: its arguments as the plan of a sweep.
+
+
+ALL, CUBLAS = "all", "cublas"
+SIZE_OF_MATRICES = 4096  # where none is given
+
+
+@dataclass(frozen=True)
+class LaunchTexts:
+    """The options of a file's launch as they were given."""
+
+    kernel: str | None
+    grid: str | None
+    block: str | None
+    shared: str
+    define: tuple[str, ...]
+    arg: tuple[str, ...]
+    flops: str
+    expected: str
+
+    def kernel_of(self, path: Path) -> Kernel:
+        """The kernel in a file; raises ArgumentError where the launch is not said."""
+        source = read_source(path)
+        names = stoppable(kernel_names, source)
+        if self.kernel is None and len(names) != 1:
+            raise ArgumentError(f"{path.name} has {len(names)} kernels: choose one with --kernel.")
+        if self.grid is None or self.block is None:
+            raise ArgumentError(
+                f"Give the launch of {path.name}: --grid and --block, in which names in braces "
+                'stand for parameters, as in --grid "{n//tile},{n//tile}" --block "{tile},'
+                '{tile}".'
+            )
+        arguments = tuple((a.partition("=")[0].strip(), a.partition("=")[2]) for a in self.arg)
+        launch = FileLaunch(
+            str(path), self.kernel or names[0], self.grid, self.block, self.shared,
+            shlex.join(self.define), arguments,
+        )  # fmt: skip
+        return FileKernel(source, launch, self.flops, self.expected)
+
+
+def planned(
+    names: Sequence[str], texts: Mapping[str, str | None], launch: LaunchTexts, seed: int
+) -> Plan:
+    """The sweep; raises TilescopeError here, before any GPU is looked for.
+
+    What is not given is as the rung is measured, not as it is best stepped through.
+    """
+    ladder = load_ladder()
+    chosen: list[Kernel] = []
+    for name in names:
+        if name == ALL:
+            ours = (rung for rung in ladder.values() if rung.group == "ladder")
+            chosen += [_rung(rung) for rung in ours]
+        elif name == CUBLAS:
+            chosen.append(CublasKernel())
+        elif is_file(name):
+            chosen.append(launch.kernel_of(Path(name)))
+        else:
+            chosen.append(_rung(ladder[name]))
+    axes = {name: parse_values(text, name) for name, text in texts.items() if text is not None}
+    if len(chosen) == 1 and all(len(values) == 1 for values in axes.values()):
+        single = {t: v[0] for axis, v in axes.items() for t in chosen[0].targets(axis) or (axis,)}
+        chosen[0].subject(single, seed)  # says what is wrong with the only point
+    return make_plan(chosen, axes, seed)
+
+
+def _rung(rung: Rung) -> RungKernel:
+    """A rung as one measures it: sizes that fill a GPU, blocks that are fast there."""
+    matrices = rung.layout is not None
+    sizes = {p.name: SIZE_OF_MATRICES for p in rung.parameters if p.name in SIZE_NAMES and matrices}
+    return RungKernel(rung, sizes, tuned=True)
+
+
+def settings_of(texts: Sequence[str]) -> dict[str, str | None]:
+    """`--set NAME=VALUES`, by name; raises ArgumentError."""
+    found: dict[str, str | None] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals:
+            raise ArgumentError(f"`--set {text}` is not NAME=VALUES: write --set n=64,128.")
+        found[name.strip()] = values
+    return found
+
+
+# Benchmark results as tables for people.
+
+
+_NUMBERS = ("GFLOPS", "p5", "p95", "median ms", "GB/s")
+
+
+def _text(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def result_table(result: BenchmarkResult) -> Table:
+    """One result, a fact a row."""
+    table = Table(
+        title=f"{result.title} ({_sizes(result)})", show_header=False, title_justify="left"
+    )
+    for name, text in _rows(result):
+        table.add_row(name, text)
+    return table
+
+
+def recorded_tables(results: Sequence[BenchmarkResult], word: str = "Recorded") -> Iterator[Table]:
+    """A table for each machine and day, both in plain sight; a result a row."""
+
+    def origin(result: BenchmarkResult) -> str:
+        device = result.device
+        return f"{word} on {device.name}, driver {device.driver}, {result.date[:10]}"
+
+    for title, rows in groupby(results, origin):
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+        for heading in ("kernel", "parameters", *_NUMBERS):
+            table.add_column(heading, justify="right" if heading in _NUMBERS else "left")
+        for result in rows:
+            table.add_row(
+                result.rung or result.series,
+                _sizes(result),
+                _rate(result),
+                _text(result.gflops_p5, ",.0f"),
+                _text(result.gflops_p95, ",.0f"),
+                _text(result.median_ms, ",.4f"),
+                _text(result.effective_gbs, ",.1f"),
+            )
+        yield table
+
+
+def _rate(result: BenchmarkResult) -> str:
+    if result.ok is False:
+        return "wrong result"
+    return _text(result.gflops, ",.0f") + (" (clock fell)" if result.clock_fell else "")
+
+
+def _sizes(result: BenchmarkResult) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in result.parameters.items())
+
+
+def _rows(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
+    device = result.device
+    major, minor = device.compute_capability
+    shared = result.static_shared_bytes + result.dynamic_shared_bytes
+    yield "device", f"{device.name}, compute capability {major}.{minor}, {device.sms} SMs"
+    yield "driver", f"{device.driver} (CUDA {device.cuda_driver}), NVRTC {result.nvrtc}"
+    yield "launch", f"grid {_by(result.grid)}, block {_by(result.block)}"
+    yield (
+        "kernel",
+        f"{result.kernel}: {result.registers} registers, {shared:,} bytes of shared memory",
+    )
+    yield from _verdicts(result)
+    if result.median_ms is not None:
+        yield (
+            "time",
+            f"median {result.median_ms:.4f} ms; 5 % under {result.p5_ms:.4f}, 95 % under "
+            f"{result.p95_ms:.4f}; {len(result.samples_ms)} launches (ended: {result.ended})",
+        )
+    if result.gflops is not None:
+        yield (
+            "rate",
+            f"{result.gflops:,.1f} GFLOPS; 5 % under {result.gflops_p5:,.1f}, 95 % under "
+            f"{result.gflops_p95:,.1f}",
+        )
+    if result.effective_gbs is not None:
+        yield (
+            "bandwidth",
+            f"{result.effective_gbs:,.1f} GB/s effective: {result.bytes_once:,} bytes, those of "
+            "each array once",
+        )
+    written = f"flushed before each launch ({result.flush_bytes >> 20} MiB written)"
+    yield "L2 cache", written if result.l2_flushed else "not flushed"
+    yield "sensors", _sensors(result)
+    yield "measured", result.date
+    for note in result.notes:
+        yield "note", note
+
+
+def _verdicts(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
+    if not result.checks:
+        yield "result", "not checked: this kernel's true result is not known"
+    for check in result.checks:
+        verdict = "right" if check.ok else "WRONG"
+        error = "not a number" if check.max_error is None else f"{check.max_error:.3g}"
+        yield "result", f"{verdict}: largest error {error}; {check.method}"
+        if check.unwritten:
+            yield "", f"{check.unwritten:,} elements were never written, or are NaN"
+
+
+def _sensors(result: BenchmarkResult) -> str:
+    readings = result.readings
+    values = (
+        (readings.sm_mhz, "MHz (SM)"),
+        (readings.memory_mhz, "MHz (memory)"),
+        (readings.temperature_c, "°C"),
+        (readings.power_w, "W"),
+    )
+    shown = [f"{value:,.0f} {unit}" for value, unit in values if value is not None]
+    fell = f"; the {result.clock_text}" if result.clock_fell else ""
+    return (", ".join(shown) or "not readable (NVML)") + fell
+
+
+def _by(size: tuple[int, int, int]) -> str:
+    x, y, z = size
+    return f"{x} x {y}" + (f" x {z}" if z != 1 else "")
+
+
+# A benchmark run in a terminal: workers for the chosen GPUs, progress, Ctrl-C, files kept.
+
+
+_TELL_EVERY = 10  # samples
+
+
+def without_gpu(name: str) -> str:
+    """The sentence that says what works on a machine without a GPU."""
+    from core.gpu.result import load_recorded
+
+    names = sorted({result.device.name for result in load_recorded()})
+    shown = f", and `tilescope bench --recorded` shows results from {', '.join(names)}"
+    return (
+        f"Timing needs an NVIDIA GPU; without one `tilescope trace {name}` still counts every "
+        f"memory transaction{shown if names else ''}."
+    )
+
+
+class Run:
+    """One run of a plan. devices: ordinals, None for all that the driver finds.
+
+    Raises TilescopeError where a file cannot be written or `resume` has no .jsonl to read.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        timing: Timing,
+        devices: tuple[int, ...] | None,
+        out: tuple[Path, ...],
+        *,
+        resume: bool,
+    ) -> None:
+        self._plan, self._timing, self._devices, self._out = plan, timing, devices, out
+        for path in out:
+            if path.suffix.lower() not in WRITTEN:
+                raise TilescopeError(
+                    f"{path.name} has an unknown ending: use {', '.join(WRITTEN)}."
+                )
+        self._before: list[BenchmarkResult] = []
+        if resume:
+            self._take_up()
+        self._journals = [Journal(p) for p in out if p.suffix.lower() == ".jsonl"]
+        self._done: list[Outcome] = []
+
+    def _take_up(self) -> None:
+        lines = [p for p in self._out if p.suffix.lower() == ".jsonl"]
+        if not lines:
+            raise ParameterError("--resume needs the file to continue: --out FILE.jsonl.")
+        found = [item for path in lines if path.exists() for item in read_journal(path)]
+        self._before = [result for _, result in found if result is not None]
+        self._plan = self._plan.without(frozenset(key for key, result in found if result))
+        if found:
+            typer.echo(f"{len(self._before)} points are measured already.", err=True)
+
+    def outcomes(self) -> Sequence[Outcome]:
+        """Measures; Ctrl-C ends it with what there is. Raises GpuUnavailable if no GPU answers."""
+        with ExitStack() as stack:
+            for journal in self._journals:
+                stack.callback(journal.close)
+            lanes = self._lanes(stack)
+            told: queue.SimpleQueue[Update] = queue.SimpleQueue()
+            sweep = Sweep(self._plan.points, lanes, self._timing, told.put, self._keep)
+            sweep.start()
+            why = _Follow(sweep, told).to_the_end()
+            if why and not self._done:
+                raise GpuUnavailable(why)
+        return self._done
+
+    def _lanes(self, stack: ExitStack) -> list[Lane]:
+        if self._devices == (0,):
+            return [Lane("GPU 0", stack.enter_context(GpuWorker(0)))]
+        from core.gpu.session import describe_devices
+
+        first = stack.enter_context(GpuWorker(0))
+        found = first.submit(describe_devices).result()
+        wanted = self._devices or tuple(range(len(found)))
+        if beyond := [number for number in wanted if number >= len(found)]:
+            raise ParameterError(
+                f"There is no GPU number {beyond[0]}: the driver finds {len(found)}, counted "
+                "from 0."
+            )
+        workers = {
+            number: first if number == 0 else stack.enter_context(GpuWorker(number))
+            for number in wanted
+        }
+        return [Lane(f"GPU {number}", worker) for number, worker in workers.items()]
+
+    def _keep(self, outcome: Outcome) -> None:
+        self._done.append(outcome)
+        for journal in self._journals:
+            journal.keep(outcome)
+        results = [*self._before, *(o.result for o in self._done if o.result is not None)]
+        for path in self._out:
+            if path.suffix.lower() != ".jsonl":
+                write_results(path, results)
+
+
+class _Follow:
+    """Shows a sweep's updates on standard error."""
+
+    def __init__(self, sweep: Sweep, told: queue.SimpleQueue[Update]) -> None:
+        self._sweep, self._told = sweep, told
+        self._samples: dict[str, list[float]] = {}
+        self._sensed: Readings | None = None
+        self._why = ""
+        self._terminal = sys.stderr.isatty()
+
+    def to_the_end(self) -> str:
+        """Returns when the sweep ended: why its GPUs were given up, or ""."""
+        from core.cli.console import Terminal
+
+        asked = False
+        with Terminal(stderr=True).status("starting the GPU") as status:
+            while True:
+                try:
+                    update = self._told.get(timeout=0.5)  # wakes up, so that Ctrl-C is heard
+                    if isinstance(update, Ended):
+                        return self._why
+                    self._show(update, status)
+                except queue.Empty:
+                    continue
+                except KeyboardInterrupt:
+                    self._sweep.stop(now=asked)
+                    asked = True
+                    status.update("stopping; the launches so far are kept (Ctrl-C again: at once)")
+
+    def _show(self, update: Update, status: Status) -> None:
+        if isinstance(update, LaneClosed):
+            self._why = update.why
+            self._line(f"{update.lane} is given up: {update.why}")
+        elif isinstance(update, Started):
+            self._samples[update.lane] = []
+            self._line(f"{update.point.text} …")
+        elif isinstance(update, Outcome):
+            status.update(self._progress())
+            self._line(f"{self._progress()}: {update.point.text}: {_said(update)}", always=True)
+        elif isinstance(update, Told):
+            self._tell(update, status)
+
+    def _tell(self, update: Told, status: Status) -> None:
+        event = update.event
+        if isinstance(event, Sensed):
+            self._sensed = event.readings
+        if isinstance(event, Stage):
+            status.update(f"{self._progress()}: {update.point.text}: {event.doing}")
+        if not isinstance(event, Sample):
+            return
+        samples = self._samples.setdefault(update.lane, [])
+        samples.append(event.milliseconds)
+        if len(samples) % _TELL_EVERY == 1:
+            rate = "" if event.gflops is None else f", {event.gflops:,.0f} GFLOPS"
+            text = f"{len(samples)} launches, median {summarise(samples).median:.4g} ms{rate}"
+            clock = self._sensed.sm_mhz if self._sensed else None
+            at = "" if clock is None else f", SM {clock:,.0f} MHz"
+            status.update(f"{self._progress()}: {update.point.text}: {text}{at}")
+
+    def _progress(self) -> str:
+        progress = self._sweep.progress
+        left = "" if progress.left_s is None else f", {_clock(progress.left_s)} left"
+        return f"{progress.done} of {progress.total}{left}"
+
+    def _line(self, text: str, *, always: bool = False) -> None:
+        if (always and self._sweep.progress.total > 1) or not self._terminal:
+            typer.echo(text, err=True)
+
+
+def _said(outcome: Outcome) -> str:
+    if outcome.failure is not None:
+        return f"{outcome.failure.title}. {outcome.failure.message}"
+    result = outcome.result
+    if result is None or result.ok is False:
+        return "wrong result"
+    if result.gflops is None:
+        return f"{result.median_ms:.4g} ms" if result.median_ms else result.ended
+    return f"{result.gflops:,.1f} GFLOPS"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
 
 WRONG_RESULT = 1  # exit status, also where a point of a sweep failed
 _SIZES, _FILE, _OUTPUT = "Parameters", "A kernel of your own (FILE.cu)", "Results"
@@ -57,12 +476,12 @@ def bench(
         _option("--set", panel=_SIZES, text="Any parameter by name: --set n=64,128. Repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random arrays.", min=0)] = 7,
-    budget: Annotated[float, typer.Option(help="Seconds of timing for each point at most.")] = 5.0,
+    budget: Annotated[float, typer.Option(help="Most seconds of timing for each point.")] = 5.0,
     launch_limit: Annotated[
-        float, typer.Option(help="A launch that takes more seconds than this is cut off.")
+        float, typer.Option(help="Seconds after which a launch is ended.")
     ] = 30.0,
     device: Annotated[
-        str, typer.Option(help="Which GPU, counted from 0; 0,1 or all spread a sweep.")
+        str, typer.Option(help="The GPU's number from 0; 0,1 or all spread a sweep.")
     ] = "0",
     flush: Annotated[bool, typer.Option(help="Flush the L2 cache before each launch.")] = True,
     kernel_name: Annotated[
@@ -111,7 +530,7 @@ def bench(
         bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
     ] = False,
     recorded: Annotated[
-        bool, _option("--recorded", panel=_OUTPUT, text="Show results that come with Tilescope.")
+        bool, _option("--recorded", panel=_OUTPUT, text="Show the recorded results of an H200.")
     ] = False,
 ) -> None:  # fmt: skip
     """Time kernels on NVIDIA GPUs, after checking their results against float64.
@@ -128,8 +547,7 @@ def bench(
     if not budget > 0 or not launch_limit > 0:
         raise ParameterError("The budget and the limit must be more than 0 seconds.")
     axes = dict(n=n, m=m, k=k, size=size, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
-    from core.cli.bench_plan import LaunchTexts, planned, settings_of
-    from core.cli.bench_run import Run, without_gpu
+
     from core.gpu.jobs import Timing
 
     texts = (kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()))
@@ -185,11 +603,10 @@ def _as_json(plan: Plan, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def _show(
     plan: Plan, results: Sequence[BenchmarkResult], failed: Sequence[Outcome], *, single: bool
 ) -> None:
-    from rich.console import Console
 
-    from core.cli.bench_report import recorded_tables, result_table
+    from core.cli.console import Terminal
 
-    console = Console()
+    console = Terminal()
     if single and results:
         console.print(result_table(results[0]))
     elif results:
@@ -213,9 +630,8 @@ def _show_files(
     names: Sequence[str], paths: Sequence[Path], out: Sequence[Path], *, recorded: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
-    from rich.console import Console
 
-    from core.cli.bench_report import recorded_tables
+    from core.cli.console import Terminal
     from core.gpu.files import read_results, write_results
     from core.gpu.result import load_recorded
 
@@ -226,4 +642,4 @@ def _show_files(
     if as_json:
         typer.echo(json.dumps({"results": [r.to_json() for r in results]}, allow_nan=False))
     else:
-        Console().print(*recorded_tables(results))
+        Terminal().print(*recorded_tables(results))

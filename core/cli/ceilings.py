@@ -40,8 +40,8 @@ def ceilings(
     build: Annotated[
         Literal["as_compiled", "as_written"],
         typer.Option(
-            help="Whose counts: of the optimised build, which is what a GPU runs, or of the source "
-            "as written. The textbook ceiling is always as written."
+            help="The build to count: optimised, which a GPU runs, or as written. The textbook "
+            "ceiling is always as written."
         ),
     ] = "as_compiled",
     kernel_name: Annotated[
@@ -58,11 +58,10 @@ def ceilings(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say how fast a kernel can run on a device at most; needs no GPU."""
+    """Compute the ceilings of a kernel on a device; needs no GPU."""
+    from core.devices.table import load_devices
     from core.models.ceilings import ceilings as all_ceilings
-    from core.models.counts import measure
-    from core.models.devices import load_devices
-    from core.models.scaling import measure_rung
+    from core.models.counts import measure, measure_rung
 
     chosen = load_devices().find(device)
     sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
@@ -130,9 +129,9 @@ def as_data(found: Ceilings) -> dict[str, Any]:
 
 
 def _show(found: Ceilings) -> None:
-    from rich.console import Console
+    from core.cli.console import Terminal
 
-    console, counts = Console(), found.counts
+    console, counts = Terminal(), found.counts
     sizes = ", ".join(f"{name} = {value}" for name, value in counts.workload.parameters.items())
     launch = counts.workload.launch
     console.print(

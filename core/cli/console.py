@@ -1,17 +1,34 @@
-"""What the commands show while they work, and where they fail to compile."""
+"""Where the commands print, what they show while they work, and where they fail to compile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+from rich.text import Text
 
-from core.errors import CompileError
+from core.errors import CompileError, Diagnostic, TilescopeError
+from core.foreign_text import visible
 
 if TYPE_CHECKING:
     from core.launch import Workload
+
+
+class Terminal(Console):
+    """A console whose texts cannot command the terminal; its own colours do."""
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The pieces of what is printed, without what would act unseen."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(visible(piece.text), piece.style)
 
 
 @contextmanager
@@ -20,8 +37,6 @@ def compile_errors(workload: Workload) -> Iterator[None]:
     try:
         yield
     except CompileError as error:
-        from core.cli.errors import MISTAKE, show_error
-
         show_error(error, workload.source)
         raise typer.Exit(MISTAKE) from None
 
@@ -29,13 +44,70 @@ def compile_errors(workload: Workload) -> Iterator[None]:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     """A bar on standard error where that is a terminal; nothing elsewhere."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda done: bar.update(task, completed=done)
+
+
+# A user's mistake on standard error: one sentence, and for a compiler's message the place.
+
+
+MISTAKE = 2  # exit status after a user's mistake
+FAILED = 1  # where what is printed cannot be written
+_NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.EBADF)
+_MOST_DIAGNOSTICS = 5
+_TAB = 4
+_STYLES = {"error": "bold red", "warning": "bold yellow", "remark": "bold cyan"}
+
+
+def show_error(error: TilescopeError, source: str | None = None) -> None:
+    """Print the error's sentence in red; the compiler's messages follow, in `source` if given."""
+    console = Terminal(stderr=True, highlight=False)
+    console.print(Text.assemble(("error: ", "bold red"), (str(error), "red")), soft_wrap=True)
+    if isinstance(error, CompileError):
+        show_diagnostics(error.diagnostics, source, console)
+
+
+def show_unwritten(error: OSError) -> bool:
+    """Says that standard output cannot be written, if that is what the error is about."""
+    if error.filename is not None or error.errno not in _NOT_WRITTEN:
+        return False
+    with Path(os.devnull).open("w") as nothing:  # what is left would fail again when Python ends
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
+    show_error(TilescopeError(f"The output cannot be written: {error.strerror}."))
+    return True
+
+
+def show_diagnostics(
+    diagnostics: tuple[Diagnostic, ...], source: str | None, console: Console
+) -> None:
+    """The first few messages of the compiler, each under the line that it is about."""
+    lines = (source or "").splitlines()
+    for diagnostic in diagnostics[:_MOST_DIAGNOSTICS]:
+        for text in _shown(diagnostic, lines):
+            console.print(text, soft_wrap=True)
+    if len(diagnostics) > _MOST_DIAGNOSTICS:
+        console.print(f"… and {len(diagnostics) - _MOST_DIAGNOSTICS} more messages")
+
+
+def _shown(diagnostic: Diagnostic, lines: list[str]) -> list[Text]:
+    style = _STYLES[diagnostic.severity]
+    message = Text.assemble((f"{diagnostic.severity}: ", style), diagnostic.message)
+    if not 1 <= diagnostic.line <= len(lines):
+        return [message]
+    code = lines[diagnostic.line - 1]
+    gutter = f"{diagnostic.line:>5} | "
+    shown = [Text.assemble((gutter, "dim"), code.expandtabs(_TAB))]
+    if diagnostic.column is not None:
+        before = len(code[: diagnostic.column - 1].expandtabs(_TAB))
+        shown.append(
+            Text.assemble((" " * (len(gutter) - 2) + "| ", "dim"), " " * before, ("^", style))
+        )
+    message.pad_left(len(gutter))
+    return [*shown, message]

@@ -31,22 +31,22 @@ _COLUMNS = (
 def devices(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     sources: Annotated[
-        bool, typer.Option("--sources", help="Say where each known figure comes from.")
+        bool, typer.Option("--sources", help="Show the source of each figure.")
     ] = False,
 ) -> None:
     """List the NVIDIA GPUs found here, and the table of known ones."""
-    from rich.console import Console
+    from core.cli.console import Terminal
 
     found, trouble = _find()
     if as_json:
         typer.echo(json.dumps(_as_json(found, trouble), indent=1, allow_nan=False))
         return
-    console = Console()
+    console = Terminal()
     if trouble:
         console.print(f"No GPU found: {trouble}", soft_wrap=True, highlight=False)
     else:
         console.print(_table("GPUs of this machine", [_found_row(d) for d in found]))
-    from core.models.devices import load_devices
+    from core.devices.table import load_devices
 
     console.print(_table("Known GPUs", [_known_row(d) for d in load_devices()]))
     console.print(
@@ -75,7 +75,7 @@ def _find() -> tuple[tuple[DeviceReport, ...], str]:
 def _as_json(found: tuple[DeviceReport, ...], trouble: str) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from core.models.devices import load_devices
+    from core.devices.table import load_devices
 
     known = [
         {**asdict(d), "cores": d.cores, "peak_gflops": d.peak_gflops, "ridge": d.ridge}

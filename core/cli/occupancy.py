@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from core.cli.console import compile_errors
 from core.cli.trace import Size
-from core.cli.workloads import chosen_workload
+from core.cli.workloads import chosen_workload, is_file
 from core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from core.models.capability import Capability
-    from core.models.occupancy import Occupancy, Resources
-
-_SIZES = "A rung of the ladder"
+    from core.devices.occupancy import Occupancy, Resources
+    from core.devices.table import Capability
 
 
 def occupancy(
     rung: Annotated[
         str | None,
         typer.Argument(
-            help="A rung: registers, shared memory and block are those of its compiled kernel.",
+            help="A rung; its compiled kernel gives registers, shared memory and block.",
             show_default=False,
         ),
     ] = None,
@@ -58,10 +58,10 @@ def occupancy(
     block_y: Size = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say how many blocks and warps an SM holds at a time; needs no GPU."""
-    from core.models.capability import find_capability
-    from core.models.occupancy import Resources
-    from core.models.occupancy import occupancy as occupancy_of
+    """Compute how many blocks and warps an SM holds; needs no GPU."""
+    from core.devices.occupancy import Resources
+    from core.devices.occupancy import occupancy as occupancy_of
+    from core.devices.table import find_capability
 
     capability, found = find_capability(device)
     sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
@@ -118,10 +118,26 @@ def _of_rung(
     """What the compiled kernel of a rung needs on that compute capability."""
     from core.models.compiled import compiled_resources
 
-    workload = chosen_workload(rung, sizes, {})
+    workload = chosen_workload(rung, fitting(rung, sizes), {})
     version = _version(capability)
     with compile_errors(workload):
         return compiled_resources(workload, version, barriers)
+
+
+def fitting(rung: str, sizes: Mapping[str, int | None]) -> Mapping[str, int | None]:
+    """The sizes, with an N that the tile divides where none is given: occupancy depends on none."""
+    from core.ladder import load_ladder
+
+    given = {name: value for name, value in sizes.items() if value is not None}
+    if is_file(rung) or rung.endswith(".ptx") or not given or set(given) & {"m", "n", "k"}:
+        return sizes
+    known = load_ladder()[rung]
+    if not known.accepts(**given):
+        size = math.lcm(*(value for value in given.values() if value > 0))
+        missing = {name: size for name in ("m", "n", "k") if name in known.defaults}
+        if known.accepts(**given, **missing):
+            return {**given, **missing}
+    return sizes
 
 
 def _version(capability: Capability) -> str:
@@ -134,19 +150,19 @@ def _version(capability: Capability) -> str:
 
 
 def _threads(text: str) -> int:
-    from core.launching.launch_texts import parse_dim3
+    from core.launching.file_launch import parse_dim3
 
     return parse_dim3(text, "block").count
 
 
 def _show(result: Occupancy, device: str) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
-    from core.models.occupancy import LIMITS
+    from core.cli.console import Terminal
+    from core.devices.occupancy import LIMITS
 
-    console, needs = Console(), result.resources
+    console, needs = Terminal(), result.resources
     version = f" (compute capability {result.capability.name})" if result.capability.major else ""
     console.print(
         f"{needs.block_threads:,} threads a block, {needs.registers} registers a thread, "

@@ -2,21 +2,403 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from core.cli.console import compile_errors, progress_bar
+from core.cli.console import Terminal, compile_errors, progress_bar
 from core.cli.workloads import file_launch, is_file, parse_settings, ptx_launch, rung_workload
-from core.errors import ArgumentError
+from core.errors import ArgumentError, TilescopeError
+from core.files import replacing
+from core.rules.counters import UNITS, WAYS
+from core.rules.l1 import DEVICE, L1Count, L1Estimate
 
 if TYPE_CHECKING:
-    from core.analysis.l1 import L1Probe
-    from core.cuda.compiler import Build
+    from core.assembler.machine_loads import Assembly
+    from core.compiler.compiler import Build
     from core.launch import Workload
+    from core.rules.l1 import L1Probe
+    from core.runs.counting import Counted
     from core.trace import Trace
+
+
+# What `tilescope trace` prints: one JSON object, or tables by array and by source line.
+
+
+_FILE_WIDTH = 120
+_NARROW = 100  # columns; below, tables by line leave what can be worked out to the source
+
+
+def trace_as_json(trace: Trace, seed: int | None) -> dict[str, Any]:
+    """The result as plain data. `counters` and `ideal` have the same keys.
+
+    The seed of random buffers is None where it is not known any more.
+    """
+    return {
+        **_launch_json(trace, seed),
+        "hazards": [_hazard(finding) for finding in trace.findings],
+        "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
+        "error": {name: _finite(error) for name, error in errors(trace).items()},
+        "printed": list(trace.printed),
+        "complete": trace.complete,
+        "note": "" if trace.complete else f"{trace.cut} {trace.note}".strip(),
+    }
+
+
+def counted_json(counted: Counted, seed: int) -> dict[str, Any]:
+    """The counts as plain data, and how many blocks of which kind were run for them."""
+    kinds = [{"block": kind.block, "count": kind.count} for kind in counted.kinds]
+    return {**_launch_json(counted, seed), "block_kinds": kinds, "note": counted.note}
+
+
+def _launch_json(result: Trace | Counted, seed: int | None) -> dict[str, Any]:
+    workload, counters = result.workload, result.counters
+    grid, block = workload.launch.grid, workload.launch.block
+    return {
+        "kernel": workload.kernel,
+        "source": workload.source_name,
+        "rung": workload.rung,
+        "parameters": dict(workload.parameters),
+        "defines": dict(workload.defines),
+        "grid": [grid.x, grid.y, grid.z],
+        "block": [block.x, block.y, block.z],
+        "shared_bytes": workload.launch.shared_bytes,
+        "seed": seed,
+        "build": result.build.kind,
+        "machine_code": _machine_code(result.assembly),
+        "counters": {name: int(count.value) for name, count in counters.totals.items()},
+        "ideal": {name: int(count.ideal) for name, count in counters.totals.items()},
+        "by_array": {name: _counts(row) for name, row in counters.by_array.items()},
+        "by_line": {str(line): _counts(row) for line, row in sorted(counters.by_line.items())},
+    }
+
+
+def _machine_code(assembly: Assembly | None) -> dict[str, Any] | None:
+    if assembly is None:
+        return None
+    lines = {
+        str(line): {"counted": ptx, "machine_code": machine}
+        for line, (ptx, machine) in assembly.lines.items()
+    }
+    return {"known": assembly.known, "exact": assembly.exact, "differences": lines}
+
+
+def outputs(trace: Trace) -> Mapping[str, np.ndarray[Any, Any]]:
+    """The final contents of the arrays that the kernel may write.
+
+    A trace that was saved has left out large ones.
+    """
+    written = [a.name for a in trace.workload.launch.arrays if a.role != "input"]
+    return {name: trace.outputs[name] for name in written if name in trace.outputs}
+
+
+def errors(trace: Trace) -> Mapping[str, float]:
+    """Largest difference of each output from its true value, NaN where an element is NaN.
+
+    Empty where blocks were left out: their elements were never computed.
+    """
+    expected = trace.workload.expected
+    if expected is None or not trace.complete:
+        return {}
+    return {
+        name: float(np.max(np.abs(trace.outputs[name].astype(np.float64) - truth)))
+        for name, truth in expected().items()
+    }
+
+
+def write_outputs(trace: Trace, folder: Path) -> None:
+    """Write each output to `folder`/NAME.npy, making the folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TilescopeError(f"Outputs cannot be saved in {folder}: {error.strerror}.") from None
+    for name, data in outputs(trace).items():
+        with replacing(folder / f"{name}.npy") as file:
+            np.save(file, data)
+
+
+def show_trace(trace: Trace, console: Console | None = None) -> None:
+    """Print the tables for people."""
+    console = console or standard_console()
+    console.print(_headline(trace), soft_wrap=True)
+    for table in _tables(trace, console.width):
+        console.print(table)
+    if trace.printed:
+        console.print("Printed by the kernel:", style="bold")
+        for text in trace.printed:
+            console.print(Text(text), soft_wrap=True)
+    _show_assembly(trace, console)
+    for line in _verdict(trace):
+        console.print(line, soft_wrap=True)
+
+
+def _show_assembly(result: Trace | Counted, console: Console) -> None:
+    """How far counts of an optimised build are those of its machine code."""
+    if result.assembly is not None:
+        for sentence in result.assembly.sentences:
+            style = "" if result.assembly.exact else "yellow"
+            console.print(sentence, soft_wrap=True, highlight=False, style=style)
+
+
+def show_counted(counted: Counted, console: Console | None = None) -> None:
+    """Print the tables of a launch that was only counted."""
+    console = console or standard_console()
+    console.print(_headline(counted), soft_wrap=True)
+    for table in _tables(counted, console.width):
+        console.print(table)
+    blocks = counted.workload.launch.grid.count
+    ran = len(counted.kinds)
+    note = counted.note or (
+        f"Exact for all {blocks:,} blocks: they are of {ran} kind{'s' * (ran != 1)}, "
+        f"and one of each was run."
+    )
+    console.print(note, soft_wrap=True)
+    _show_assembly(counted, console)
+
+
+def standard_console() -> Console:
+    """Standard output; wide enough for the source where it is a file or a pipe."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return Terminal()
+    return Terminal(width=_FILE_WIDTH)
+
+
+def _counts(row: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    return {
+        name: {"value": int(count.value), "ideal": int(count.ideal)} for name, count in row.items()
+    }
+
+
+def _hazard(finding: Any) -> dict[str, Any]:
+    names = ("kind", "message", "block", "thread", "line", "step", "array", "index")
+    return {name: _plain(getattr(finding, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _fingerprint(data: np.ndarray[Any, Any]) -> dict[str, Any]:
+    digest = hashlib.sha256(np.ascontiguousarray(data).tobytes()).hexdigest()
+    return {"shape": list(data.shape), "dtype": data.dtype.name, "sha256": digest}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Row:
+    label: tuple[str | Text, ...]
+    counts: Mapping[str, Any]
+
+    def value(self, counter: str) -> int:
+        count = self.counts.get(counter)
+        return 0 if count is None else int(count.value)
+
+    def ideal(self, counter: str) -> int:
+        count = self.counts.get(counter)
+        return 0 if count is None else int(count.ideal)
+
+
+def _headline(trace: Trace | Counted) -> Text:
+    workload = trace.workload
+    sizes = ", ".join(f"{name} = {value}" for name, value in workload.parameters.items())
+    build = trace.build.kind.replace("_", " ")
+    parts = [f"grid {workload.launch.grid}", f"block {workload.launch.block}", f"built {build}"]
+    return Text.assemble(
+        (workload.title, "bold"), ": ", ", ".join([*filter(None, [sizes]), *parts])
+    )
+
+
+def _tables(trace: Trace | Counted, width: int) -> Iterator[Table]:
+    counters = trace.counters
+    arrays = [_Row((name,), row) for name, row in counters.by_array.items()]
+    total = _Row(("all",), counters.totals)
+    yield from _pair("by array", ("array",), arrays, total, _HEADS)
+    source = trace.workload.source.splitlines()
+    lines = [
+        _Row((str(line), Text(_code(source, line), overflow="ellipsis", no_wrap=True)), row)
+        for line, row in sorted(counters.by_line.items())
+    ]
+    heads = _NARROW_HEADS if width < _NARROW else _HEADS
+    yield from _pair("by source line", ("line", "source"), lines, None, heads)
+
+
+def _code(source: list[str], line: int) -> str:
+    return source[line - 1].strip() if 1 <= line <= len(source) else ""
+
+
+def _pair(
+    title: str,
+    labels: tuple[str, ...],
+    rows: list[_Row],
+    total: _Row | None,
+    heads: Mapping[str, tuple[str, ...]],
+) -> Iterator[Table]:
+    """One table for global memory and one for shared memory, where there is anything to show."""
+    for space in ("global", "shared"):
+        body = list(_filled(rows, space))
+        if not body:
+            continue
+        title_text = f"{space.capitalize()} memory {title}"
+        table = Table(title=title_text, title_justify="left", box=box.SIMPLE_HEAD)
+        for label in labels:
+            table.add_column(label, justify="right" if label == "line" else "left")
+        table.add_column("", no_wrap=True)
+        for head in heads[space]:
+            table.add_column(head, justify="right", no_wrap=True)
+        for row, op in body:
+            table.add_row(*row.label, WAYS[op], *_cells(row, op, space, heads))
+        if total is not None and len(body) > 1:
+            table.add_section()
+            for row, op in _filled([total], space):
+                table.add_row(*row.label, WAYS[op], *_cells(row, op, space, heads))
+        yield table
+
+
+def _filled(rows: list[_Row], space: str) -> Iterator[tuple[_Row, str]]:
+    """The rows with the ways in which they made requests in this memory space."""
+    return ((row, op) for row in rows for op in WAYS if row.value(f"{space}_{op}_requests"))
+
+
+_HEADS = {
+    "global": ("requests", "sectors", "ideal", "per request", "excess"),
+    "shared": ("requests", "wavefronts", "ideal", "conflicts"),
+}
+_NARROW_HEADS = {
+    "global": ("requests", "sectors", "ideal"),
+    "shared": ("requests", "wavefronts", "ideal"),
+}
+
+
+def _cells(
+    row: _Row, op: str, space: str, heads: Mapping[str, tuple[str, ...]]
+) -> Iterator[str | Text]:
+    """What stands under the heads of a space's table."""
+    requests, unit = row.value(f"{space}_{op}_requests"), UNITS[space]
+    moved, ideal = row.value(f"{space}_{op}_{unit}"), row.ideal(f"{space}_{op}_{unit}")
+    conflicts = row.value(f"{space}_{op}_conflicts")
+    narrow = heads is _NARROW_HEADS
+    cells: dict[str, str | Text] = {
+        "requests": f"{requests:,}",
+        unit: _coloured(moved, moved > ideal) if narrow else f"{moved:,}",
+        "ideal": f"{ideal:,}",
+        "per request": f"{moved / requests:.3g}",
+        "excess": _coloured(moved - ideal, moved > ideal),
+        "conflicts": _coloured(conflicts, conflicts > 0),
+    }
+    return (cells[head] for head in heads[space])
+
+
+def _coloured(amount: int, bad: bool) -> Text:
+    return Text(f"{amount:,}", style="bold red" if bad else "green")
+
+
+def _verdict(trace: Trace) -> Iterator[Text]:
+    if not trace.complete:
+        yield Text(trace.note, "yellow")
+    for diagnostic in trace.build.diagnostics:
+        if diagnostic.severity == "warning":
+            yield Text(f"warning, line {diagnostic.line}: {diagnostic.message}", "yellow")
+    for finding in trace.findings:
+        kind = f"{finding.kind.replace('_', ' ')}: "
+        yield Text.assemble((kind, "bold red"), finding.message)
+    if not trace.findings:
+        clean = "No races, uninitialised reads or accesses out of bounds."
+        part = "No accesses out of bounds; races and uninitialised reads were not looked for."
+        until = "Until then: " if trace.cut else ""
+        yield Text(f"{until}{clean if trace.checked else part}", "green")
+    for name, error in errors(trace).items():
+        yield Text(f"{name} differs from NumPy in float64 by at most {error:.3g}.")
+
+
+# What `tilescope trace --l1` adds: the L1 estimate as plain data and as tables.
+
+
+def l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
+    """The estimate as plain data; `hit_rate` is null where nothing was loaded."""
+    model = estimate.model
+    return {
+        "device": DEVICE,
+        "sms": model.sms,
+        "resident_blocks": model.resident,
+        "bytes": model.nbytes,
+        "extrapolated": estimate.extrapolated,
+        "total": _count(estimate.total),
+        "by_array": {name: _count(count) for name, count in estimate.by_array.items()},
+        "by_line": {str(line): _count(count) for line, count in estimate.by_line.items()},
+    }
+
+
+def show_l1(estimate: L1Estimate, source: str, console: Console) -> None:
+    """Print the tables and what they rest on."""
+    arrays: list[tuple[tuple[str, ...], L1Count]] = [
+        ((name,), count) for name, count in estimate.by_array.items()
+    ]
+    if len(arrays) > 1:
+        arrays.append((("all",), estimate.total))
+    console.print(_table("L1 estimate by array, loads", ("array",), arrays))
+    console.print(
+        _table("L1 estimate by source line, loads", ("line", "source"), _lines(estimate, source))
+    )
+    console.print(Text(_basis(estimate)), soft_wrap=True)
+
+
+def _lines(estimate: L1Estimate, source: str) -> Iterator[tuple[tuple[str, ...], L1Count]]:
+    texts = source.splitlines()
+    for line, count in estimate.by_line.items():
+        yield (str(line), texts[line - 1].strip() if 1 <= line <= len(texts) else ""), count
+
+
+def _table(
+    title: str, labels: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], L1Count]]
+) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for label in labels:
+        right = label == "line"
+        table.add_column(label, justify="right" if right else "left", no_wrap=label == "source")
+    for head in ("sectors", "hits", "hit rate"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for texts, count in rows:
+        rate = "" if count.hit_rate is None else f"{count.hit_rate:.1%}"
+        cells = (Text(text, overflow="ellipsis") for text in texts)
+        table.add_row(*cells, f"{count.sectors:,}", f"{count.hits:,}", rate)
+    return table
+
+
+def _basis(estimate: L1Estimate) -> str:
+    model = estimate.model
+    text = f"L1 of an {DEVICE}: {model.sms} SMs, {model.nbytes // 1024} KiB each."
+    if not estimate.extrapolated:
+        return f"{text} Every block had an SM to itself and its data fitted."
+    return (
+        f"{text} SMs had several blocks (up to {model.resident} at a time), or data did not fit: "
+        "docs/l1.md gives the error of such estimates."
+    )
+
+
+def _count(count: L1Count) -> dict[str, Any]:
+    return {"sectors": count.sectors, "hits": count.hits, "hit_rate": count.hit_rate}
+
 
 _SIZES = "Parameters of a rung"
 _LAUNCH = "A kernel of your own (FILE.cu or FILE.ptx)"
@@ -30,11 +412,12 @@ def _option(*names: str, panel: str, text: str) -> Any:
 
 
 def trace(
+    context: typer.Context,
     kernel: Annotated[
         str,
         typer.Argument(
-            metavar="RUNG|FILE.cu|FILE.ptx",
-            help="A rung of the ladder, a CUDA source or a PTX file.",
+            metavar="RUNG|FILE.cu|FILE.ptx|FILE.npz",
+            help="A rung of the ladder, a CUDA source, a PTX file, or a saved trace.",
         ),
     ],
     n: Size = None,
@@ -53,8 +436,8 @@ def trace(
         _option(
             "--inputs",
             panel=_SIZES,
-            text="What a rung reads: random numbers (so by default), small whole ones (1 to 9), or "
-            "places (3.2 in row 3, column 2).",
+            text="The inputs of a rung: random numbers (the default), small whole numbers (1 to "
+            "9), or places (3.2 in row 3, column 2).",
         ),
     ] = None,
     kernel_name: Annotated[
@@ -81,7 +464,7 @@ def trace(
             panel=_LAUNCH,
             text="N=128, A=float32[128,128] (random), C=zeros:float32[64] (or ones, range, "
             "small, places, poison; index: below the first size), B=@b.npy. Repeatable; types come "
-            "from the kernel's signature. What is not given is guessed.",
+            "from the kernel's signature. Tilescope guesses the rest.",
         ),
     ] = None,
     build: Annotated[
@@ -92,18 +475,18 @@ def trace(
     blocks: Annotated[
         str | None,
         typer.Option(
-            help="Blocks to record for stepping: all, or 0,3,5. All are run and counted.",
+            help="Blocks to record for stepping: all, or 0,3,5. Every block runs and counts.",
             show_default="as many as fit in memory",
         ),
     ] = None,
     only: Annotated[
         bool,
-        typer.Option("--only", help="With --blocks: run no other blocks; the counts are theirs."),
+        typer.Option("--only", help="Run and count the blocks of --blocks alone."),
     ] = False,
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Give up after this many warp-wide instructions of the blocks that run together.",
+            help="Stop after this many warp instructions of the blocks that run together.",
             min=1,
             show_default=False,
         ),
@@ -118,13 +501,11 @@ def trace(
     ] = False,
     order: Annotated[
         Literal["lockstep", "round_robin", "warp_by_warp", "random"],
-        typer.Option(help="How the warps of a block take turns; --seed is for random as well."),
+        typer.Option(help="How the warps of a block take turns; --seed also sets random."),
     ] = "lockstep",
     checks: Annotated[
         bool,
-        typer.Option(
-            "--checks/--no-checks", help="Look for races and reads of what was never written."
-        ),
+        typer.Option("--checks/--no-checks", help="Find races and reads of unwritten memory."),
     ] = True,
     l1: Annotated[
         bool, _option("--l1", panel=_OUTPUT, text="Estimate what an H200's L1 caches would hit.")
@@ -134,7 +515,11 @@ def trace(
     ] = False,
     save: Annotated[
         Path | None,
-        _option("--save", panel=_OUTPUT, text="Save the whole record as FILE.npz."),
+        _option(
+            "--save",
+            panel=_OUTPUT,
+            text="Save the whole record as FILE.npz: `tilescope FILE.npz` opens it in the window.",
+        ),
     ] = None,
     save_outputs: Annotated[
         Path | None,
@@ -142,6 +527,11 @@ def trace(
     ] = None,
 ) -> None:
     """Run a kernel in the emulator and show the memory transactions that it makes."""
+    from core.launching.user_files import is_saved_trace
+
+    if is_saved_trace(Path(kernel)):
+        _show_saved(Path(kernel), context, save_outputs, as_json=as_json)
+        return
     if l1 and counters_only:
         raise ArgumentError(
             "--l1 follows the loads of every block, and --counters-only runs one of each kind: "
@@ -149,10 +539,10 @@ def trace(
         )
     if only and blocks is None:
         raise ArgumentError(
-            "--only runs no blocks but those of --blocks: name them, as in --blocks 0."
+            "--only runs the blocks of --blocks alone: name them, as in --blocks 0."
         )
     if only and (l1 or counters_only):
-        raise ArgumentError("--only leaves blocks out that --l1 and --counters-only look at.")
+        raise ArgumentError("--only leaves out blocks that --l1 and --counters-only need.")
     sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
     given = {name: value for name, value in sizes.items() if value is not None}
     given |= parse_settings(settings or ())
@@ -179,29 +569,81 @@ def trace(
         return
     chosen = _chosen_blocks(blocks, workload)
     probe = _l1_probe() if l1 else None
-    result = _record(
-        workload, build, chosen, budget, order, seed, ptx, probe, checks=checks, only=only
-    )
-    from core.cli import l1_report, report
+    from core.runs.recording import CutShort
+
+    over: CutShort | None = None
+    try:
+        result = _record(
+            workload, build, chosen, budget, order, seed, ptx, probe, checks=checks, only=only
+        )
+    except CutShort as error:  # what ran and was found until then is shown first
+        result, over, probe = error.so_far, error, None
 
     if save is not None:
-        from core.storage import save_trace
+        from core.runs.storage import save_trace
 
         save_trace(result, save)
     if save_outputs is not None:
-        report.save_outputs(result, save_outputs)
+        write_outputs(result, save_outputs)
+    removed = _removed(result) if ptx is None else ()
     if as_json:
-        data = report.as_json(result, seed)
+        data = trace_as_json(result, seed) | {"only_as_written": list(removed)}
         if probe is not None:
-            data["l1"] = l1_report.as_json(probe.estimate())
+            data["l1"] = l1_as_json(probe.estimate())
         typer.echo(json.dumps(data, indent=1, allow_nan=False))
     else:
-        console = report.standard_console()
-        report.show(result, console)
+        console = standard_console()
+        show_trace(result, console)
+        for sentence in removed:
+            console.print(sentence, soft_wrap=True, highlight=False, style="yellow")
         if guessed:
             console.print(f"Guessed: {guessed}", markup=False, highlight=False, soft_wrap=True)
         if probe is not None:
-            l1_report.show(probe.estimate(), workload.source, console)
+            show_l1(probe.estimate(), workload.source, console)
+    if over is not None:
+        raise over
+
+
+def _show_saved(
+    path: Path, context: typer.Context, save_outputs: Path | None, *, as_json: bool
+) -> None:
+    """What was printed when the trace was recorded; only how it is shown can be chosen anew."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        given = source is not None and source.name == "COMMANDLINE"
+        if given and name not in ("kernel", "as_json", "save_outputs"):
+            raise ArgumentError(
+                f"{parameter.opts[0]} sets a launch, and {path} is a recorded one: leave it out."
+            )
+
+    from core.runs.storage import load_trace
+
+    result = load_trace(path)
+    if save_outputs is not None:
+        write_outputs(result, save_outputs)
+    if as_json:
+        typer.echo(json.dumps(trace_as_json(result, None), indent=1, allow_nan=False))
+    else:
+        show_trace(result)
+
+
+def _removed(result: Trace) -> tuple[str, ...]:
+    """Faults of the stack that the optimised build no longer has."""
+    if result.build.kind == "as_written":
+        return ()
+    from core.assembler.assembled_module import module_of
+    from core.assembler.machine_loads import removed_faults
+    from core.compiler.compiler import compile_ptx, find_entry
+    from core.emulator.budget import STACK_BYTES
+
+    workload = result.workload
+    written = compile_ptx(
+        workload.source, source_name=workload.source_name, defines=workload.defines,
+        kernel=workload.kernel, headers=workload.headers,
+    )  # fmt: skip
+    entry = find_entry(written, workload.kernel)
+    return removed_faults(module_of(written, entry), result.module, entry, most_stack=STACK_BYTES)
 
 
 def _show_counts(
@@ -213,17 +655,17 @@ def _show_counts(
     *,
     as_json: bool,
 ) -> None:
-    from core.cli import report
-    from core.counting import count
+
     from core.emulator.machine import Limits
+    from core.runs.counting import count
 
     limits = Limits() if budget is None else Limits(instructions=budget, seconds=None)
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
         counted = count(workload, kind=build, build=ptx, limits=limits, progress=progress)
     if as_json:
-        typer.echo(json.dumps(report.counted_json(counted, seed), indent=1, allow_nan=False))
+        typer.echo(json.dumps(counted_json(counted, seed), indent=1, allow_nan=False))
     else:
-        report.show_counted(counted)
+        show_counted(counted)
 
 
 def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tuple[int, ...] | None:
@@ -252,7 +694,7 @@ def _record(
     only: bool,
 ) -> Trace:
     from core.emulator.machine import Limits
-    from core.recording import record
+    from core.runs.recording import record
 
     limits = Limits() if budget is None else Limits(instructions=budget, seconds=None)
     with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
@@ -263,6 +705,6 @@ def _record(
 
 
 def _l1_probe() -> L1Probe:
-    from core.analysis.l1 import L1Probe
+    from core.rules.l1 import L1Probe
 
     return L1Probe()

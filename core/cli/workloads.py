@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import ArgumentError, ParameterError
 
 if TYPE_CHECKING:
-    from core.cuda.compiler import Build
+    from core.compiler.compiler import Build
     from core.ladder.buffers import Inputs
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
@@ -68,7 +68,7 @@ def ptx_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
 ) -> tuple[Workload, Build]:
     """The launch of a PTX file's kernel, and its code."""
-    from core.launching.launch_texts import parse_dim3
+    from core.launching.file_launch import parse_dim3
     from core.launching.ptx_files import ptx_workload
 
     _check_launch_options(path, given, launch)
@@ -100,11 +100,11 @@ def file_launch(
     The options are "" where nothing was.
     """
     from core.launching.arguments import by_name
-    from core.launching.file_launch import FileLaunch
+    from core.launching.file_launch import FileLaunch, join_defines, parse_defines
     from core.launching.file_launch import file_workload as workload_of
-    from core.launching.launch_guess import complete
-    from core.launching.launch_texts import parse_defines
-    from core.launching.plain_files import read_source
+    from core.launching.guess import complete
+    from core.launching.user_files import read_source
+    from core.side_process.client import stoppable
 
     _refuse_sizes(given)
     defines = parse_defines(launch.get("define") or ())
@@ -114,23 +114,29 @@ def file_launch(
         launch.get("grid") or "",
         launch.get("block") or "",
         "" if launch.get("shared") is None else str(launch.get("shared")),
-        " ".join(f"{name}={value}" for name, value in defines.items()),
+        join_defines(defines),
         tuple(by_name(launch.get("arg") or ()).items()),
     )
     source = read_source(path)
-    whole = complete(source, asked)
+    whole = stoppable(complete, source, asked)
     return workload_of(source, whole, seed), _options(asked, whole)
 
 
 def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     """What was guessed, as it would be typed."""
+    from core.launching.file_launch import split_defines
+
     words = [
         f"--{field} {shlex.quote(getattr(whole, field))}"
         for field in ("kernel", "grid", "block", "shared")
         if not getattr(asked, field) and getattr(whole, field) != "0"
     ]
-    if not asked.defines:
-        words += [f"-D {define}" for define in whole.defines.split()]
+    said = split_defines(asked.defines)
+    words += [
+        f"-D {shlex.quote(f'{name}={value}')}"
+        for name, value in split_defines(whole.defines).items()
+        if name not in said
+    ]
     known = dict(asked.arguments)
     words += [
         f"--arg {shlex.quote(f'{name}={text}')}"

@@ -2,19 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.atomics import update
-from core.emulator.events import AccessEvent, FaultEvent, Mask, Observer
+from core.emulator.events import MOST_MISSES, AccessEvent, FaultEvent, Mask, Observer, Pattern
 from core.emulator.groups import Geometry
+from core.emulator.heap import HEAP_NAME
 from core.emulator.image import Image
 from core.emulator.memory import FAR, LOCAL_WINDOW, SHARED_WINDOW, AddressMap, Region, zeros
-from core.emulator.pattern import MOST_MISSES, Pattern
 from core.emulator.program import MemoryAccess, Op, Registers
 from core.emulator.transfer import Values, gather, log2, places_of, scatter, turns
+from core.ptx.arithmetic import rounding
+from core.ptx.arithmetic.narrow import codec
+from core.ptx.arithmetic.rounding import canonical, flush
+from core.ptx.types import PtxType
+
+# What each atomic operation makes of the old value (PTX ISA, "atom" and "red").
+
+
+Update = Callable[..., Any]
+_Values = NDArray[Any]
+
+
+def _increment(old: _Values, limit: _Values) -> _Values:
+    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
+
+
+def _decrement(old: _Values, limit: _Values) -> _Values:
+    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
+
+
+_PLAIN: dict[str, Update] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "exch": lambda old, new: new,
+    "cas": lambda old, compare, new: np.where(old == compare, new, old),
+    "inc": _increment,
+    "dec": _decrement,
+}
+
+
+def update(operation: str, kind: PtxType, space: str) -> Update:
+    """The new value from the old one and the operands.
+
+    A float32 sum in global memory flushes subnormals to zero, in shared memory it does not.
+    """
+    if operation in ("add", "min", "max") and (kind.kind == "x" or kind.name == "f16"):
+        return _narrow(operation, kind)
+    if operation == "add" and kind.is_float:
+        if kind.bits == 32 and space != "shared":
+            return lambda old, value: flush(canonical(flush(old) + flush(value)))
+        return lambda old, value: canonical(old + value)
+    return _PLAIN[operation]
+
+
+def _narrow(operation: str, kind: PtxType) -> Update:
+    """Half precision: each element rounded once."""
+    form = codec(kind)
+    functions: dict[str, Update] = {"add": rounding.add, "min": np.fmin, "max": np.fmax}
+    exact = functions[operation]
+
+    def function(old: _Values, value: _Values) -> _Values:
+        total = exact(form.decode(old), form.decode(value))
+        return form.encode(rounding.round_to(total, form.form, "rn"))
+
+    return function
 
 
 class MemoryUnit:
@@ -115,6 +174,9 @@ class MemoryUnit:
         misaligned = int(np.bitwise_or.reduce(address)) & (width - 1)
         if region is self.local and self._outside_frames(address, width).any():
             region = None
+        heap = self.image.heap
+        if heap is not None and region is heap.region and heap.outside(address, width).any():
+            region = None
         if region is None or misaligned:
             return self._piecewise(op, registers, mask, tick, address, width)
         self._guess[pc] = region
@@ -133,7 +195,8 @@ class MemoryUnit:
     ) -> Pattern | None:
         """Remembers the access as a pattern, if it may well come again."""
         misses = self._misses[pc] = self._misses.get(pc, -1) + 1
-        if access.kind == "atomic" or address.size == 1 or region is self.local:
+        moves = region is self.local or region.name == HEAP_NAME  # what may be touched changes
+        if access.kind == "atomic" or address.size == 1 or moves:
             return None
         if misses > MOST_MISSES:
             self._patterns.pop(pc, None)
@@ -243,6 +306,7 @@ class MemoryUnit:
         local = (owner >= 0) & (address >= LOCAL_WINDOW) & (address < 2 * LOCAL_WINDOW)
         if local.any():
             owner = np.where(local & self._outside_frames(address, width), -1, owner)
+        freed = self._not_in_a_piece(address, width, owner)
         misaligned = (address & (width - 1)) != 0
         good = active & (owner >= 0) & ~misaligned
         results = [np.zeros(self.count, access.type.dtype) for _ in range(access.count)]
@@ -259,12 +323,28 @@ class MemoryUnit:
             if access.kind == "store":
                 values = tuple(read(registers) for read in access.values)
             bad = {
-                "out_of_bounds": active & (owner < 0),
+                "use_after_free": active & freed,
+                "out_of_bounds": active & (owner < 0) & ~freed,
                 "misaligned": active & (owner >= 0) & misaligned,
             }
             for kind, lanes in bad.items():
                 self._fault(op, tick, kind, lanes, address, width, values)
         return tuple(results)
+
+    def _not_in_a_piece(
+        self, address: NDArray[np.int64], width: int, owner: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Takes from `owner` what `malloc` has not given; says which lanes use what was freed."""
+        heap = self.image.heap
+        if heap is None:
+            return np.zeros(self.count, bool)
+        place = self._map.regions.index(heap.region)
+        here = np.flatnonzero(owner == place)
+        bad = here[heap.outside(address[here], width)]
+        owner[bad] = -1
+        freed = np.zeros(self.count, bool)
+        freed[bad] = heap.freed(address[bad])
+        return freed
 
     def _fault(
         self,
@@ -279,10 +359,14 @@ class MemoryUnit:
         where = np.flatnonzero(lanes)
         if not len(where):
             return
-        region = self._meant(op.instruction.pc, int(address[where[0]]))
+        first, heap = int(address[where[0]]), self.image.heap
+        piece = heap.piece_at(first) if heap is not None else None
+        region = (
+            self._meant(op.instruction.pc, first) if heap is None or piece is None else heap.region
+        )
         event = FaultEvent(
             tick, op.instruction.pc, kind, where, address[where].copy(), width, region,
-            site=self._site, access=op.payload.kind, values=values,
+            site=self._site, access=op.payload.kind, values=values, piece=piece,
         )  # fmt: skip
         for observer in self.observers:
             observer.on_fault(event)
@@ -292,4 +376,8 @@ class MemoryUnit:
         guess = self._guess.get(pc)
         if guess is not None and abs(address - guess.base) < FAR:
             return guess
+        return self.nearest(address)
+
+    def nearest(self, address: int) -> Region | None:
+        """The region that lies there, or else the closest one."""
         return self._map.nearest(address)

@@ -7,20 +7,18 @@ nothing to do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.action import Lanes, action_op
-from core.emulator.mbarrier import arrive_after_copies
+from core.emulator.barrier_objects import arrive_after_copies
+from core.emulator.lanes import Lanes, action_op
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
+from core.ptx.arithmetic.operation import immediate, unsupported
 from core.ptx.ast import Address, Instruction, Negated, Register
-from core.ptx.semantics.operation import immediate, unsupported
 from core.ptx.types import PRED, TYPES
-
-if TYPE_CHECKING:
-    from core.emulator.decode import Decoder
 
 _WORD, _BYTE = TYPES["b32"], TYPES["u8"]
 
@@ -68,7 +66,7 @@ class AsyncCopy:
         return [np.ascontiguousarray(w) for w in raw.view(np.int32).T]
 
 
-def async_copy(decoder: Decoder, instruction: Instruction) -> Op:
+def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `cp.async` and its groups."""
     modifiers = instruction.modifiers
     if "mbarrier" in modifiers:

@@ -2,121 +2,254 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.barrier_objects import ArriveOrWait
 from core.emulator.events import BarrierEvent, Mask
-from core.emulator.groups import Group
-from core.emulator.named_barriers import NAMED
+from core.emulator.groups import Group, warp_rows
+from core.emulator.lanes import Lanes
 from core.emulator.program import Kind, Op
 from core.emulator.run_queue import RunQueue
+from core.emulator.state import MachineState
+
+NAMED = 1000  # more than there are plain barriers: named barrier n waits under `NAMED` + n
 
 
-class Barriers(RunQueue):
+class Barriers:
     """Lanes that wait at a barrier until all the living threads of their block have come."""
 
-    def _place(self, pc: int, depth: int, mask: Mask | None) -> None:
+    def __init__(self, state: MachineState, queue: RunQueue) -> None:
+        self.state, self.queue = state, queue
+        self.named = NamedBarriers(state, self)
+
+    def place(self, pc: int, depth: int, mask: Mask | None) -> None:
         """Puts lanes at a pc.
 
         Lanes about to return from the kernel do so at once: nothing can come between, and nobody
         has to wait for them.
         """
-        code = self.image.code_at(pc)
+        code = self.state.image.code_at(pc)
         op = code.ops[pc - code.first_pc]
         group = Group(pc, depth, mask)
         if depth == 0 and op.kind is Kind.RETURN and op.guard < 0:
-            self.tick += 1
-            self._exit(group)
-            self._segment(self.tick - 1, pc, pc + 1, group)
+            self.state.tick += 1
+            self.exit(group)
+            self.state.segment(self.state.tick - 1, pc, pc + 1, group)
         else:
-            self._enter(group)
+            self.queue.enter(group)
 
-    def _exit(self, group: Group) -> None:
+    def exit(self, group: Group) -> None:
         """Threads end; those that wait for them at a barrier may go on."""
         if group.mask is None:
-            self.alive[:] = False
+            self.state.alive[:] = False
         else:
-            self.alive &= ~group.mask
+            self.state.alive &= ~group.mask
         self.named.after_exit()
-        for number in [n for n in self.waiting if n < NAMED]:
-            arrived = self.waiting[number]
+        for number in [n for n in self.state.waiting if n < NAMED]:
+            arrived = self.state.waiting[number]
             complete = self._complete(arrived)
             if len(complete):
-                self._check_barrier(arrived, complete)
-                self._tell_barrier(int(self.resume_at[arrived.argmax()]) - 1, arrived, complete)
-                del self.waiting[number]
+                self.check(arrived, complete)
+                self._tell(int(self.state.resume_at[arrived.argmax()]) - 1, arrived, complete)
+                del self.state.waiting[number]
                 self._release(number, arrived, complete)
 
-    def _barrier(self, group: Group, op: Op, pc: int) -> bool:
+    def arrive(self, group: Group, op: Op, pc: int) -> bool:
         """Arrives; True if the whole group may go on at once."""
         number = op.payload
-        mask = np.ones(self.count, bool) if group.mask is None else group.mask
-        waiting = self.waiting.pop(number, None)
+        mask = np.ones(self.state.count, bool) if group.mask is None else group.mask
+        waiting = self.state.waiting.pop(number, None)
         arrived = mask if waiting is None else mask | waiting
-        self.resume_at[mask] = pc + 1
-        self.resume_depth[mask] = group.depth
-        self.arrived_at[mask] = self.tick - 1
+        self.state.resume_at[mask] = pc + 1
+        self.state.resume_depth[mask] = group.depth
+        self.state.arrived_at[mask] = self.state.tick - 1
         complete = self._complete(arrived)
         if len(complete):
-            self._check_barrier(arrived, complete)
-        self._notify_barrier(pc, group.mask, complete)
-        if waiting is None and len(complete) == len(self.geometry.blocks):
+            self.check(arrived, complete)
+        self._tell(pc, group.mask, complete, note=True)
+        if waiting is None and len(complete) == len(self.state.geometry.blocks):
             return True
         self._release(number, arrived, complete)
         return False
 
     def _complete(self, arrived: Mask) -> NDArray[np.intp]:
         """The blocks all of whose living threads have arrived (and at least one has)."""
-        shape = (len(self.geometry.blocks), self.geometry.threads)
+        shape = (len(self.state.geometry.blocks), self.state.geometry.threads)
         here = arrived.reshape(shape)
-        return np.flatnonzero((here | ~self.alive.reshape(shape)).all(1) & here.any(1))
+        return np.flatnonzero((here | ~self.state.alive.reshape(shape)).all(1) & here.any(1))
 
-    def _check_barrier(self, arrived: Mask, complete: NDArray[np.intp]) -> None:
+    def check(self, arrived: Mask, complete: NDArray[np.intp]) -> None:
         """A barrier let a block through: every thread of it must have come to the same one."""
-        shape = (len(self.geometry.blocks), self.geometry.threads)
+        shape = (len(self.state.geometry.blocks), self.state.geometry.threads)
         through = np.zeros(shape, bool)
         through[complete] = True
         here: Mask = arrived & through.reshape(-1)
-        gone: Mask = ~self.alive & through.reshape(-1)
+        gone: Mask = ~self.state.alive & through.reshape(-1)
         if gone.any():
             affected = np.repeat(gone.reshape(shape).any(axis=1), shape[1])
-            self._barrier_fault(np.flatnonzero(here & affected), np.flatnonzero(gone))
+            self._fault(np.flatnonzero(here & affected), np.flatnonzero(gone))
         first = here.reshape(shape).argmax(axis=1) + np.arange(shape[0]) * shape[1]
-        same = self.resume_at == np.repeat(self.resume_at[first], shape[1])
+        same = self.state.resume_at == np.repeat(self.state.resume_at[first], shape[1])
         elsewhere = here & ~same
         if elsewhere.any():
             affected = np.repeat(elsewhere.reshape(shape).any(axis=1), shape[1])
             others = np.flatnonzero(elsewhere)
-            at = int(self.resume_at[others[0]]) - 1
-            self._barrier_fault(np.flatnonzero(here & same & affected), others, at)
+            at = int(self.state.resume_at[others[0]]) - 1
+            self._fault(np.flatnonzero(here & same & affected), others, at)
 
-    def _barrier_fault(
-        self, lanes: NDArray[np.intp], others: NDArray[np.intp], other_pc: int = -1
-    ) -> None:
-        pc, depth = int(self.resume_at[lanes[0]]) - 1, int(self.resume_depth[lanes[0]])
-        tick = int(self.arrived_at[lanes[0]])
-        self._fault("divergent_barrier", pc, depth, lanes, others, other_pc, tick=tick)
+    def _fault(self, lanes: NDArray[np.intp], others: NDArray[np.intp], other_pc: int = -1) -> None:
+        pc, depth = int(self.state.resume_at[lanes[0]]) - 1, int(self.state.resume_depth[lanes[0]])
+        tick = int(self.state.arrived_at[lanes[0]])
+        self.state.fault("divergent_barrier", pc, depth, lanes, others, other_pc, tick=tick)
 
     def _release(self, number: int, arrived: Mask, complete: NDArray[np.intp]) -> None:
-        free = np.zeros((len(self.geometry.blocks), self.geometry.threads), bool)
+        free = np.zeros((len(self.state.geometry.blocks), self.state.geometry.threads), bool)
         free[complete] = True
         go = free.reshape(-1) & arrived
         stay = arrived & ~go
         if stay.any():
-            self.waiting[number] = stay
-        for pc in np.unique(self.resume_at[go]):
-            for depth in np.unique(self.resume_depth[go]):
-                mask = go & (self.resume_at == pc) & (self.resume_depth == depth)
+            self.state.waiting[number] = stay
+        for pc in np.unique(self.state.resume_at[go]):
+            for depth in np.unique(self.state.resume_depth[go]):
+                mask = go & (self.state.resume_at == pc) & (self.state.resume_depth == depth)
                 if mask.any():
-                    self._place(int(pc), int(depth), mask)
+                    self.place(int(pc), int(depth), mask)
 
-    def _notify_barrier(self, pc: int, mask: Mask | None, complete: NDArray[np.intp]) -> None:
-        event = self._tell_barrier(pc, mask, complete)
-        if self.record is not None:
-            self.record.barrier(event)
+    def _tell(
+        self, pc: int, mask: Mask | None, complete: NDArray[np.intp], *, note: bool = False
+    ) -> None:
+        self.state.tell_barrier(BarrierEvent(self.state.tick - 1, pc, mask, complete), note=note)
 
-    def _tell_barrier(self, pc: int, mask: Mask | None, complete: NDArray[np.intp]) -> BarrierEvent:
-        event = BarrierEvent(self.tick - 1, pc, mask, complete)
-        for observer in self.observers:
-            observer.on_barrier(event)
-        return event
+
+@dataclass
+class _Named:
+    """One barrier: who has come, how each voted, and the count of each block (0: all)."""
+
+    arrived: Mask
+    votes: Mask
+    count: NDArray[np.int64]
+
+
+@dataclass
+class NamedBarriers:
+    """The named barriers of a machine."""
+
+    state: MachineState
+    barriers: Barriers
+    named: dict[int, _Named] = field(default_factory=dict)
+
+    def arrive(self, number: int, who: Mask, count: NDArray[Any] | None, votes: Mask) -> _Named:
+        """Notes that the lanes `who` have come."""
+        blocks, size = len(self.state.geometry.blocks), self.state.count
+        barrier = self.named.get(number)
+        if barrier is None:
+            nobody = np.zeros(size, bool)
+            barrier = _Named(nobody, nobody, np.zeros(blocks, np.int64))
+            self.named[number] = barrier
+        barrier.arrived = barrier.arrived | who
+        barrier.votes = np.where(who, votes, barrier.votes)
+        if count is not None:
+            rows = np.where(who, count.astype(np.int64), 0).reshape(blocks, -1).max(axis=1)
+            barrier.count = np.where(rows > 0, rows, barrier.count)
+        return barrier
+
+    def come(
+        self,
+        lanes: Lanes,
+        numbers: NDArray[Any],
+        count: NDArray[Any] | None,
+        votes: Mask,
+        *,
+        waits: bool,
+    ) -> None:
+        """Each lane arrives at the barrier of its number."""
+        state, active, pc = self.state, lanes.active, lanes.op.instruction.pc
+        present = [int(n) for n in np.unique(numbers[active])]
+        if waits:
+            state.resume_at[active] = pc + 1
+            state.resume_depth[active] = lanes.group.depth
+            state.arrived_at[active] = state.tick - 1
+        for number in present:
+            who = active & (numbers == number)
+            self.arrive(number, who, count, votes)
+            if waits:
+                waiting = state.waiting.get(NAMED + number)
+                state.waiting[NAMED + number] = who if waiting is None else who | waiting
+        for number in present:
+            self.settle(number, pc, active & (numbers == number))
+
+    def complete(self, barrier: _Named) -> NDArray[np.intp]:
+        """The blocks that have come in sufficient number; an incomplete warp counts as a whole."""
+        geometry, alive = self.state.geometry, self.state.alive
+        blocks = len(geometry.blocks)
+        here = warp_rows(barrier.arrived, geometry, 0)
+        missing = warp_rows(alive & ~barrier.arrived, geometry, 0).any(axis=1)
+        threads = np.where(missing | ~here.any(axis=1), here.sum(axis=1), 32)
+        counted = threads.reshape(blocks, -1).sum(axis=1) >= barrier.count
+        everybody = ~(alive & ~barrier.arrived).reshape(blocks, -1).any(axis=1)
+        some = barrier.arrived.reshape(blocks, -1).any(axis=1)
+        return np.flatnonzero(np.where(barrier.count > 0, counted, everybody) & some)
+
+    def settle(self, number: int, pc: int, mask: Mask | None) -> None:
+        """Tells the observers of an arrival and lets go who may go on."""
+        state, barrier = self.state, self.named[number]
+        complete = self.complete(barrier)
+        through = np.zeros((len(state.geometry.blocks), state.geometry.threads), bool)
+        through[complete] = True
+        met = barrier.arrived & through.reshape(-1)
+        counted = bool(barrier.count[complete].any())
+        released = complete[:0] if counted else complete
+        if len(released):
+            self.barriers.check(barrier.arrived, released)
+        met_here = met if counted else None
+        state.tell_barrier(BarrierEvent(state.tick - 1, pc, mask, released, met_here), note=True)
+        if len(complete):
+            self._let_go(number, barrier, met)
+
+    def _let_go(self, number: int, barrier: _Named, met: Mask) -> None:
+        state = self.state
+        waiting = state.waiting.pop(NAMED + number, np.zeros(state.count, bool))
+        go = waiting & met
+        if (waiting & ~met).any():
+            state.waiting[NAMED + number] = waiting & ~met
+        total = np.where(met, barrier.votes, False)
+        barrier.arrived = barrier.arrived & ~met
+        barrier.count = np.where(met.reshape(len(barrier.count), -1).any(axis=1), 0, barrier.count)
+        state.exclusive = False
+        for pc in np.unique(state.resume_at[go]):
+            for depth in np.unique(state.resume_depth[go]):
+                mask = go & (state.resume_at == pc) & (state.resume_depth == depth)
+                if mask.any():
+                    self._give_result(int(pc) - 1, int(depth), mask, total, met)
+                    self.barriers.place(int(pc), int(depth), mask)
+
+    def _give_result(self, pc: int, depth: int, mask: Mask, votes: Mask, met: Mask) -> None:
+        """Writes the result of a `bar.red` that the lanes of `mask` waited at."""
+        state = self.state
+        op = state.op_at(pc)
+        action: ArriveOrWait = op.payload
+        if not action.reduction:
+            return
+        blocks, threads = len(state.geometry.blocks), state.geometry.threads
+        yes, came = votes.reshape(blocks, -1), met.reshape(blocks, -1)
+        functions: dict[str, Callable[[], NDArray[Any]]] = {
+            "popc": lambda: yes.sum(axis=1).astype(np.uint32),
+            "and": lambda: np.asarray((yes | ~came).all(axis=1)),
+            "or": lambda: np.asarray(yes.any(axis=1)),
+        }
+        value = np.repeat(functions[action.reduction](), threads)
+        frame = state.frame(Group(pc, depth, mask))
+        state.write(frame, op.destinations[0], action.writers[0](value), mask)
+
+    def after_exit(self) -> None:
+        """Threads have ended: those that waited for them may go on."""
+        for number, barrier in list(self.named.items()):
+            waiting = self.state.waiting.get(NAMED + number)
+            if waiting is not None and len(self.complete(barrier)):
+                pc = int(self.state.resume_at[waiting.argmax()]) - 1
+                self.settle(number, pc, waiting)

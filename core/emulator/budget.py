@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from core.emulator.record import ChunkRecord
 from core.errors import BudgetExceeded, Cancelled
-
-if TYPE_CHECKING:
-    from core.emulator.record import ChunkRecord
 
 PATIENCE = 200_000  # instructions before the time is looked at: more than most kernels take
 _PAUSE = 0.02  # seconds that may pass between two looks
@@ -69,7 +66,7 @@ class Budget:
         place = f", then in line {line}" if line else ""
         if tick > limits.instructions:
             raise BudgetExceeded(
-                f"The kernel had not ended after {limits.instructions:,} instructions of its "
+                f"The kernel was still running after {limits.instructions:,} instructions of its "
                 f"threads{place}; if it does end, take smaller sizes, or raise the instruction "
                 "budget (--budget)."
             )
@@ -78,9 +75,9 @@ class Budget:
         spent = time.thread_time() - self._started
         if spent > limits.seconds:
             raise BudgetExceeded(
-                f"The kernel had not ended after {spent:.0f} s and {tick:,} instructions of its "
-                f"threads{place}; if it does end, take smaller sizes, or set an instruction budget "
-                "(--budget), which then counts alone."
+                f"The kernel was still running after {spent:.0f} s and {tick:,} instructions of "
+                f"its threads{place}; if it does end, take smaller sizes, or set an instruction "
+                "budget (--budget), which then replaces the time."
             )
 
     def _measure(self, tick: int, record: ChunkRecord) -> None:

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.barriers import Barriers
 from core.emulator.events import CallEvent, Mask
-from core.emulator.frames import Frame
+from core.emulator.frame import Frame
 from core.emulator.groups import Group
 from core.emulator.host_calls import host_call
 from core.emulator.program import Call, Op, ParameterAccess
-from core.emulator.warp_sync import WarpSync
+from core.emulator.run_queue import RunQueue
+from core.emulator.state import MachineState
+from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Function
-from core.ptx.semantics.operation import unsupported
 from core.ptx.types import PtxType
 
 
@@ -29,19 +31,24 @@ def _passed(frame: Frame, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
     return bits.astype(f"u{dtype.itemsize}").view(dtype)
 
 
-class Calls(WarpSync):
+class Calls:
     """Frames entered and left; a call's parameters go from frame to frame."""
 
-    def _parameter(self, frame: Frame, group: Group, op: Op) -> None:
+    def __init__(self, state: MachineState, queue: RunQueue, barriers: Barriers) -> None:
+        self.state, self.queue, self.barriers = state, queue, barriers
+        self._on_call = [c for o in state.observers if (c := getattr(o, "on_call", None))]
+
+    def parameter(self, frame: Frame, group: Group, op: Op) -> None:
+        """`ld.param` or `st.param`."""
         access: ParameterAccess = op.payload
         name, offset = access.key
-        mask, any_left = self._effective(frame, group, op)
+        mask, any_left = self.state.effective(frame, group, op)
         if not any_left:
             return
-        keep = None if op.guard < 0 and self.exclusive else mask
+        keep = None if op.guard < 0 and self.state.exclusive else mask
         for i, slot in enumerate(op.destinations):
             value = self._read_parameter(frame, op, (name, offset + i * access.types.nbytes))
-            self._write(frame, slot, access.writers[i](value), keep)
+            self.state.write(frame, slot, access.writers[i](value), keep)
         for i, read in enumerate(access.values):
             key = (name, offset + i * access.types.nbytes)
             value = read(frame.registers)
@@ -55,7 +62,11 @@ class Calls(WarpSync):
         found = frame.parameters.get(key)
         if found is not None and found.dtype.itemsize == kind.nbytes:
             return found.view(kind.dtype)
-        raw = self.image.parameters.get(key[0]) if frame.code is self.image.entry else None
+        raw = (
+            self.state.image.parameters.get(key[0])
+            if frame.code is self.state.image.entry
+            else None
+        )
         if raw is None:
             return self._parameter_pieces(frame, op, key)
         if key[1] + kind.nbytes > len(raw):
@@ -65,90 +76,91 @@ class Calls(WarpSync):
     def _parameter_pieces(self, frame: Frame, op: Op, key: tuple[str, int]) -> NDArray[Any]:
         """A parameter read in another width than it was written in: put together from bytes."""
         kind: PtxType = op.payload.types
-        raw = np.zeros((self.count, kind.nbytes), np.uint8)
+        raw = np.zeros((self.state.count, kind.nbytes), np.uint8)
         for (name, offset), value in frame.parameters.items():
             first, size = offset - key[1], value.itemsize
             if name != key[0] or first >= kind.nbytes or first + size <= 0:
                 continue
-            full = np.repeat(value, self.count) if value.size == 1 else value
-            octets = np.ascontiguousarray(full).view(np.uint8).reshape(self.count, size)
+            full = np.repeat(value, self.state.count) if value.size == 1 else value
+            octets = np.ascontiguousarray(full).view(np.uint8).reshape(self.state.count, size)
             low, high = max(first, 0), min(first + size, kind.nbytes)
             raw[:, low:high] = octets[:, low - first : high - first]
         return raw.view(kind.dtype).reshape(-1)
 
-    def _call(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+    def call(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+        """`call`; True if the whole group goes on to the next instruction."""
         call: Call = op.payload
         for name, read in call.values:
             frame.parameters[name, 0] = read(frame.registers)
         if call.pointer is not None:
-            return self._call_pointer(frame, group, op, pc)
-        return self._enter_function(
-            frame, group, op, pc, self.image.module.functions[call.function]
-        )
+            return self.call_pointer(frame, group, op, pc)
+        return self.enter(frame, group, op, pc, self.state.image.module.functions[call.function])
 
-    def _call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+    def call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """Each lane calls the function whose address it has."""
         address = op.payload.pointer(frame.registers)
         if address.size == 1:
-            address = np.repeat(address, self.count)
-        active = np.ones(self.count, bool) if group.mask is None else group.mask
+            address = np.repeat(address, self.state.count)
+        active = np.ones(self.state.count, bool) if group.mask is None else group.mask
         targets = np.unique(address[active])
-        self.exclusive = self.exclusive and len(targets) == 1
+        self.state.exclusive = self.state.exclusive and len(targets) == 1
         for target in targets:
             mask = group.mask if len(targets) == 1 else active & (address == target)
             part = Group(pc, group.depth, mask, group.warp)
-            function = self.image.function_at(int(target))
+            function = self.state.image.function_at(int(target))
             if function is None:
-                self.report("bad_call", pc, part, hex(int(target)))
-                self._exit(part)
-            elif self._enter_function(frame, part, op, pc, function):
+                self.state.report("bad_call", pc, part, hex(int(target)))
+                self.barriers.exit(part)
+            elif self.enter(frame, part, op, pc, function):
                 assert mask is not None or len(targets) == 1
-                self._enter(Group(pc + 1, group.depth, mask, group.warp))
+                self.queue.enter(Group(pc + 1, group.depth, mask, group.warp))
         return False
 
-    def _enter_function(
-        self, frame: Frame, group: Group, op: Op, pc: int, function: Function
-    ) -> bool:
+    def enter(self, frame: Frame, group: Group, op: Op, pc: int, function: Function) -> bool:
+        """Enters a function, or does it where it is the driver's; True as `call` says."""
         call: Call = op.payload
         if function.first_pc == function.end_pc:
-            goes_on = host_call(self, frame, group, op, function.name)
+            goes_on = host_call(self.state, frame, group, op, function.name)
             if goes_on:
-                self._set_results(frame, call, group.mask)
+                self.set_results(frame, call, group.mask)
             else:
-                self._exit(group)
+                self.barriers.exit(group)
             return goes_on
         depth = group.depth + 1
-        self._spinning.entered(depth)
+        self.queue.spinning.entered(depth)
         inner = Group(function.first_pc, depth, group.mask, group.warp)
-        callee = self.frame(inner)
-        alone = self.exclusive
+        callee = self.state.frame(inner)
+        alone = self.state.exclusive
         if len(function.parameters) != len(call.arguments):
             raise unsupported(
                 op.instruction, f"gives {function.name} too many or too few arguments"
             )
         for formal, actual in zip(function.parameters, call.arguments, strict=True):
-            self._copy_parameter(frame, actual, callee, formal.name, None if alone else group.mask)
+            self.copy_parameter(frame, actual, callee, formal.name, None if alone else group.mask)
             if formal.space == "reg":
                 slot = callee.code.slots[formal.name]
                 value = _passed(callee, formal.name, callee.registers[slot].dtype)
-                self._write(callee, slot, value, None if alone else group.mask)
-        if len(self.return_to) < depth:
-            self.return_to.append(np.zeros(self.count, np.int64))
-        self.return_to[depth - 1][group.lanes(self.count)] = pc + 1
+                self.state.write(callee, slot, value, None if alone else group.mask)
+        if len(self.state.return_to) < depth:
+            self.state.return_to.append(np.zeros(self.state.count, np.int64))
+        self.state.return_to[depth - 1][group.lanes(self.state.count)] = pc + 1
         for tell in self._on_call:
             code = callee.code
-            tell(CallEvent(self.tick - 1, pc, group.mask, callee.local_base, code.local_bytes))
-        self._enter(inner)
+            tell(
+                CallEvent(self.state.tick - 1, pc, group.mask, callee.local_base, code.local_bytes)
+            )
+        self.queue.enter(inner)
         return False
 
-    def _set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
+    def set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
         """Results that go to registers, not to parameter variables."""
         for name, slot in call.targets:
-            self._write(frame, slot, _passed(frame, name, frame.registers[slot].dtype), mask)
+            self.state.write(frame, slot, _passed(frame, name, frame.registers[slot].dtype), mask)
 
-    def _copy_parameter(
+    def copy_parameter(
         self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
     ) -> None:
+        """Gives a parameter of one frame to the lanes of `mask` in another."""
         for (name, offset), value in list(source.parameters.items()):
             if name == source_name:
                 old = to.parameters.get((to_name, offset))
@@ -157,24 +169,24 @@ class Calls(WarpSync):
                     keep = np.where(mask, value, old.view(value.dtype))
                 to.parameters[(to_name, offset)] = value if keep is None else keep
 
-    def _return(self, frame: Frame, group: Group) -> None:
+    def leave(self, frame: Frame, group: Group) -> None:
         """Goes on after the call, each lane where it came from."""
         function = frame.code.function
-        targets = self.return_to[group.depth - 1]
-        lanes = group.lanes(self.count)
-        alone = self._alone()
+        targets = self.state.return_to[group.depth - 1]
+        lanes = group.lanes(self.state.count)
+        alone = self.queue.alone()
         for pc in np.unique(targets[lanes]):
             here = targets == pc
             mask = here if group.mask is None else here & group.mask
             whole = group.mask if bool(mask.sum() == len(lanes)) else mask
             caller_group = Group(int(pc), group.depth - 1, whole, group.warp)
-            caller = self.frame(caller_group)
+            caller = self.state.frame(caller_group)
             call: Call = caller.code.ops[int(pc) - 1 - caller.code.first_pc].payload
             for formal, actual in zip(function.returns, call.results, strict=False):
                 keep = None if alone and whole is group.mask else mask
                 if formal.space == "reg":
                     value = frame.registers[frame.code.slots[formal.name]]
                     frame.parameters[formal.name, 0] = value
-                self._copy_parameter(frame, formal.name, caller, actual, keep)
-            self._set_results(caller, call, mask)
-            self._enter(caller_group)
+                self.copy_parameter(frame, formal.name, caller, actual, keep)
+            self.set_results(caller, call, mask)
+            self.queue.enter(caller_group)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from core.emulator.action import Lanes, action_op
+from core.emulator.lanes import Lanes, action_op
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op
+from core.ptx.arithmetic.operation import type_of
 from core.ptx.ast import Instruction, Special
-from core.ptx.semantics.operation import type_of
-
-if TYPE_CHECKING:
-    from core.emulator.decode import Decoder
 
 
 def is_clock(instruction: Instruction) -> bool:
@@ -44,7 +42,7 @@ class ReadClock:
         return True
 
 
-def read_clock(decoder: Decoder, instruction: Instruction) -> Op:
+def read_clock(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes a `mov` from a clock register."""
     kind = type_of(instruction)
     source = instruction.operands[1]

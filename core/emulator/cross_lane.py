@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.ptx.arithmetic.operation import Array, Operation, type_of, unsupported
 from core.ptx.ast import Instruction, Operand, Pair
-from core.ptx.semantics.operation import Array, Operation, type_of, unsupported
 from core.ptx.types import PRED, TYPES, PtxType
 
 Rows = NDArray[Any]
-CROSS_LANE = ("shfl", "vote", "activemask", "match", "redux", "elect")
 _ONLY_SYNC = ("match", "redux", "elect")
 _U32, _B32 = TYPES["u32"], TYPES["b32"]
 _LANES = np.arange(32, dtype=np.int64)

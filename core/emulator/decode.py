@@ -6,86 +6,323 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.emulator import decode_control as control
+from core.emulator import memory
 from core.emulator.async_copy import async_copy
+from core.emulator.barrier_objects import mbarrier, must_exist, named_barrier
 from core.emulator.clocks import is_clock, read_clock
-from core.emulator.cross_lane import CROSS_LANE
-from core.emulator.decode_memory import (
-    WINDOWS,
-    address_conversion,
-    atomic,
-    elements,
-    load_or_store,
-    memory_type,
-)
+from core.emulator.cross_lane import cross_lane
 from core.emulator.jumps import indexed_branch
-from core.emulator.matrices import matrix_access
-from core.emulator.mbarrier import mbarrier
-from core.emulator.packing import pack, packs
-from core.emulator.program import FunctionCode, Kind, Op, Reader, Registers, run_ends
-from core.emulator.slots import SlotTable, Writer, address_reader
-from core.emulator.tensor import multiply, wmma
+from core.emulator.operands import WINDOWS, OperandDecoder, elements, plain
+from core.emulator.program import (
+    Call,
+    FunctionCode,
+    Kind,
+    MemoryAccess,
+    Op,
+    ParameterAccess,
+    Reader,
+    Registers,
+    run_ends,
+)
+from core.emulator.registers import Writer, pack, packs
+from core.emulator.tensor import matrix_access, multiply, wmma
 from core.errors import UnsupportedPtx
-from core.ptx.ast import Address, Function, Instruction, Module, Operand, Pair
-from core.ptx.modifiers import unknown_modifier
-from core.ptx.parser import TEXTURES
-from core.ptx.semantics import Operation, operation
-from core.ptx.semantics.carry import CARRY, uses_carry
-from core.ptx.semantics.operation import BUILDERS, TYPED, unsupported
-from core.ptx.types import PRED, PtxType
+from core.ptx.arithmetic.operation import (
+    BUILDERS,
+    TYPED,
+    Operation,
+    immediate,
+    operation,
+    type_of,
+    unsupported,
+)
+from core.ptx.ast import (
+    Address,
+    Function,
+    Group,
+    Instruction,
+    Module,
+    Operand,
+    Pair,
+    Register,
+    Symbol,
+)
+from core.ptx.opcodes import OPCODES, opcode_of
+from core.ptx.parser import unknown_modifier
+from core.ptx.types import PRED, TYPES, PtxType
+
+# Decodes loads, stores, atomics, accesses of parameters, and conversions of addresses.
+
+
+_SPACES = ("global", "shared", "local", "const", "param")
+_ATOMICS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
+
+
+def space_of(instruction: Instruction) -> str:
+    """The state space an access names, "" for a generic address."""
+    for modifier in instruction.modifiers:
+        name = modifier.split("::")[0]
+        if name in _SPACES:
+            return name
+    return ""
+
+
+def vector_length(instruction: Instruction) -> int:
+    """Elements of a `.v2`, `.v4` or `.v8` access."""
+    return next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
+
+
+def memory_type(instruction: Instruction) -> PtxType:
+    """The type of one element of an access."""
+    if "b128" in instruction.modifiers:
+        raise unsupported(instruction, "uses .b128, which is not supported")
+    kind = type_of(instruction)
+    if kind is PRED:
+        raise unsupported(instruction, "accesses memory as .pred, which has no bytes")
+    return kind
+
+
+def load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`ld`, `ldu` and `st`."""
+    if "async" in instruction.modifiers:
+        raise unsupported(instruction, "stores into another block, which is not supported")
+    space = space_of(instruction)
+    is_load = opcode_of(instruction).kind == "load"
+    kind = memory_type(instruction)
+    address = instruction.operands[1 if is_load else 0]
+    if not isinstance(address, Address):
+        raise unsupported(instruction, "has no address")
+    value = elements(instruction.operands[0 if is_load else 1])
+    if len(value) != vector_length(instruction):
+        raise unsupported(instruction, "has as many registers as the vector says elements")
+    slots, writers = (
+        decoder.plain_writers(instruction, value, (kind,) * len(value)) if is_load else ((), ())
+    )
+    readers: tuple[Reader, ...] = ()
+    if not is_load:
+        readers = tuple(decoder.table.read(instruction, v, kind) for v in value)
+    if space == "param" and isinstance(address.base, Symbol):
+        key = address.base.name, address.offset
+        parameter = ParameterAccess(is_load, key, kind, readers, writers)
+        return Op(Kind.PARAMETER, instruction, destinations=slots, payload=parameter)
+    access = MemoryAccess(
+        "load" if is_load else "store", space, kind, len(value),
+        decoder.address(instruction, address, space), readers, writers,
+    )  # fmt: skip
+    return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
+
+
+def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`atom` and `red`."""
+    has_result = opcode_of(instruction).kind == "atomic"
+    kind = memory_type(instruction)
+    name = next((m for m in instruction.modifiers if m in _ATOMICS), "")
+    if not name:
+        raise unsupported(instruction)
+    address, *operands = instruction.operands[1 if has_result else 0 :]
+    if not isinstance(address, Address):
+        raise unsupported(instruction, "has no address")
+    count = vector_length(instruction)
+    if count > 1:
+        operands = operands[:1]  # a cache policy may follow
+    elif any("cache_hint" in m for m in instruction.modifiers):
+        operands = operands[:-1]
+    values = tuple(e for operand in operands for e in elements(operand))
+    wanted = count if count > 1 else 1 + (name == "cas")
+    if len(values) != wanted:
+        raise unsupported(instruction, "has the wrong number of operands")
+    slots, writers = (
+        decoder.plain_writers(instruction, elements(instruction.operands[0]), (kind,) * count)
+        if has_result
+        else ((), ())
+    )
+    space = space_of(instruction)
+    access = MemoryAccess(
+        "atomic", space, kind, count, decoder.address(instruction, address, space),
+        tuple(decoder.table.read(instruction, v, kind) for v in values), writers, name,
+    )  # fmt: skip
+    return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
+
+
+def address_conversion(instruction: Instruction) -> Operation:
+    """`cvta` between a space's own addresses and generic ones, and `isspacep`."""
+    space = space_of(instruction)
+    source = instruction.operands[1]
+    if instruction.opcode == "isspacep":
+        low = WINDOWS.get(space, memory.GLOBAL_WINDOW)
+        high = 2 * low if space in WINDOWS else 1 << 62
+        return Operation(lambda a: (a >= low) & (a < high), ((source, TYPES["s64"]),), (PRED,))
+    kind = type_of(instruction)
+    window = WINDOWS.get(space, 0)
+    if kind.bits == 32 and window:
+        raise unsupported(instruction, "needs 64-bit addresses")
+    move = np.array([-window if "to" in instruction.modifiers else window], np.int64)
+    wide = TYPES["s64"] if kind.bits == 64 else kind
+    if not window:
+        return Operation(lambda a: a, ((source, wide),), (wide,))
+    return Operation(lambda a: a + move, ((source, wide),), (wide,))
+
+
+# Decodes what steers threads: branches, calls, barriers, and what the lanes of a warp exchange.
+
+
+def branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`bra`: to a label of the same function."""
+    label = instruction.operands[0]
+    if not isinstance(label, Symbol):
+        raise unsupported(instruction, "names no label")
+    return Op(
+        Kind.BRANCH, instruction, target=decoder.label(instruction, label.name, "branches to")
+    )
+
+
+def call(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`call (results), function, (arguments)`, of a function or of its address."""
+    operands = list(instruction.operands)
+    results = operands.pop(0) if isinstance(operands[0], Group) else Group(())
+    target, *rest = operands
+    arguments = next((o for o in rest if isinstance(o, Group)), Group(()))
+    assert isinstance(results, Group)
+    pointer, name = None, ""
+    if isinstance(target, Symbol) and target.name in decoder.module.functions:
+        name = target.name
+        callee = decoder.module.functions[name]
+        if len(arguments.elements) != len(callee.parameters):
+            raise unsupported(
+                instruction,
+                f"has {len(arguments.elements)} arguments; {name} takes {len(callee.parameters)}",
+            )
+        if len(results.elements) != len(callee.returns):
+            raise unsupported(
+                instruction,
+                f"takes {len(results.elements)} results; {name} gives {len(callee.returns)}",
+            )
+    elif isinstance(target, Register):
+        pointer = decoder.table.read(instruction, target, TYPES["s64"])
+    else:
+        raise unsupported(instruction, "calls a function that is not there")
+    payload = Call(
+        name, _names(results, "result"), _names(arguments, "argument"), pointer,
+        _argument_values(decoder, instruction, arguments), _result_slots(decoder, results),
+    )  # fmt: skip
+    return Op(Kind.CALL, instruction, payload=payload)
+
+
+def _names(group: Group, role: str) -> tuple[str, ...]:
+    """A name for each actual parameter; those that are no variables get one of their own."""
+    return tuple(
+        o.name if isinstance(o, Symbol) else f"{role} {i}" for i, o in enumerate(group.elements)
+    )
+
+
+def _argument_values(
+    decoder: OperandDecoder, instruction: Instruction, group: Group
+) -> tuple[tuple[str, Reader], ...]:
+    """Arguments that are registers or constants, with the name they go under."""
+    found = []
+    for name, operand in zip(_names(group, "argument"), group.elements, strict=True):
+        if isinstance(operand, Register):
+            kind = decoder.table.declared(operand.name)
+            found.append((name, decoder.table.read(instruction, operand, kind)))
+        elif not isinstance(operand, Symbol):
+            found.append((name, decoder.table.read(instruction, operand, TYPES["b32"])))
+    return tuple(found)
+
+
+def _result_slots(decoder: OperandDecoder, group: Group) -> tuple[tuple[str, int], ...]:
+    return tuple(
+        (name, decoder.table.slots[operand.name])
+        for name, operand in zip(_names(group, "result"), group.elements, strict=True)
+        if isinstance(operand, Register)
+    )
+
+
+def leave(_: OperandDecoder, instruction: Instruction) -> Op:
+    """`ret` and `exit`."""
+    return Op(Kind.RETURN, instruction, payload=instruction.opcode == "exit")
+
+
+def trap(_: OperandDecoder, instruction: Instruction) -> Op:
+    """`trap` and `brkpt`."""
+    return Op(Kind.TRAP, instruction)
+
+
+def fence(_: OperandDecoder, instruction: Instruction) -> Op:
+    """`membar` and `fence`."""
+    return Op(Kind.FENCE, instruction)
+
+
+def barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`bar` and `barrier`: of a warp, of the whole block, or of some warps of it."""
+    if "warp" in instruction.modifiers:
+        return Op(Kind.SYNC, instruction, payload=_members(decoder, instruction))
+    number = immediate(instruction.operands[0])
+    plain = len(instruction.operands) == 1 and number is not None
+    if plain and not {"red", "arrive", "cluster"} & set(instruction.modifiers):
+        must_exist(instruction, np.array([number]))
+        return Op(Kind.BARRIER, instruction, payload=number)
+    return named_barrier(decoder, instruction)
+
+
+def exchange(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`shfl`, `vote`, `match`, `redux`, `elect` and `activemask`."""
+    found = cross_lane(instruction)
+    sources = tuple(decoder.table.read(instruction, o, kind) for o, kind in found.sources)
+    first = instruction.operands[0]
+    into = (first.first, first.second) if isinstance(first, Pair) else (first,)
+    slots, writers = decoder.plain_writers(instruction, into, found.results)
+    members = _members(decoder, instruction) if "sync" in instruction.modifiers else None
+    payload = (found.function, sources, writers, members)
+    return Op(Kind.CROSS_LANE, instruction, destinations=slots, payload=payload)
+
+
+def _members(decoder: OperandDecoder, instruction: Instruction) -> Reader:
+    """The member mask of a `.sync` instruction, its last operand."""
+    return decoder.table.read(instruction, instruction.operands[-1], TYPES["u32"])
+
 
 _T = TypeVar("_T")
-# Ordering and cache hints: they change no value in a machine that runs in lock step.
-_NOTHING = {"prefetch", "prefetchu", "nanosleep", "discard", "applypriority",
-            "griddepcontrol", "pmevent", "setmaxnreg"}  # fmt: skip
 
 
 class Decoder:
     """Decodes one function of a module."""
 
-    def __init__(self, module: Module, function: Function, addresses: Mapping[str, int]) -> None:
-        self.module, self.function = module, function
-        self.local_offsets, self.local_bytes = _local_layout(function)
-        self.addresses = dict(addresses)
-        self.instructions = module.instructions[function.first_pc : function.end_pc]
-        registers = dict(function.registers)
-        if any(uses_carry(instruction) for instruction in self.instructions):
-            registers[CARRY] = PRED
-        self.table = SlotTable(registers, self.addresses, self.local_offsets)
+    def __init__(self, operands: OperandDecoder) -> None:
+        self.operands, self.table = operands, operands.table
         self.operations: dict[int, Operation] = {}
 
     def decode(self, watched: frozenset[str]) -> FunctionCode:
         """The function's code; `watched` names registers whose values are to be recorded."""
-        for instruction in self.instructions:
-            if instruction.opcode in TEXTURES:
+        operands = self.operands
+        for instruction in operands.instructions:
+            if opcode_of(instruction).kind == "texture":
                 raise unsupported(instruction, "needs a texture or a surface")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
                 raise unsupported(instruction, f"has {unknown!r}, which is no modifier of PTX")
             _checked(self._vote, instruction)
         self.table.close_votes()
-        ops = [_checked(self._op, instruction) for instruction in self.instructions]
+        ops = [_checked(self._op, instruction) for instruction in operands.instructions]
         slots = self.table.slots
         return FunctionCode(
-            self.function, ops, slots, self.table.dtypes, self.table.constants,
-            self.table.specials, self.local_offsets, self.local_bytes,
+            operands.function, ops, slots, self.table.dtypes, self.table.constants,
+            self.table.specials, operands.local_offsets, operands.local_bytes,
             frozenset(slots[name] for name in watched if name in slots), run_ends(ops),
         )  # fmt: skip
 
     # -- first pass: which NumPy type suits each register ------------------------------------
 
     def _vote(self, instruction: Instruction) -> None:
-        opcode = instruction.opcode
+        row = opcode_of(instruction)
         if is_clock(instruction):
             return
-        if opcode in ("ld", "ldu", "st", "atom", "red"):
+        if row.is_memory:
             kind = memory_type(instruction)
             for operand in instruction.operands:
                 for element in elements(operand):
                     self.table.vote(element, kind)
-        elif opcode not in _SPECIAL and opcode not in _NOTHING:
+        elif instruction.opcode not in _SPECIAL and row.kind != "hint":
             found = self._operation(instruction)
             for operand, kind in found.sources:
                 self.table.vote(operand, kind)
@@ -97,7 +334,7 @@ class Decoder:
         if found is None:
             if instruction.opcode == "mov" and packs(instruction):
                 found = pack(instruction)
-            elif instruction.opcode in ("cvta", "isspacep"):
+            elif instruction.opcode in _CONVERSIONS:
                 found = address_conversion(instruction)
             else:
                 found = operation(instruction)
@@ -107,13 +344,12 @@ class Decoder:
     # -- second pass ------------------------------------------------------------------------
 
     def _op(self, instruction: Instruction) -> Op:
-        opcode = instruction.opcode
-        special = _SPECIAL.get(opcode)
+        special = _SPECIAL.get(instruction.opcode)
         if special is not None:
-            op = special(self, instruction)
+            op = special(self.operands, instruction)
         elif is_clock(instruction):
-            op = read_clock(self, instruction)
-        elif opcode in _NOTHING:
+            op = read_clock(self.operands, instruction)
+        elif opcode_of(instruction).kind == "hint":
             op = Op(Kind.NOTHING, instruction)
         else:
             op = self._compute(instruction)
@@ -125,55 +361,14 @@ class Decoder:
     def _compute(self, instruction: Instruction) -> Op:
         found = self._operation(instruction)
         sources = [self.table.read(instruction, o, kind) for o, kind in found.sources]
-        slots, writers = self._writers(instruction, _targets(instruction, found), found.results)
+        slots, writers = self.operands.writers(
+            instruction, _targets(instruction, found), found.results
+        )
         if slots == (-1,):
             return Op(Kind.NOTHING, instruction)
         compute = _compose(found.function, sources, writers)
         read = self.table.slots_of(operand for operand, _ in found.sources)
         return Op(Kind.COMPUTE, instruction, compute=compute, destinations=slots, sources=read)
-
-    def plain_writers(
-        self,
-        instruction: Instruction,
-        destinations: tuple[Operand, ...],
-        kinds: tuple[PtxType, ...],
-    ) -> tuple[tuple[int, ...], tuple[Writer, ...]]:
-        """The slots of destinations and how values get into them, for an `Action`."""
-        slots, writers = self._writers(instruction, destinations, kinds)
-        return slots, _plain(writers)
-
-    @staticmethod
-    def elements(operand: Operand) -> tuple[Operand, ...]:
-        """The elements of a vector operand, or the operand itself."""
-        return elements(operand)
-
-    def _writers(
-        self,
-        instruction: Instruction,
-        destinations: tuple[Operand, ...],
-        kinds: tuple[PtxType, ...],
-    ) -> tuple[tuple[int, ...], tuple[Writer | None, ...]]:
-        pairs = [
-            self.table.write(instruction, operand, kind)
-            for operand, kind in zip(destinations, kinds, strict=True)
-        ]
-        return tuple(slot for slot, _ in pairs), tuple(writer for _, writer in pairs)
-
-    def address(self, instruction: Instruction, address: Address, space: str) -> Reader:
-        """A reader of the generic address that an access in `space` ("": generic) goes to."""
-        read = address_reader(self.table, instruction, address, self.addresses)
-        window = WINDOWS.get(space)
-        if window is None:
-            return read
-        base = np.array([window], np.int64)
-        return lambda regs: read(regs) + base
-
-    def label(self, instruction: Instruction, name: str, does: str) -> int:
-        """The pc of a label of this function."""
-        target = self.module.labels.get(name)
-        if target is None or not self.function.first_pc <= target < self.function.end_pc:
-            raise unsupported(instruction, f"{does} {name}, which is not there")
-        return target
 
 
 def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
@@ -194,14 +389,6 @@ def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
         ) from error
 
 
-def _plain(writers: tuple[Writer | None, ...]) -> tuple[Writer, ...]:
-    return tuple(w if w is not None else _same for w in writers)
-
-
-def _same(x: NDArray[Any]) -> NDArray[Any]:
-    return x
-
-
 def _destinations(instruction: Instruction) -> tuple[Operand, ...]:
     first = instruction.operands[0]
     if isinstance(first, Pair):
@@ -219,9 +406,9 @@ def _compose(
 ) -> Callable[[Registers], Any]:
     """One function from the register file to the converted result, without needless layers."""
     if len(writers) > 1:
-        plain = _plain(writers)
+        made = plain(writers)
         return lambda regs: tuple(
-            w(v) for w, v in zip(plain, function(*(s(regs) for s in sources)), strict=True)
+            w(v) for w, v in zip(made, function(*(s(regs) for s in sources)), strict=True)
         )
     writer = writers[0]
     if writer is not None:
@@ -236,33 +423,23 @@ def _compose(
     return lambda regs: function(*(s(regs) for s in sources))
 
 
-def _local_layout(function: Function) -> tuple[dict[str, int], int]:
-    offsets: dict[str, int] = {}
-    size = 0
-    for variable in function.variables:
-        if variable.space == "local":
-            size = -(-size // variable.align) * variable.align
-            offsets[variable.name] = size
-            size += variable.nbytes
-    return offsets, -(-size // 16) * 16
-
-
-_SPECIAL: dict[str, Callable[[Decoder, Instruction], Op]] = {
+_CONVERSIONS = ("cvta", "isspacep")  # of addresses
+_SPECIAL: dict[str, Callable[[OperandDecoder, Instruction], Op]] = {
     "ld": load_or_store, "ldu": load_or_store, "st": load_or_store, "atom": atomic, "red": atomic,
-    "bra": control.branch, "brx": indexed_branch, "call": control.call, "ret": control.leave,
-    "exit": control.leave, "trap": control.trap, "brkpt": control.trap,
-    "membar": control.fence, "fence": control.fence,
-    "bar": control.barrier, "barrier": control.barrier, "mbarrier": mbarrier,
-    **dict.fromkeys(CROSS_LANE, control.exchange),
+    "bra": branch, "brx": indexed_branch, "call": call, "ret": leave,
+    "exit": leave, "trap": trap, "brkpt": trap,
+    "membar": fence, "fence": fence,
+    "bar": barrier, "barrier": barrier, "mbarrier": mbarrier,
+    **{name: exchange for name, row in OPCODES.items() if row.kind == "lanes"},
     "cp": async_copy, "mma": multiply, "wmma": wmma,
     "ldmatrix": matrix_access, "stmatrix": matrix_access, "movmatrix": matrix_access,
 }  # fmt: skip
 
 
-def executed_opcodes() -> frozenset[str]:
-    """Every opcode of which some form is executed; `docs/ptx.md` lists them."""
-    opcodes = {*BUILDERS, *(name for name, _ in TYPED), *_SPECIAL, *_NOTHING, "cvta", "isspacep"}
-    return frozenset(opcodes)
+def decoded_opcodes() -> frozenset[str]:
+    """The opcodes that have a function here or in `core.ptx.arithmetic`."""
+    typed = (name for name, _ in TYPED)
+    return frozenset({*BUILDERS, *typed, *_SPECIAL, *_CONVERSIONS})
 
 
 def decode(
@@ -275,7 +452,7 @@ def decode(
 
     Raises `UnsupportedPtx` at the first instruction that cannot be executed.
     """
-    return Decoder(module, function, addresses).decode(watched)
+    return Decoder(OperandDecoder(module, function, addresses)).decode(watched)
 
 
 __all__ = ["UnsupportedPtx", "decode"]

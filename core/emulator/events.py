@@ -12,8 +12,64 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from core.emulator.heap import Piece
 from core.emulator.memory import Region
-from core.emulator.pattern import Pattern
+from core.emulator.program import MemoryAccess
+
+# Where the lanes of a load or store point, up to a shift that all of them share.
+#
+# In a loop most instructions go to the same addresses again, each moved by one and the same
+# distance. What was found out about the first of these accesses (that it lies in one region, how it
+# falls into sectors and banks) need not be found out again.
+
+
+MOST_MISSES = 32  # of one instruction in a row, after which its patterns are no longer sought
+
+
+@dataclass(eq=False, slots=True)
+class Pattern:
+    """One access that lay in one region, aligned. `address` as in `AccessEvent`, one a lane.
+
+    `low` is its first byte and `high` the one after its last; `first` the places of the lanes'
+    first elements in the region's data.
+    """
+
+    access: MemoryAccess
+    region: Region
+    mask: NDArray[np.bool_] | None
+    address: NDArray[np.int64]
+    low: int
+    high: int
+    first: NDArray[np.int64]
+
+    def shift(
+        self, access: MemoryAccess, address: NDArray[np.int64], mask: NDArray[np.bool_] | None
+    ) -> int | None:
+        """How far this access lies from the pattern, in bytes; None if it is no such access.
+
+        Addresses of idle lanes have been replaced by that of the first active one in both.
+        """
+        if access is not self.access or not self._same_lanes(mask):
+            return None
+        if address is self.address:
+            return 0
+        if address.size != self.address.size:
+            return None
+        moved = address - self.address
+        shift = moved[0]
+        if not (moved == shift).all():
+            return None
+        distance = int(shift)
+        low, high = self.low + distance, self.high + distance
+        inside = self.region.base <= low and high <= self.region.end
+        width = access.type.nbytes * access.count
+        return distance if inside and not distance & (width - 1) else None
+
+    def _same_lanes(self, mask: NDArray[np.bool_] | None) -> bool:
+        if mask is self.mask:
+            return True
+        return mask is not None and self.mask is not None and np.array_equal(mask, self.mask)
+
 
 Mask = NDArray[np.bool_]
 
@@ -101,7 +157,7 @@ class FaultEvent:
 
     tick: int
     pc: int
-    kind: str  # see `core.analysis.findings.Finding`
+    kind: str  # see `core.trace.finding.Finding`
     lanes: NDArray[np.intp]
     address: NDArray[np.int64]
     width: int
@@ -112,12 +168,14 @@ class FaultEvent:
     other_pc: int = -1  # where those are, if anywhere
     access: str = ""  # of an illegal access: "load", "store" or "atomic"
     values: tuple[NDArray[Any], ...] = ()  # and what is loaded instead, or was to be stored
+    piece: Piece | None = None  # of the device heap, that it is about
 
 
 class Observer(Protocol):
     """Hears of everything that the machine does to memory; the machine knows nothing of it.
 
-    An observer with the methods `on_sync` and `on_call` hears of those events as well.
+    An observer with the methods `on_sync` and `on_call` hears of those events as well, and one with
+    `on_reuse` when `malloc` gives bytes of a region again that were freed before.
     """
 
     def on_access(self, event: AccessEvent) -> None:
@@ -128,3 +186,12 @@ class Observer(Protocol):
 
     def on_fault(self, event: FaultEvent) -> None:
         """Lanes did something illegal."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What one thread printed by one call of `printf`, in order of time."""
+
+    block: int  # linear index
+    thread: int  # linear index in the block
+    text: str

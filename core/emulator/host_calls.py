@@ -2,45 +2,166 @@
 
 from __future__ import annotations
 
+import math
+import re
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import Mask
+from core.emulator.events import Mask, Printed
+from core.emulator.frame import Frame
+from core.emulator.groups import Group
 from core.emulator.memory import Region
-from core.emulator.printf import formatted
-from core.ptx.semantics.operation import unsupported
+from core.emulator.program import Call, Op
+from core.emulator.state import MachineState
+from core.ptx.arithmetic.operation import unsupported
 
-if TYPE_CHECKING:
-    from core.emulator.frames import Frame
-    from core.emulator.groups import Group
-    from core.emulator.program import Call, Op
-    from core.emulator.state import MachineState
+# `printf` of device code: the format string and its arguments as one text.
+#
+# The arguments lie one after another in a buffer, each aligned to its size: `int` and `unsigned`
+# take 4 bytes, `long long`, pointers and every float (promoted to double) take 8 (CUDA C++
+# Programming Guide, "Formatted Output").
 
-_LONGEST = 1 << 16  # of a string
+
+_CONVERSION = re.compile(
+    r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+)?)?"
+    r"(?P<size>hh|h|ll|l|j|z|t|L|q)?(?P<kind>[diouxXcfFeEgGaAspn%])|%"
+)
 BUFFER_BYTES = 1 << 20  # that a launch may print: CUDA's default size of the buffer for it
+LONGEST = 1 << 16  # of a string
+_DIGITS = 20  # of a width or precision; more cannot matter
+Fetch = Callable[[int, int], bytes]  # offset and size in the buffer
+Text = Callable[[int], str]  # the string at an address
+
+
+class _Arguments:
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch, self._offset, self.count = fetch, 0, 0
+
+    def take(self, nbytes: int) -> bytes:
+        self._offset = -(-self._offset // nbytes) * nbytes
+        raw = self._fetch(self._offset, nbytes)
+        self._offset += nbytes
+        self.count += 1
+        return raw
+
+
+def formatted(form: str, fetch: Fetch, text: Text, most: int = BUFFER_BYTES) -> tuple[str, int]:
+    """What `printf` writes, but `most` characters of it, and how many arguments it took.
+
+    No width or precision is followed far beyond that, whatever the format asks for.
+    """
+    arguments, parts, size, at = _Arguments(fetch), [], 0, 0
+    limit = most + LONGEST
+    for match in _CONVERSION.finditer(form):
+        parts += [form[at : match.start()], _one(match, arguments, text, limit)]
+        at, size = match.end(), size + len(parts[-1]) + len(parts[-2])
+        if size >= most:
+            break
+    return "".join([*parts, form[at:]])[:most], arguments.count
+
+
+def _one(match: re.Match[str], arguments: _Arguments, text: Text, limit: int) -> str:
+    kind = match["kind"]
+    if kind in (None, "%"):
+        return "%"
+    flags, width, point = match["flags"], _size(match["width"] or "", arguments, limit), ""
+    if width.startswith("-"):
+        flags, width = f"{flags}-", width[1:]
+    if "." in match.group():
+        precision = _size(match["precision"] or "0", arguments, limit)
+        point = "" if precision.startswith("-") else f".{precision}"
+    spec = f"%{flags}{width}{point}"
+    if kind in "diouxX":
+        value = _integer(arguments.take(8 if match["size"] in ("ll", "l", "j", "z", "t", "q")
+                                        else 4), signed=kind in "di")  # fmt: skip
+        value = _shortened(value, match["size"], signed=kind in "di")
+        return _number(spec, kind, value)
+    if kind == "c":
+        return (spec + "c") % chr(_integer(arguments.take(4), signed=False) & 0xFF)
+    if kind == "s":
+        address = _integer(arguments.take(8), signed=False)
+        return (spec + "s") % (text(address) if address else "(null)")
+    if kind == "p":
+        address = _integer(arguments.take(8), signed=False)
+        return f"%{flags}{width}s" % (hex(address) if address else "(nil)")
+    if kind == "n":
+        return ""
+    (real,) = struct.unpack("<d", arguments.take(8))
+    if kind in "aA" and math.isfinite(real):
+        found = _hexadecimal(real, flags, width, point)
+        return found if kind == "a" else found.upper()
+    if math.isnan(real) and math.copysign(1, real) < 0:
+        return f"%{flags.replace('0', '')}{width}s" % ("-nan" if kind.islower() else "-NAN")
+    return str((spec + {"a": "f", "A": "F"}.get(kind, kind)) % real)
+
+
+def _size(text: str, arguments: _Arguments, limit: int) -> str:
+    """A width or a precision; `*` takes an argument, whose sign is kept."""
+    size = _integer(arguments.take(4), signed=True) if text == "*" else text
+    if isinstance(size, str):
+        return size if len(size) < len(str(limit)) else str(min(int(size[:_DIGITS]), limit))
+    return str(max(min(size, limit), -limit))
+
+
+def _hexadecimal(real: float, flags: str, width: str, point: str) -> str:
+    """C's `%a`: as many digits as are asked for, or as the value needs."""
+    whole, _, rest = abs(real).hex()[2:].partition(".")
+    fraction, _, exponent = rest.partition("p")
+    if point:
+        digits = int(point[1:])
+        dropped = 4 * max(13 - digits, 0)
+        number = int(whole + fraction.ljust(13, "0"), 16)
+        kept, left = divmod(number, 1 << dropped)
+        half = 1 << dropped >> 1
+        kept += dropped > 0 and (left > half or (left == half and kept % 2 == 1))
+        text = format(kept, "x").zfill(min(digits, 13) + 1)
+        cut = len(text) - min(digits, 13)
+        whole, fraction = text[:cut], text[cut:].ljust(digits, "0")
+    else:
+        fraction = fraction.rstrip("0")
+    negative = math.copysign(1, real) < 0
+    sign = "-" if negative else "+" if "+" in flags else " " if " " in flags else ""
+    body = whole + ("." if fraction or "#" in flags else "") + f"{fraction}p{exponent}"
+    room = int(width or 0) - len(sign) - 2
+    if "-" in flags:
+        return f"{sign}0x{body}".ljust(int(width or 0))
+    return (
+        f"{sign}0x{body.zfill(room)}" if "0" in flags else f"{sign}0x{body}".rjust(int(width or 0))
+    )
+
+
+def _integer(raw: bytes, *, signed: bool) -> int:
+    return int.from_bytes(raw, "little", signed=signed)
+
+
+def _shortened(value: int, size: str | None, *, signed: bool) -> int:
+    bits = {"h": 16, "hh": 8}.get(size or "")
+    if bits is None:
+        return value
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if signed and value >> (bits - 1) else value
+
+
+def _number(spec: str, kind: str, value: int) -> str:
+    """C's alternative octal form differs from Python's (0o17)."""
+    if kind == "o" and "#" in spec:
+        return (spec.replace("#", "") + "s") % ("0" + format(value, "o"))
+    return (spec + {"u": "d", "i": "d"}.get(kind, kind)) % value
 
 
 _FULL = "… what is printed beyond 1 MB, CUDA's default buffer, is left out\n"
 
 
 @dataclass(frozen=True)
-class Printed:
-    """What one thread printed by one call of `printf`, in order of time."""
-
-    block: int  # linear index
-    thread: int  # linear index in the block
-    text: str
-
-
-@dataclass(frozen=True)
 class HostCall:
-    """A call: the machine, who calls, and the arguments by position."""
+    """A call: the state, who calls, and the arguments by position."""
 
-    machine: MachineState
+    state: MachineState
     frame: Frame
     group: Group
     op: Op
@@ -48,7 +169,7 @@ class HostCall:
     @property
     def lanes(self) -> NDArray[np.intp]:
         """The lanes that call."""
-        return self.group.lanes(self.machine.count)
+        return self.group.lanes(self.state.count)
 
     def argument(self, index: int) -> NDArray[np.int64]:
         """A 64-bit argument, one a lane."""
@@ -57,7 +178,7 @@ class HostCall:
         if value is None or value.itemsize != 8:
             raise unsupported(self.op.instruction, f"lacks its argument {index + 1}, of 64 bits")
         value = value.view(np.int64)
-        return np.repeat(value, self.machine.count) if value.size == 1 else value
+        return np.repeat(value, self.state.count) if value.size == 1 else value
 
     def give(self, value: NDArray[Any]) -> None:
         """Sets the call's result."""
@@ -69,9 +190,9 @@ class HostCall:
         self.frame.parameters[call.results[0], 0] = value
 
 
-def memory_at(machine: MachineState, lane: int, address: int, nbytes: int) -> bytes:
+def memory_at(state: MachineState, lane: int, address: int, nbytes: int) -> bytes:
     """Up to `nbytes` at a generic address as a lane sees it; fewer at the end of the memory."""
-    region = _region(machine, address)
+    region = _region(state, address)
     if region is None:
         return b""
     start = address - region.base
@@ -81,72 +202,98 @@ def memory_at(machine: MachineState, lane: int, address: int, nbytes: int) -> by
     return region.data[start : start + size].tobytes()
 
 
-def _region(machine: MachineState, address: int) -> Region | None:
-    regions = (*machine.image.memory.regions, machine.unit.shared, machine.unit.local)
+def _region(state: MachineState, address: int) -> Region | None:
+    regions = (*state.image.memory.regions, state.unit.shared, state.unit.local)
     return next((r for r in regions if r.base <= address < r.end), None)
 
 
-def string_at(machine: MachineState, lane: int, address: int) -> str:
+def string_at(state: MachineState, lane: int, address: int) -> str:
     """The zero-terminated text at an address."""
-    raw = memory_at(machine, lane, address, _LONGEST)
+    raw = memory_at(state, lane, address, LONGEST)
     return raw.split(b"\0")[0].decode("utf-8", errors="replace")
 
 
 def _print(call: HostCall) -> bool:
     """`vprintf(format, arguments)`."""
-    machine, image = call.machine, call.machine.image
+    state, image = call.state, call.state.image
     if image.printed_bytes > BUFFER_BYTES:
         call.give(np.zeros(1, np.int32))
         return True
     forms, buffers = call.argument(0), call.argument(1)
-    taken = np.zeros(machine.count, np.int32)
-    threads = machine.geometry.threads
+    taken = np.zeros(state.count, np.int32)
+    threads = state.geometry.threads
     for lane in call.lanes:
         base = int(buffers[lane])
 
         def fetch(offset: int, size: int, lane: int = int(lane), base: int = base) -> bytes:
-            return memory_at(machine, lane, base + offset, size).ljust(size, b"\0")
+            return memory_at(state, lane, base + offset, size).ljust(size, b"\0")
 
         def text(address: int, lane: int = int(lane)) -> str:
-            return string_at(machine, lane, address)
+            return string_at(state, lane, address)
 
-        written, taken[lane] = formatted(text(int(forms[lane])), fetch, text)
-        block = int(machine.geometry.blocks[lane // threads])
-        machine.printed.append(Printed(block, int(lane % threads), written))
+        room = BUFFER_BYTES - image.printed_bytes
+        written, taken[lane] = formatted(text(int(forms[lane])), fetch, text, max(room, 0))
+        block = int(state.geometry.blocks[lane // threads])
+        state.printed.append(Printed(block, int(lane % threads), written))
         image.printed_bytes += len(written) + 1
         if image.printed_bytes > BUFFER_BYTES:
-            machine.printed.append(Printed(block, int(lane % threads), _FULL))
+            full = _FULL if written.endswith("\n") else f"\n{_FULL}"
+            state.printed.append(Printed(block, int(lane % threads), full))
             break
     call.give(taken)
-    machine.check_soon()
+    state.check_soon()
     return True
 
 
 def _assertion(call: HostCall) -> bool:
     """`__assertfail(message, file, line, function, size)`: the threads end here."""
-    text = string_at(call.machine, int(call.lanes[0]), int(call.argument(0)[call.lanes[0]]))
-    call.machine.report("assert", call.op.instruction.pc, call.group, text)
+    text = string_at(call.state, int(call.lanes[0]), int(call.argument(0)[call.lanes[0]]))
+    call.state.report("assert", call.op.instruction.pc, call.group, text)
     return False
 
 
 def _allocate(call: HostCall) -> bool:
-    """`malloc(size)`: from a heap of CUDA's default size, never reused; 0 when it is full."""
-    machine = call.machine
-    heap = machine.image.heap()
-    machine.unit.see_new_regions()
-    sizes = call.argument(0)
-    found = np.zeros(machine.count, np.int64)
+    """`malloc(size)`: from a heap of CUDA's default size; 0 when it is full."""
+    state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
+    sizes = call.argument(0).view(np.uint64)
+    found = np.zeros(state.count, np.int64)
     for lane in call.lanes:
-        size = -(-int(sizes[lane]) // 16) * 16
-        if machine.image.heap_used + size <= heap.nbytes:
-            found[lane] = heap.base + machine.image.heap_used
-            machine.image.heap_used += size
+        heap = state.image.heap_made()
+        state.unit.see_new_regions()
+        piece = heap.allocate(int(sizes[lane]), state.call_site(pc, depth, int(lane)))
+        if piece is None:
+            continue
+        for observer in state.observers if piece.again else ():
+            if tell := getattr(observer, "on_reuse", None):
+                tell(heap.region, piece.start, piece.room)
+        found[lane] = heap.region.base + piece.start
     call.give(found)
+    state.check_soon()
     return True
 
 
 def _free(call: HostCall) -> bool:
-    """`free(pointer)` gives nothing back: what was freed can still be looked at."""
+    """`free(pointer)`; what a lane may not free is a fault."""
+    state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
+    pointers, heap = call.argument(0), state.image.heap
+    for lane in map(int, call.lanes):
+        address = int(pointers[lane])
+        block, thread = divmod(lane, state.geometry.threads)
+        by = int(state.geometry.blocks[block]), thread
+        if address == 0 or (heap and heap.free(address, state.call_site(pc, depth, lane), by)):
+            continue
+        piece = heap.piece_at(address) if heap else None
+        place = state.unit.nearest(address)
+        state.fault(
+            "bad_free",
+            pc,
+            depth,
+            np.array([lane]),
+            piece=piece,
+            region=place,
+            address=np.array([address]),
+        )
+    state.check_soon()
     return True
 
 
@@ -155,9 +302,9 @@ _FUNCTIONS: dict[str, Callable[[HostCall], bool]] = {
 }  # fmt: skip
 
 
-def host_call(machine: MachineState, frame: Frame, group: Group, op: Op, name: str) -> bool:
+def host_call(state: MachineState, frame: Frame, group: Group, op: Op, name: str) -> bool:
     """Does the call; False if the threads end. Raises `UnsupportedPtx` where nobody has it."""
     function = _FUNCTIONS.get(name)
     if function is None:
         raise unsupported(op.instruction, f"calls {name}, which is not there")
-    return function(HostCall(machine, frame, group, op))
+    return function(HostCall(state, frame, group, op))

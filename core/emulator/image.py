@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from core.emulator.decode import decode
 from core.emulator.groups import GRID_WORKSPACE
+from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
 from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, zeros
 from core.emulator.program import FunctionCode
 from core.errors import LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3, Launch, grouped, packed
 from core.ptx.ast import Function, Module, Variable
-from core.ptx.dwarf_names import source_name
+from core.ptx.debug.names import source_name
 
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 MAX_THREADS = 1024
@@ -25,7 +27,6 @@ MAX_SHARED = 227 * 1024
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
 _CODE_STEP = 16
 _WORKSPACE_BYTES = 64
-HEAP_BYTES = 8 << 20  # CUDA's default size of the device heap
 
 
 class Image:
@@ -52,6 +53,7 @@ class Image:
         }
         self.shared_layout, static = _shared_layout(module, self.function)
         check_launch(launch, static)
+        _check_bounds(self.function, launch.block)
         self.shared_bytes = static + launch.shared_bytes
         self._addresses = self._place_variables()
         if any("%envreg1" in instruction.text for instruction in module.instructions):
@@ -60,8 +62,7 @@ class Image:
                        zeros(_WORKSPACE_BYTES))
             )  # fmt: skip
         self.parameters = self._parameters()
-        self._heap: Region | None = None
-        self.heap_used = 0
+        self.heap: Heap | None = None  # there from the first `malloc` on
         self.printed_bytes = 0  # by printf so far
         self._code: dict[str, FunctionCode] = {}
         defined = [f for f in module.functions.values() if f.end_pc > f.first_pc]
@@ -109,13 +110,12 @@ class Image:
             return None
         return self.module.functions[self._callable[number]]
 
-    def heap(self) -> Region:
-        """The device heap that `malloc` serves; made when it is first asked for."""
-        if self._heap is None:
-            self._heap = self.memory.allocate(
-                "device heap", np.zeros(0, np.uint8), nbytes=HEAP_BYTES
-            )
-        return self._heap
+    def heap_made(self) -> Heap:
+        """The device heap, made when it is first asked for."""
+        if self.heap is None:
+            nothing = np.zeros(0, np.uint8)
+            self.heap = Heap(self.memory.allocate(HEAP_NAME, nothing, nbytes=HEAP_BYTES))
+        return self.heap
 
     def _parameters(self) -> Mapping[str, bytes]:
         """The kernel's parameters as bytes, and a region for those whose address is taken."""
@@ -216,7 +216,24 @@ def check_launch(launch: Launch, static_shared: int) -> None:
     if static_shared + launch.shared_bytes > MAX_SHARED:
         raise LaunchError(
             f"The block needs {static_shared + launch.shared_bytes:,} bytes of shared memory; "
-            f"at most {MAX_SHARED:,} can be had."
+            f"a block has at most {MAX_SHARED:,}."
+        )
+
+
+def _check_bounds(function: Function, block: Dim3) -> None:
+    """Raises `LaunchError` for a block that the kernel itself rules out."""
+    name = source_name(function.name)
+    if function.most_threads and block.count > math.prod(function.most_threads):
+        raise LaunchError(
+            f"A block of {block} has {block.count} threads; {name} allows "
+            f"{math.prod(function.most_threads)} by its __launch_bounds__ (.maxntid), and a GPU "
+            "refuses more: take a smaller block, or raise the bounds."
+        )
+    wanted = Dim3(*function.wanted_threads) if function.wanted_threads else block
+    if wanted != block:
+        raise LaunchError(
+            f"A block is {block}; {name} wants {wanted} exactly by its __block_size__ (.reqntid), "
+            "and a GPU refuses any other: take that block."
         )
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.emulator.action import Lanes, action_op
+from core.emulator.lanes import Lanes, action_op
+from core.emulator.operands import OperandDecoder
 from core.emulator.program import Op, Reader
+from core.ptx.arithmetic.operation import unsupported
 from core.ptx.ast import Instruction, Symbol
-from core.ptx.semantics.operation import unsupported
 from core.ptx.types import TYPES
-
-if TYPE_CHECKING:
-    from core.emulator.decode import Decoder
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class IndexedBranch:
         return False
 
 
-def indexed_branch(decoder: Decoder, instruction: Instruction) -> Op:
+def indexed_branch(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `brx.idx`."""
     index, table = instruction.operands
     if not isinstance(table, Symbol) or table.name not in decoder.module.branch_targets:

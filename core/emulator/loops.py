@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.emulator.jumps import IndexedBranch
 from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
-from core.ptx.ast import Address, Group, Negated, Operand, Pair, Register, Selected, Vector
+from core.ptx.ast import registers
 
 _ENDS = (Kind.RETURN, Kind.TRAP)
 _FOLLOWED = (Kind.COMPUTE, Kind.BRANCH, Kind.NOTHING, Kind.BARRIER, Kind.FENCE, Kind.SYNC,
@@ -119,23 +119,9 @@ def _from_kernel(code: FunctionCode, access: ParameterAccess) -> bool:
 
 def _read(code: FunctionCode, op: Op) -> set[int]:
     """The slots that an instruction reads, its guard among them."""
-    found = {code.slots[name] for name in _names(op.instruction.operands) if name in code.slots}
+    found = {code.slots[name] for name in registers(*op.instruction.operands) if name in code.slots}
     found.update(s for s in (*op.sources, op.guard) if s >= 0)
     return found
-
-
-def _names(operands: Iterable[Operand]) -> Iterable[str]:
-    for operand in operands:
-        if isinstance(operand, Register):
-            yield operand.name
-        elif isinstance(operand, Address) and isinstance(operand.base, Register):
-            yield operand.base.name
-        elif isinstance(operand, Vector | Group):
-            yield from _names(operand.elements)
-        elif isinstance(operand, Pair):
-            yield from _names((operand.first, operand.second))
-        elif isinstance(operand, Negated | Selected):
-            yield from _names((operand.operand,))
 
 
 def _next(op: Op, index: int, first: int) -> tuple[int, ...]:

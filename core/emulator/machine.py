@@ -8,106 +8,162 @@ events as it would alone. Arrays of registers are never written in place: what w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.action import Action, Lanes
-from core.emulator.budget import Limits
+from core.emulator.barriers import Barriers
+from core.emulator.budget import DEFAULTS, Limits
 from core.emulator.calls import Calls
-from core.emulator.events import Mask
-from core.emulator.frames import Frame
-from core.emulator.groups import Group
+from core.emulator.events import BarrierEvent, Mask, Observer, Printed
+from core.emulator.frame import Frame
+from core.emulator.groups import Geometry, Group
+from core.emulator.image import Image
+from core.emulator.lanes import Action, Lanes
 from core.emulator.program import Kind, Op
+from core.emulator.record import ChunkRecord
+from core.emulator.run_queue import RunQueue, Schedule
+from core.emulator.state import MachineState
+from core.emulator.warp_sync import WarpSync
+from core.errors import BudgetExceeded
 
 __all__ = ["Limits", "Machine"]
 
 
-class Machine(Calls):
-    """Runs the blocks of `geometry` to their end, telling the observers."""
+class Machine:
+    """Runs the blocks of `geometry` to their end, telling the observers.
+
+    It has a state, a queue of groups, barriers, what synchronises warps, and calls. What it does
+    with an instruction (`compute`, `memory`, `branch`, `other`, `action`) may be extended.
+    """
+
+    def __init__(
+        self,
+        image: Image,
+        geometry: Geometry,
+        observers: tuple[Observer, ...] = (),
+        record: ChunkRecord | None = None,
+        limits: Limits = DEFAULTS,
+        cancelled: Callable[[], bool] | None = None,
+        schedule: Schedule | None = None,
+    ) -> None:
+        """`schedule` None is lock step: all warps advance together."""
+        self.state = MachineState(image, geometry, observers, record, limits, cancelled)
+        self.queue = RunQueue(self.state, schedule)
+        self.barriers = Barriers(self.state, self.queue)
+        self.warps = WarpSync(self.state, self.queue, self.barriers)
+        self.calls = Calls(self.state, self.queue, self.barriers)
+        self.count, self.geometry, self.unit = geometry.lanes, geometry, self.state.unit
+        self.arrivals: dict[int, set[int]] = {}  # lanes that came to an mbarrier, by its place
+
+    @property
+    def tick(self) -> int:
+        """Instructions issued so far."""
+        return self.state.tick
+
+    @property
+    def stuck(self) -> bool:
+        """Whether threads were left that could not go on."""
+        return self.queue.stuck
+
+    @property
+    def printed(self) -> list[Printed]:
+        """What the threads printed, in order of time."""
+        return self.state.printed
 
     def run(self) -> None:
         """Runs until every thread has exited, or none can go on (`stuck`).
 
         Raises `BudgetExceeded` and `Cancelled`.
         """
-        self._enter(Group(self.image.entry.first_pc, 0, None))
+        self.queue.enter(Group(self.state.image.entry.first_pc, 0, None))
         with np.errstate(all="ignore"):
-            while self.groups or self._unblock():
-                self._run(self._pick())
+            while self.queue.groups or self.queue.unblock():
+                self._run(self.queue.pick())
 
     def _run(self, group: Group) -> None:
         """Runs a group until it ends, splits, waits, or meets another."""
-        self.groups.remove(group)
-        boundary = self._boundary(group)
-        self.exclusive = self._alone() or (
-            not any(g.depth >= group.depth for g in self.groups)
-            and not (self.waiting or self.held or self.parked)
+        state, queue = self.state, self.queue
+        queue.groups.remove(group)
+        boundary = queue.boundary(group)
+        state.exclusive = queue.alone() or (
+            not any(g.depth >= group.depth for g in queue.groups)
+            and not (state.waiting or queue.held or queue.parked)
         )
-        frame = self.frame(group)
+        frame = state.frame(group)
         code = frame.code
         first, ops, ends = code.first_pc, code.ops, code.run_ends
-        start_pc, start_tick = group.pc, self.tick
+        start_pc, start_tick = group.pc, state.tick
         pc = group.pc
-        while True:
-            if self.tick >= self._next_check:
-                self._check(pc)
-                if self.groups and self._starved() is not None:
-                    self._segment(start_tick, start_pc, pc, group)
-                    group.pc = pc
-                    self._enter(group)
-                    return
-            op = ops[pc - first]
-            if op.kind is Kind.COMPUTE:
-                end = max(min(ends[pc - first] + first, boundary), pc + 1)
-                self._compute(frame, group, ops[pc - first : end - first])
-                pc = end
-            elif op.kind is Kind.MEMORY:
-                self._memory(frame, group, op)
-                self.tick += 1
-                pc += 1
-                if self._turn:
-                    self._turn -= 1
-                    if not self._turn:
-                        boundary = pc
-            elif op.kind is Kind.BRANCH:
-                self.tick += 1
-                target = self._branch(frame, group, op, pc)
-                if target != pc + 1:
-                    self._segment(start_tick, start_pc, pc + 1, group)
-                    if target < 0:
-                        return  # split
-                    changes = self.unit.changes
-                    if target <= pc:
-                        seen = self._spinning.spins(code, group, target, frame.registers, changes)
-                        if seen is not None:
-                            group.pc, group.since = target, self.tick - 1
-                            self.parked.append((group, seen))
-                            return
-                    start_pc, start_tick, boundary = target, self.tick, 0
-                    group.pc = target
-                    boundary = self._boundary(group)
-                    if any(g.pc <= target and g.depth == group.depth for g in self._peers(group)):
-                        self._place(target, group.depth, group.mask)
+        try:
+            while True:
+                if state.tick >= state.next_check:
+                    state.check(pc)
+                    if queue.groups and queue.starved() is not None:
+                        state.segment(start_tick, start_pc, pc, group)
+                        group.pc = pc
+                        queue.enter(group)
                         return
-                pc = target
-            else:
-                self.tick += 1
-                if not self._other(frame, group, op, pc):
-                    self._segment(start_tick, start_pc, pc + 1, group)
+                op = ops[pc - first]
+                if op.kind is Kind.COMPUTE:
+                    end = max(min(ends[pc - first] + first, boundary), pc + 1)
+                    self.compute(frame, group, ops[pc - first : end - first])
+                    pc = end
+                elif op.kind is Kind.MEMORY:
+                    self.memory(frame, group, op)
+                    state.tick += 1
+                    pc += 1
+                    if queue.turn_left:
+                        queue.turn_left -= 1
+                        if not queue.turn_left:
+                            boundary = pc
+                elif op.kind is Kind.BRANCH:
+                    state.tick += 1
+                    target = self.branch(frame, group, op, pc)
+                    if target != pc + 1:
+                        state.segment(start_tick, start_pc, pc + 1, group)
+                        if target < 0:
+                            return  # split
+                        changes = state.unit.changes
+                        if target <= pc:
+                            seen = queue.spinning.spins(
+                                code, group, target, frame.registers, changes
+                            )
+                            if seen is not None:
+                                group.pc, group.since = target, state.tick - 1
+                                queue.parked.append((group, seen))
+                                return
+                        start_pc, start_tick, boundary = target, state.tick, 0
+                        group.pc = target
+                        boundary = queue.boundary(group)
+                        if any(
+                            g.pc <= target and g.depth == group.depth for g in queue.peers(group)
+                        ):
+                            self.barriers.place(target, group.depth, group.mask)
+                            return
+                    pc = target
+                else:
+                    state.tick += 1
+                    if not self.other(frame, group, op, pc):
+                        state.segment(start_tick, start_pc, pc + 1, group)
+                        return
+                    pc += 1
+                if pc >= boundary:
+                    state.segment(start_tick, start_pc, pc, group)
+                    group.pc = pc
+                    queue.enter(group)
                     return
-                pc += 1
-            if pc >= boundary:
-                self._segment(start_tick, start_pc, pc, group)
-                group.pc = pc
-                self._enter(group)
-                return
+        except BudgetExceeded:  # the record goes as far as the run did
+            state.segment(start_tick, start_pc, pc, group)
+            raise
 
-    def _compute(self, frame: Frame, group: Group, ops: list[Op]) -> None:
+    def compute(self, frame: Frame, group: Group, ops: list[Op]) -> None:
         """A straight run of arithmetic; the hot loop of the whole program."""
-        registers, logs, tick = frame.registers, frame.logs, self.tick
-        simple = self.exclusive or group.mask is None
+        state = self.state
+        registers, logs, tick = frame.registers, frame.logs, state.tick
+        simple = state.exclusive or group.mask is None
         pairs, results = frame.pairs, frame.results
         for i, op in enumerate(ops, ops[0].instruction.pc - frame.code.first_pc):
             assert op.compute is not None
@@ -128,36 +184,38 @@ class Machine(Calls):
                 if log is not None:
                     log((tick, value))
             else:
-                self.tick = tick
+                state.tick = tick
                 self._masked_compute(frame, group, op)
             tick += 1
-        self.tick = tick
+        state.tick = tick
 
     def _masked_compute(self, frame: Frame, group: Group, op: Op) -> None:
-        mask, any_left = self._effective(frame, group, op)
+        mask, any_left = self.state.effective(frame, group, op)
         if not any_left:
             return
-        if op.guard < 0 and self.exclusive:
+        if op.guard < 0 and self.state.exclusive:
             mask = None
         assert op.compute is not None
         value = op.compute(frame.registers)
         values = value if isinstance(value, tuple) else (value,)
         for slot, one in zip(op.destinations, values, strict=True):
-            self._write(frame, slot, one, mask)
+            self.state.write(frame, slot, one, mask)
 
-    def _memory(self, frame: Frame, group: Group, op: Op) -> None:
-        mask, any_left = self._effective(frame, group, op)
+    def memory(self, frame: Frame, group: Group, op: Op) -> None:
+        """A load, store or atomic."""
+        state = self.state
+        mask, any_left = state.effective(frame, group, op)
         if not any_left:
             return
-        site = -1 if frame.has_lines else self._site(op.instruction.pc, group.depth, mask)
-        values = self.unit.execute(op, frame.registers, mask, self.tick, site)
+        site = -1 if frame.has_lines else state.site(op.instruction.pc, group.depth, mask)
+        values = state.unit.execute(op, frame.registers, mask, state.tick, site)
         if op.payload.kind == "atomic":
-            self.check_soon()
-        keep = None if op.guard < 0 and self.exclusive else mask
+            state.check_soon()
+        keep = None if op.guard < 0 and state.exclusive else mask
         for slot, write, value in zip(op.destinations, op.payload.writers, values, strict=False):
-            self._write(frame, slot, write(value), keep)
+            state.write(frame, slot, write(value), keep)
 
-    def _branch(self, frame: Frame, group: Group, op: Op, pc: int) -> int:
+    def branch(self, frame: Frame, group: Group, op: Op, pc: int) -> int:
         """The pc the whole group goes to, or -1 if it split in two."""
         if op.guard < 0:
             return op.target
@@ -170,47 +228,49 @@ class Machine(Calls):
         count = np.count_nonzero(taken)
         if count == 0:
             return pc + 1
-        if count == (self.count if group.mask is None else len(group.lanes(self.count))):
+        if count == (
+            self.state.count if group.mask is None else len(group.lanes(self.state.count))
+        ):
             return op.target
         rest = ~predicate if group.mask is None else ~predicate & group.mask
-        self._place(op.target, group.depth, taken)
-        self._place(pc + 1, group.depth, rest)
+        self.barriers.place(op.target, group.depth, taken)
+        self.barriers.place(pc + 1, group.depth, rest)
         return -1
 
-    def _other(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+    def other(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """Everything but arithmetic, memory and branches; False if the group ends here."""
         if op.kind is Kind.PARAMETER:
-            self._parameter(frame, group, op)
+            self.calls.parameter(frame, group, op)
             return True
         if op.kind is Kind.NOTHING:
             return True
-        mask, any_left = self._effective(frame, group, op)
+        mask, any_left = self.state.effective(frame, group, op)
         if not any_left:
             return True
         if op.kind is Kind.FENCE:
-            self._sync("fence", pc, mask)
+            self.warps.tell("fence", pc, mask)
             return True
         together = (Kind.CROSS_LANE, Kind.ACTION)
         if op.guard >= 0 and mask is not None and op.kind not in together:
             return self._split_guarded(group, op, pc, mask)
         if op.kind is Kind.SYNC:
-            return self._warp_sync(frame, group, op, pc)
+            return self.warps.sync_warp(frame, group, op, pc)
         if op.kind is Kind.CROSS_LANE:
-            return self._cross_lane(frame, group, op, pc, mask)
+            return self.warps.cross_lane(frame, group, op, pc, mask)
         if op.kind is Kind.BARRIER:
-            return self._barrier(group, op, pc)
+            return self.barriers.arrive(group, op, pc)
         if op.kind is Kind.ACTION:
-            return self._action(Lanes(self, frame, group, op, mask))
+            return self.action(Lanes(self, frame, group, op, mask))
         if op.kind is Kind.CALL:
-            return self._call(frame, group, op, pc)
+            return self.calls.call(frame, group, op, pc)
         if op.kind is Kind.RETURN:
             if group.depth == 0 or op.payload:
-                self._exit(group)
+                self.barriers.exit(group)
             else:
-                self._return(frame, group)
+                self.calls.leave(frame, group)
             return False
-        self._fault("trap", pc, group.depth, group.lanes(self.count))
-        self._exit(group)
+        self.state.fault("trap", pc, group.depth, group.lanes(self.state.count))
+        self.barriers.exit(group)
         return False
 
     def _split_guarded(self, group: Group, op: Op, pc: int, mask: Mask) -> bool:
@@ -218,28 +278,44 @@ class Machine(Calls):
         rest = ~mask if group.mask is None else group.mask & ~mask
         if not rest.any():
             op_unguarded = self._unguarded(op)
-            return self._other(self.frame(group), group, op_unguarded, pc)
-        self._place(pc + 1, group.depth, rest)
+            return self.other(self.state.frame(group), group, op_unguarded, pc)
+        self.barriers.place(pc + 1, group.depth, rest)
         inner = Group(pc, group.depth, mask)
-        self.exclusive = False
-        if self._other(self.frame(inner), inner, self._unguarded(op), pc):
-            self._place(pc + 1, group.depth, mask)
+        self.state.exclusive = False
+        if self.other(self.state.frame(inner), inner, self._unguarded(op), pc):
+            self.barriers.place(pc + 1, group.depth, mask)
         return False
 
-    def _action(self, lanes: Lanes) -> bool:
+    def action(self, lanes: Lanes) -> bool:
         """An instruction that has a file of its own; False if the group ends here."""
         action: Action = lanes.op.payload
-        self.check_soon()
+        self.state.check_soon()
         return action.run(lanes)
 
     def write(self, frame: Frame, slot: int, value: NDArray[Any], mask: Mask | None) -> None:
         """Gives a register a value, for an action."""
-        self._write(frame, slot, value, mask)
+        self.state.write(frame, slot, value, mask)
+
+    def come(
+        self,
+        lanes: Lanes,
+        numbers: NDArray[Any],
+        count: NDArray[Any] | None,
+        votes: Mask,
+        *,
+        waits: bool,
+    ) -> None:
+        """Each lane arrives at the named barrier of its number, for an action."""
+        self.barriers.named.come(lanes, numbers, count, votes, waits=waits)
+
+    def tell_barrier(self, event: BarrierEvent) -> None:
+        """Tells the observers and the record of an arrival."""
+        self.state.tell_barrier(event, note=True)
 
     def place(self, pc: int, depth: int, mask: Mask) -> None:
         """Puts lanes at a pc, for an action."""
-        self.exclusive = False
-        self._place(pc, depth, mask)
+        self.state.exclusive = False
+        self.barriers.place(pc, depth, mask)
 
     @staticmethod
     def _unguarded(op: Op) -> Op:

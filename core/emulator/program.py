@@ -1,7 +1,7 @@
 """PTX instructions made ready to run: operands become slots of a register file.
 
 Each function gets a `FunctionCode`: a list of `Op`s, and the layout of its registers. A *slot*
-holds a register, a constant or a special register (`core.emulator.slots`).
+holds a register, a constant or a special register (`core.emulator.registers`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Kind(IntEnum):
     NOTHING = 9
     SYNC = 10  # lanes of a warp wait for each other
     FENCE = 11
-    ACTION = 12  # see `core.emulator.action`
+    ACTION = 12  # an `Action` (`core.emulator.lanes`)
 
 
 @dataclass(slots=True)

@@ -1,21 +1,68 @@
-"""Which group of lanes runs next."""
+"""Which group of lanes runs next, and the order in which warps advance."""
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
-from core.emulator.groups import Group
-from core.emulator.spinning import FAIR, NEVER
+from core.emulator.events import Mask
+from core.emulator.groups import WARP, Group
+from core.emulator.spinning import FAIR, NEVER, Spinning
 from core.emulator.state import MachineState
+from core.errors import ParameterError
+
+# Hardware promises no order between barriers. In lock step (the default) all warps of the machine
+# go together, which is fast and hides races; the other orders let one warp of each block advance at
+# a time, so that the answer of a kernel that races really changes.
 
 
-class RunQueue(MachineState):
+WarpOrder = Literal["lockstep", "round_robin", "warp_by_warp", "random"]
+ORDERS: tuple[WarpOrder, ...] = get_args(WarpOrder)
+_LONGEST_TURN = 16  # memory accesses
+
+
+class Schedule:
+    """Picks the warp that advances next, and for how many memory accesses (0: until it waits)."""
+
+    def __init__(self, order: WarpOrder, seed: int) -> None:
+        """Raises `ParameterError` for an order that there is not."""
+        if order not in ORDERS:
+            raise ParameterError(f"There is no order {order!r}: use {', '.join(ORDERS)}.")
+        self._order = order
+        self._random = np.random.default_rng(seed)
+        self._last = -1
+
+    def turn(self, ready: list[int]) -> tuple[int, int]:
+        """One of the `ready` warps (ascending numbers), and the length of its turn."""
+        if self._order == "random":
+            warp = ready[int(self._random.integers(len(ready)))]
+            return warp, int(self._random.integers(1, _LONGEST_TURN + 1))
+        if self._order == "round_robin":
+            self._last = next((w for w in ready if w > self._last), ready[0])
+            return self._last, 1
+        return ready[0], 0
+
+
+class RunQueue:
     """The groups that can run, those held for their warp, and those that spin."""
 
-    def _unblock(self) -> bool:
+    def __init__(self, state: MachineState, schedule: Schedule | None) -> None:
+        """`schedule` None is lock step: all warps advance together."""
+        self.state, self.schedule = state, schedule
+        self.groups: list[Group] = []
+        self.held: list[Group] = []  # wait for lanes of their warp
+        self.parked: list[tuple[Group, int]] = []  # spin; and the changes of memory they had seen
+        self.stuck = False  # whether threads were left that could not go on
+        self.spinning = Spinning()
+        self.turn_left = 0  # memory accesses left of a warp's turn, 0 for no limit
+        # In its block: the warps of one number of all blocks take their turns together.
+        self._warp_of_lane = np.arange(state.count) % state.geometry.threads // WARP
+
+    def unblock(self) -> bool:
         """Nobody can run: wakes who spins, lets go who waits in vain; False at the end."""
         for group, changes in self.parked[:]:
-            if changes not in (NEVER, self.unit.changes):
+            if changes not in (NEVER, self.state.unit.changes):
                 self.parked.remove((group, changes))
                 self.groups.append(group)
         if not self.groups and self.held:
@@ -30,25 +77,29 @@ class RunQueue(MachineState):
     def _give_up(self) -> None:
         """The threads that are left can never go on: a GPU would hang."""
         for group, _ in self.parked:
-            lanes = group.lanes(self.count)
-            self._fault("livelock", group.pc, group.depth, lanes, tick=group.since)
-        waiting = [mask for mask in self.waiting.values() if mask.any()]
+            lanes = group.lanes(self.state.count)
+            self.state.fault("livelock", group.pc, group.depth, lanes, tick=group.since)
+        waiting = [mask for mask in self.state.waiting.values() if mask.any()]
         for mask in waiting:
             lanes = np.flatnonzero(mask)
-            others = np.flatnonzero(self.alive & ~mask & self._in_block_of(int(lanes[0])))
-            at = int(self.resume_at[lanes[0]]) - 1
-            depth, tick = int(self.resume_depth[lanes[0]]), int(self.arrived_at[lanes[0]])
-            self._fault("deadlock", at, depth, lanes, others, tick=tick)
+            others = np.flatnonzero(self.state.alive & ~mask & self._in_block_of(int(lanes[0])))
+            at = int(self.state.resume_at[lanes[0]]) - 1
+            depth, tick = (
+                int(self.state.resume_depth[lanes[0]]),
+                int(self.state.arrived_at[lanes[0]]),
+            )
+            self.state.fault("deadlock", at, depth, lanes, others, tick=tick)
         self.stuck = bool(waiting) or any(seen != NEVER for _, seen in self.parked)
         self.parked.clear()
-        self.waiting.clear()
+        self.state.waiting.clear()
 
-    def _pick(self) -> Group:
+    def pick(self) -> Group:
+        """The group to run next, with those that stand where it does."""
         groups = self.groups
         if self.schedule is not None:
-            warp, self._turn = self.schedule.turn(sorted({g.warp for g in groups}))
+            warp, self.turn_left = self.schedule.turn(sorted({g.warp for g in groups}))
             groups = [g for g in groups if g.warp == warp]
-        elif len(groups) > 1 and (starved := self._starved()) is not None:
+        elif len(groups) > 1 and (starved := self.starved()) is not None:
             return starved
         group = max(groups, key=lambda g: (g.depth, -g.pc))
         for other in [g for g in groups if g is not group]:
@@ -57,37 +108,48 @@ class RunQueue(MachineState):
                 self.groups.remove(group)
                 assert group.mask is not None
                 assert other.mask is not None
-                group = self._enter(
+                group = self.enter(
                     Group(group.pc, group.depth, group.mask | other.mask, group.warp)
                 )
         return group
 
-    def _starved(self) -> Group | None:
+    def starved(self) -> Group | None:
         """A group that could have run for long."""
         oldest = min(self.groups, key=lambda g: g.since)
-        return oldest if self.tick - oldest.since > FAIR else None
+        return oldest if self.state.tick - oldest.since > FAIR else None
 
-    def _enter(self, group: Group) -> Group:
+    def enter(self, group: Group) -> Group:
         """Puts a group among those that can run."""
-        group.since = self.tick
+        group.since = self.state.tick
         if self.schedule is None or group.warp >= 0:
             self.groups.append(group)
             return group
-        lanes = group.lanes(self.count)
+        lanes = group.lanes(self.state.count)
         for warp in np.unique(self._warp_of_lane[lanes]):
             mask = self._warp_of_lane == warp
             mask = mask if group.mask is None else mask & group.mask
-            self.groups.append(Group(group.pc, group.depth, mask, int(warp), self.tick))
+            self.groups.append(Group(group.pc, group.depth, mask, int(warp), self.state.tick))
         return group
 
-    def _peers(self, group: Group) -> list[Group]:
+    def peers(self, group: Group) -> list[Group]:
         """The groups that this one may meet: all, or those of its warp."""
         if self.schedule is None:
             return self.groups
         return [g for g in self.groups if g.warp == group.warp]
 
-    def _boundary(self, group: Group) -> int:
+    def boundary(self, group: Group) -> int:
         """The lowest pc ahead at which another group of the same depth stands."""
-        peers = self._peers(group)
+        peers = self.peers(group)
         ahead = [g.pc for g in peers if g.depth == group.depth and g.pc > group.pc]
         return min(ahead, default=1 << 60)
+
+    def alone(self) -> bool:
+        """Whether no other group is anywhere."""
+        return not (self.groups or self.state.waiting or self.held or self.parked)
+
+    def _in_block_of(self, lane: int) -> Mask:
+        same: Mask = (
+            np.arange(self.state.count) // self.state.geometry.threads
+            == lane // self.state.geometry.threads
+        )
+        return same

@@ -1,37 +1,329 @@
 """Tensor cores: `mma.sync`, and `wmma.load`, `wmma.mma` and `wmma.store`.
 
-D = A B + C, added up as in `core.emulator.accumulation`.
+D = A B + C, added up as in `core.emulator.tensor`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator import accumulation
-from core.emulator.action import Lanes, action_op
-from core.emulator.fragments import (
-    ELEMENTS,
-    Element,
-    Shape,
-    gather,
-    gather_result,
-    operand_places,
-    result_places,
-    scatter_result,
-    shape_of,
-)
+from core.emulator.groups import warp_rows
+from core.emulator.lanes import Lanes, action_op
+from core.emulator.operands import OperandDecoder, elements
 from core.emulator.program import Op, Reader
+from core.ptx.arithmetic.narrow import codec
+from core.ptx.arithmetic.operation import refuse, unsupported
+from core.ptx.arithmetic.rounding import FORMATS, fma64, round_to
 from core.ptx.ast import Address, Immediate, Instruction
-from core.ptx.semantics.operation import refuse, unsupported
 from core.ptx.types import TYPES, bits_of
 
-if TYPE_CHECKING:
-    from core.emulator.decode import Decoder
+# How tensor cores add up: as an H200 was seen to, bit for bit (`tests/data/isa`).
+#
+# All the products of an instruction and C are aligned to the greatest exponent among them, where
+# the exponent of a product is the sum of its factors', cut off 25 bits below it, and added exactly.
+# The sum is cut off to float32, or rounded to nearest float16. `wmma` of tf32 is done as two
+# halves, one after the other. float64 goes through a chain of fused multiply-adds in order of
+# depth. Integers are exact.
+
+
+Matrices = NDArray[Any]
+_KEPT_BITS = 25
+_NOTHING = -(1 << 20)  # exponent of a zero
+
+
+def integers(left: Matrices, right: Matrices, c: Matrices, *, saturate: bool) -> Matrices:
+    """left (warps, m, k) times right (warps, n, k) plus c, in int32 or clamped to it."""
+    total = left @ right.swapaxes(1, 2) + c
+    return np.clip(total, -(2**31), 2**31 - 1) if saturate else total
+
+
+def doubles(left: Matrices, right: Matrices, c: Matrices) -> Matrices:
+    """float64: fused multiply-adds one after another."""
+    total = c.reshape(-1)
+    for depth in range(left.shape[2]):
+        a, b = np.broadcast_arrays(left[:, :, None, depth], right[:, None, :, depth])
+        total = fma64(a.reshape(-1), b.reshape(-1), total)
+    return total.reshape(c.shape)
+
+
+def floats(left: Matrices, right: Matrices, c: Matrices, result: str, block: int) -> Matrices:
+    """Factors of at most 11 bits and C, in float64, to "f32" or "f16"; `block` depths at once."""
+    for first in range(0, left.shape[2], block):
+        part = slice(first, first + block)
+        c = _block(left[:, :, part], right[:, :, part], c, result)
+    return c
+
+
+def _block(left: Matrices, right: Matrices, c: Matrices, result: str) -> Matrices:
+    products = left[:, :, None, :] * right[:, None, :, :]
+    exponents = _exponent(left)[:, :, None, :] + _exponent(right)[:, None, :, :]
+    exponents = np.where(products == 0, _NOTHING, exponents)
+    top = np.maximum(exponents.max(axis=3), _exponent(c))
+    shift = _KEPT_BITS - np.where(top == _NOTHING, 0, top)
+    kept = np.trunc(np.ldexp(products, shift[..., None])).sum(axis=3) + np.trunc(np.ldexp(c, shift))
+    total = np.ldexp(kept, -shift)
+    plain = products.sum(axis=3) + c  # says what becomes of infinities
+    total = np.where(np.isfinite(plain), total, plain)
+    return round_to(total, FORMATS[result], "rz" if result == "f32" else "rn")
+
+
+def _exponent(x: Matrices) -> NDArray[np.int64]:
+    exponent = np.frexp(np.where(np.isfinite(x), x, 1.0))[1].astype(np.int64) - 1
+    return np.where(x == 0, _NOTHING, exponent)
+
+
+# How the elements of a matrix lie in the registers of a warp.
+#
+# Lane l is at place g = l / 4, t = l % 4. An operand of R rows (A's rows, B's columns) and depth K
+# has E elements in a register; register r belongs to the rows 8 (r % (R / 8)) + g and the depths
+# 4 E (r / (R / 8)) + E t and the E - 1 next ones. Results lie in pairs: pair p belongs to row
+# 8 (p % (M / 8)) + g and the columns 8 (p / (M / 8)) + 2 t and the next. These are the layouts that
+# the PTX ISA documents for `mma.sync`; those of `wmma`, which it leaves open, are ours.
+
+
+_G, _T = np.arange(32) // 4, np.arange(32) % 4
+
+
+@dataclass(frozen=True)
+class Shape:
+    """m x n x k."""
+
+    m: int
+    n: int
+    k: int
+
+
+def shape_of(modifiers: tuple[str, ...]) -> Shape | None:
+    """The shape that an instruction names, `m16n8k8` and the like."""
+    for modifier in modifiers:
+        found = re.fullmatch(r"m(\d+)n(\d+)k(\d+)", modifier)
+        if found:
+            return Shape(*(int(x) for x in found.groups()))
+    return None
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element type: its name, bits, how many in a register, and the register's PTX type."""
+
+    name: str
+    bits: int
+
+    @property
+    def in_register(self) -> int:
+        """Elements in one register."""
+        return max(1, 32 // self.bits)
+
+    @property
+    def register(self) -> str:
+        """The type of the register they are in."""
+        if self.name in ("f32", "f64", "s32"):
+            return self.name
+        return "b32"
+
+    def decode(self, raw: NDArray[Any]) -> NDArray[Any]:
+        """Registers (warps, 32) as values (warps, 32, elements): float64, or int64 for integers."""
+        if self.name in ("s8", "u8"):
+            small = np.int8 if self.name == "s8" else np.uint8
+            return np.ascontiguousarray(raw).view(small).reshape(*raw.shape, 4).astype(np.int64)
+        if self.name == "tf32":  # the low 13 bits do not take part
+            return (
+                (raw.view(np.uint32) & np.uint32(0xFFFFE000))
+                .view(np.float32)[..., None]
+                .astype(np.float64)
+            )
+        if self.name in ("f16", "bf16"):
+            pairs = codec(TYPES[f"{self.name}x2"]).decode(raw.reshape(-1))
+            return pairs.reshape(*raw.shape, 2)
+        return raw[..., None].astype(np.int64 if self.name == "s32" else np.float64)
+
+
+ELEMENTS = {
+    e.name: e
+    for e in (
+        Element("f16", 16), Element("bf16", 16), Element("tf32", 32), Element("f32", 32),
+        Element("f64", 64), Element("s32", 32), Element("s8", 8), Element("u8", 8),
+    )
+}  # fmt: skip
+
+
+def operand_places(rows: int, depth: int, elements: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Row and depth of every element: int arrays of shape (registers, 32, elements)."""
+    blocks = rows // 8
+    count = blocks * depth // (4 * elements)
+    register = np.arange(count)[:, None, None]
+    row = 8 * (register % blocks) + _G[None, :, None] + np.zeros((1, 1, elements), int)
+    inner = 4 * elements * (register // blocks) + elements * _T[None, :, None]
+    return row, inner + np.arange(elements)[None, None, :]
+
+
+def result_places(shape: Shape) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Row and column of every element of C or D: int arrays of shape (pairs, 32, 2)."""
+    blocks = shape.m // 8
+    pair = np.arange(blocks * shape.n // 8)[:, None, None]
+    row = 8 * (pair % blocks) + _G[None, :, None] + np.zeros((1, 1, 2), int)
+    column = 8 * (pair // blocks) + 2 * _T[None, :, None] + np.arange(2)[None, None, :]
+    return row, column
+
+
+def gather(registers: list[NDArray[Any]], element: Element, rows: int, depth: int) -> NDArray[Any]:
+    """The matrix (warps, rows, depth) in registers given as rows of warps."""
+    row, inner = operand_places(rows, depth, element.in_register)
+    values = np.stack([element.decode(r) for r in registers[: len(row)]], 1)
+    matrix = np.zeros((len(values), rows, depth), values.dtype)
+    matrix[:, row, inner] = values
+    return matrix
+
+
+def gather_result(registers: list[NDArray[Any]], element: Element, shape: Shape) -> NDArray[Any]:
+    """The matrix C (warps, m, n)."""
+    row, column = result_places(shape)
+    values = np.concatenate([element.decode(r) for r in registers], 2)  # (warps, 32, all)
+    values = values.reshape(len(values), 32, -1, 2).swapaxes(1, 2)
+    matrix = np.zeros((len(values), shape.m, shape.n), values.dtype)
+    matrix[:, row, column] = values
+    return matrix
+
+
+def scatter_result(matrix: NDArray[Any], element: Element, shape: Shape) -> list[NDArray[Any]]:
+    """D as registers, rows of warps; the values are of the element's type already."""
+    row, column = result_places(shape)
+    values = matrix[:, row, column]  # (warps, pairs, 32, 2)
+    if element.name == "f16":
+        pairs = codec(TYPES["f16x2"]).encode(values.reshape(-1, 2))
+        packed = pairs.reshape(len(matrix), -1, 32)
+        return [packed[:, i] for i in range(packed.shape[1])]
+    flat = values.swapaxes(1, 2).reshape(len(matrix), 32, -1)
+    kind = TYPES[element.name]
+    if kind.is_float and kind.bits == 32:
+        form = codec(kind)
+        flat = form.encode(flat.reshape(-1, 1)).reshape(flat.shape)
+    return [np.ascontiguousarray(flat[:, :, i]).astype(kind.dtype) for i in range(flat.shape[2])]
+
+
+# `ldmatrix`, `stmatrix` and `movmatrix`: 8x8 matrices of 16-bit elements spread over a warp.
+#
+# Lane l holds row l / 4, columns 2 (l % 4) and the next, of each matrix, in one register (PTX ISA,
+# "Warp-level matrix load instruction"). Memory is accessed a row at a time: 16 bytes by the lanes
+# that give the rows' addresses, lanes 0 to 7 for the first matrix, 8 to 15 for the second, and so
+# on.
+
+
+_WORD = TYPES["b32"]
+_COUNTS = {"x1": 1, "x2": 2, "x4": 4}
+
+
+def _givers(lanes: Lanes, count: int) -> NDArray[np.bool_]:
+    """The lanes whose addresses are used."""
+    thread = np.arange(lanes.machine.count) % lanes.machine.geometry.threads
+    return thread % 32 < 8 * count
+
+
+def _pieces(matrix: NDArray[Any], transposed: bool) -> NDArray[Any]:
+    """Matrices (warps, 8, 8) of uint16 as one register a lane, int32 (warps, 32)."""
+    if transposed:
+        matrix = matrix.swapaxes(1, 2)
+    return np.ascontiguousarray(matrix).view(np.int32).reshape(-1, 32)
+
+
+def _matrix(register: NDArray[Any], transposed: bool) -> NDArray[Any]:
+    """The inverse of `_pieces`."""
+    matrix = np.ascontiguousarray(register).view(np.uint16).reshape(-1, 8, 8)
+    return matrix.swapaxes(1, 2) if transposed else matrix
+
+
+@dataclass(frozen=True)
+class LoadMatrix:
+    """`ldmatrix`."""
+
+    address: Reader
+    count: int
+    transposed: bool
+    writers: tuple[Callable[..., Any], ...]
+
+    def run(self, lanes: Lanes) -> bool:
+        """Loads rows and spreads them."""
+        givers = _givers(lanes, self.count)
+        words = lanes.access("load", _WORD, lanes.read(self.address), count=4, only=givers)
+        rows = np.stack([warp_rows(w, lanes.machine.geometry, 0) for w in words], 2)
+        halves = np.ascontiguousarray(rows).view(np.uint16)  # (warps, 32, 8)
+        found = [
+            lanes.lanes_of(_pieces(halves[:, 8 * i : 8 * i + 8], self.transposed))
+            for i in range(self.count)
+        ]
+        lanes.write(tuple(found), self.writers)
+        return True
+
+
+@dataclass(frozen=True)
+class StoreMatrix:
+    """`stmatrix`."""
+
+    address: Reader
+    registers: tuple[Reader, ...]
+    transposed: bool
+
+    def run(self, lanes: Lanes) -> bool:
+        """Collects rows and stores them."""
+        count = len(self.registers)
+        rows = np.zeros((len(lanes.rows(self.registers[0])), 32, 8), np.uint16)
+        for i, register in enumerate(self.registers):
+            rows[:, 8 * i : 8 * i + 8] = _matrix(lanes.rows(register), self.transposed)
+        words = rows.view(np.int32)  # (warps, 32, 4)
+        values = tuple(lanes.lanes_of(words[:, :, i]) for i in range(4))
+        givers = _givers(lanes, count)
+        lanes.access("store", _WORD, lanes.read(self.address), values, count=4, only=givers)
+        return True
+
+
+@dataclass(frozen=True)
+class MoveMatrix:
+    """`movmatrix`: transposes a matrix within the warp."""
+
+    register: Reader
+    writers: tuple[Callable[..., Any], ...]
+
+    def run(self, lanes: Lanes) -> bool:
+        """Transposes within each warp."""
+        moved = _pieces(_matrix(lanes.rows(self.register), transposed=False), transposed=True)
+        lanes.write((lanes.lanes_of(moved),), self.writers)
+        return True
+
+
+def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """Decodes the three instructions; shapes other than 8x8 of 16 bits are refused."""
+    modifiers = instruction.modifiers
+    if "m8n8" not in modifiers or "b16" not in modifiers:
+        raise unsupported(instruction, "has a shape that is not supported")
+    transposed = "trans" in modifiers
+    first, second = instruction.operands
+    if instruction.opcode == "movmatrix":
+        slots, writers = decoder.plain_writers(instruction, (first,), (_WORD,))
+        return action_op(
+            instruction, MoveMatrix(decoder.table.read(instruction, second, _WORD), writers), slots
+        )
+    count = next((_COUNTS[m] for m in modifiers if m in _COUNTS), 0)
+    if not count:
+        raise unsupported(instruction, "does not say how many matrices")
+    loads = instruction.opcode == "ldmatrix"
+    where, what = (second, first) if loads else (first, second)
+    registers = elements(what)
+    if not isinstance(where, Address) or len(registers) != count:
+        raise unsupported(instruction, f"needs an address and {count} registers")
+    space = "shared" if any(m.split("::")[0] == "shared" for m in modifiers) else ""
+    address = decoder.address(instruction, where, space)
+    if not loads:
+        values = tuple(decoder.table.read(instruction, r, _WORD) for r in registers)
+        return action_op(instruction, StoreMatrix(address, values, transposed))
+    slots, writers = decoder.plain_writers(instruction, registers, (_WORD,) * count)
+    return action_op(instruction, LoadMatrix(address, count, transposed, writers), slots)
+
 
 # The shapes that are executed, by the type of A (PTX ISA, "mma" and "wmma", "Matrix Shape").
 _SQUARES = ((16, 16, 16), (32, 8, 16), (8, 32, 16))
@@ -73,17 +365,17 @@ class Multiply:
         right = gather([lanes.rows(r) for r in self.b], b, shape.n, shape.k)
         addend = gather_result([lanes.rows(r) for r in self.c], c, shape)
         if d.name == "s32":
-            total = accumulation.integers(left, right, addend, saturate=self.saturate)
+            total = integers(left, right, addend, saturate=self.saturate)
         elif d.name == "f64":
-            total = accumulation.doubles(left, right, addend)
+            total = doubles(left, right, addend)
         else:
-            total = accumulation.floats(left, right, addend, d.name, self.block)
+            total = floats(left, right, addend, d.name, self.block)
         found = scatter_result(total, d, shape)
         lanes.write(tuple(lanes.lanes_of(r) for r in found), self.writers)
         return True
 
 
-def multiply(decoder: Decoder, instruction: Instruction) -> Op:
+def multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `mma.sync` and `wmma.mma`."""
     refuse(instruction, "sp", "sp::ordered_metadata", "xor", "and", "block_scale")
     shape = shape_of(instruction.modifiers)
@@ -94,7 +386,7 @@ def multiply(decoder: Decoder, instruction: Instruction) -> Op:
         raise unsupported(instruction, "has the wrong number of operands")
     if instruction.opcode == "mma" and not {"row", "col"} <= set(instruction.modifiers):
         raise unsupported(instruction, "has a layout that is not supported")
-    d, a, b, c = (decoder.elements(o) for o in instruction.operands)
+    d, a, b, c = (elements(o) for o in instruction.operands)
     d_type, a_type, b_type, c_type = types
     needs = _registers(shape, types)
     spare = 8 if instruction.opcode == "wmma" else 0  # some fragments hold their elements twice
@@ -237,7 +529,7 @@ class StoreFragment:
 
 
 def _fragment(
-    decoder: Decoder, instruction: Instruction, role: str, address: Address, stride: Any
+    decoder: OperandDecoder, instruction: Instruction, role: str, address: Address, stride: Any
 ) -> Fragment:
     shape = shape_of(instruction.modifiers)
     name = next((m for m in instruction.modifiers if m in ELEMENTS), "")
@@ -266,7 +558,7 @@ def _fragment(
     )  # fmt: skip
 
 
-def wmma(decoder: Decoder, instruction: Instruction) -> Op:
+def wmma(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """Decodes `wmma.load.{a,b,c}`, `wmma.mma` and `wmma.store.d`."""
     what = instruction.modifiers[0]
     if what == "mma":
@@ -281,7 +573,7 @@ def wmma(decoder: Decoder, instruction: Instruction) -> Op:
         raise unsupported(instruction, "has no address")
     stride = instruction.operands[2] if len(instruction.operands) > 2 else None
     part = _fragment(decoder, instruction, role, where, stride)
-    operands = decoder.elements(registers)
+    operands = elements(registers)
     kind = TYPES[part.element.register]
     needs = part.row.size // (32 * part.element.in_register)
     if not needs <= len(operands) <= max(needs, 8 if role in "ab" else 0):

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator import collective
+from core.emulator import groups
 from core.emulator.barriers import Barriers
 from core.emulator.events import Mask, SyncEvent
-from core.emulator.frames import Frame
+from core.emulator.frame import Frame
 from core.emulator.groups import Group, lanes_of_rows, warp_rows
 from core.emulator.program import Kind, Op
+from core.emulator.run_queue import RunQueue
+from core.emulator.state import MachineState
 
 
-class WarpSync(Barriers):
+class WarpSync:
     """Lanes that are held until the lanes that their member mask names have come."""
 
-    def _cross_lane(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:
+    def __init__(self, state: MachineState, queue: RunQueue, barriers: Barriers) -> None:
+        self.state, self.queue, self.barriers = state, queue, barriers
+        self._on_sync = [s for o in state.observers if (s := getattr(o, "on_sync", None))]
+        self.on_exchange: Callable[[Frame, Op], None] | None = None  # told of every exchange
+
+    def cross_lane(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:
         """A shuffle or vote; False if only some of the lanes go on."""
         members = op.payload[3]
         if members is None or op.guard >= 0:
@@ -31,15 +39,15 @@ class WarpSync(Barriers):
             if not ready.any():
                 return False
             self._exchange(frame, Group(pc, group.depth, ready), op, ready)
-            self._sync("warp", pc, ready, members(frame.registers))
-            self._place(pc + 1, group.depth, ready)
+            self.tell("warp", pc, ready, members(frame.registers))
+            self.barriers.place(pc + 1, group.depth, ready)
             return False
         self._exchange(frame, whole, op, whole.mask)
-        self._sync("warp", pc, whole.mask, members(frame.registers))
+        self.tell("warp", pc, whole.mask, members(frame.registers))
         if whole is group:
             return True
         assert whole.mask is not None
-        self._place(pc + 1, group.depth, whole.mask)
+        self.barriers.place(pc + 1, group.depth, whole.mask)
         return False
 
     def _check_members(self, members: NDArray[Any], group: Group, pc: int) -> None:
@@ -47,21 +55,21 @@ class WarpSync(Barriers):
         words = members.view(np.uint32)
         if words.size == 1 and words[0] == 0xFFFFFFFF:
             return
-        mask = np.ones(self.count, bool) if group.mask is None else group.mask
-        outside = collective.strangers(words, mask, self.geometry)
+        mask = np.ones(self.state.count, bool) if group.mask is None else group.mask
+        outside = groups.strangers(words, mask, self.state.geometry)
         if outside.any():
             lanes = np.flatnonzero(outside)
-            self._fault("inactive_lane", pc, group.depth, lanes, detail="not a member")
+            self.state.fault("inactive_lane", pc, group.depth, lanes, detail="not a member")
 
     def _gather(self, group: Group, pc: int) -> Group:
         """The group with those that are held at the same instruction."""
-        mates = [h for h in self.held if h.pc == pc and h.depth == group.depth
+        mates = [h for h in self.queue.held if h.pc == pc and h.depth == group.depth
                  and h.warp == group.warp]  # fmt: skip
         if not mates or group.mask is None:
             return group
         mask = group.mask
         for mate in mates:
-            self.held.remove(mate)
+            self.queue.held.remove(mate)
             assert mate.mask is not None
             mask = mask | mate.mask
         expected = next((m.expected for m in mates if m.expected is not None), None)
@@ -78,13 +86,13 @@ class WarpSync(Barriers):
             return None
         members = members.view(np.uint32)
         present = group.mask if also is None else group.mask | also
-        expected = self.alive.copy() if group.expected is None else group.expected
-        lack = collective.lacking(members, present, expected, self.geometry) & group.mask
+        expected = self.state.alive.copy() if group.expected is None else group.expected
+        lack = groups.lacking(members, present, expected, self.state.geometry) & group.mask
         if not lack.any():
             return None
         if group.forced:
-            missing = collective.missing_lanes(members, group.mask, expected, self.geometry)
-            self._fault(
+            missing = groups.missing_lanes(members, group.mask, expected, self.state.geometry)
+            self.state.fault(
                 "divergent_warp",
                 pc,
                 group.depth,
@@ -94,45 +102,47 @@ class WarpSync(Barriers):
             )
             group.forced, group.expected = False, None
             return None
-        self.exclusive = False
-        since = self.tick - 1
-        self.held.append(Group(pc, group.depth, lack, group.warp, since, expected=expected))
+        self.state.exclusive = False
+        since = self.state.tick - 1
+        self.queue.held.append(Group(pc, group.depth, lack, group.warp, since, expected=expected))
         return group.mask & ~lack
 
-    def _warp_sync(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
+    def sync_warp(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """`__syncwarp`: lanes may meet that stand at different ones."""
-        mates = [h for h in self.held if self._op_at(h.pc).kind is Kind.SYNC]
+        mates = [h for h in self.queue.held if self.state.op_at(h.pc).kind is Kind.SYNC]
         also = _union(mates) if mates else None
         members = op.payload(frame.registers)
         ready = self._those_ready(members, group, pc, also)
-        gone = np.ones(self.count, bool) if group.mask is None else group.mask
+        gone = np.ones(self.state.count, bool) if group.mask is None else group.mask
         if ready is not None:
             gone = ready
         for mate in mates:
             assert mate.mask is not None
-            words = self._op_at(mate.pc).payload(self.frame(mate).registers).view(np.uint32)
+            words = (
+                self.state.op_at(mate.pc).payload(self.state.frame(mate).registers).view(np.uint32)
+            )
             present = mate.mask | (also if also is not None else mate.mask) | gone
-            expected = self.alive if mate.expected is None else mate.expected
-            lack = collective.lacking(words, present, expected, self.geometry) & mate.mask
+            expected = self.state.alive if mate.expected is None else mate.expected
+            lack = groups.lacking(words, present, expected, self.state.geometry) & mate.mask
             free = mate.mask & ~lack
             if free.any():
-                self.held.remove(mate)
+                self.queue.held.remove(mate)
                 if lack.any():
-                    self.held.append(
+                    self.queue.held.append(
                         Group(mate.pc, mate.depth, lack, mate.warp, mate.since, expected=expected)
                     )
-                self._place(mate.pc + 1, mate.depth, free)
+                self.barriers.place(mate.pc + 1, mate.depth, free)
                 gone = gone | free
-                self.exclusive = False
+                self.state.exclusive = False
         if gone.any():
-            self._sync("warp", pc, None if group.mask is None else gone, members)
+            self.tell("warp", pc, None if group.mask is None else gone, members)
         if ready is None:
             return True
         if ready.any():
-            self._place(pc + 1, group.depth, ready)
+            self.barriers.place(pc + 1, group.depth, ready)
         return False
 
-    def _sync(
+    def tell(
         self, kind: str, pc: int, mask: Mask | None, members: NDArray[Any] | None = None
     ) -> None:
         """Tells who met; lanes with different member masks met in different circles."""
@@ -141,31 +151,35 @@ class WarpSync(Barriers):
         masks = [mask]
         if members is not None and members.size > 1:
             words = members.view(np.uint32)
-            here = np.ones(self.count, bool) if mask is None else mask
+            here = np.ones(self.state.count, bool) if mask is None else mask
             several = np.unique(words[here])
             masks = [here & (words == word) for word in several] if len(several) > 1 else [mask]
         for one in masks:
             for tell in self._on_sync:
-                tell(SyncEvent(self.tick - 1, pc, kind, one))
+                tell(SyncEvent(self.state.tick - 1, pc, kind, one))
 
     def _exchange(self, frame: Frame, group: Group, op: Op, mask: Mask | None) -> None:
         function, sources, writers, _ = op.payload
-        active = np.ones(self.count, bool) if mask is None else mask
-        rows = [warp_rows(active, self.geometry, 0)]
+        active = np.ones(self.state.count, bool) if mask is None else mask
+        rows = [warp_rows(active, self.state.geometry, 0)]
         for read in sources:
             value = read(frame.registers)
             if value.size == 1:
-                value = np.repeat(value, self.count)
-            rows.append(warp_rows(value, self.geometry, 0))
+                value = np.repeat(value, self.state.count)
+            rows.append(warp_rows(value, self.state.geometry, 0))
         if op.instruction.opcode == "shfl" and not rows[0].all():
-            lonely = collective.reading_nobody(function, active, rows[1:], self.geometry)
+            lonely = groups.reading_nobody(function, active, rows[1:], self.state.geometry)
             if lonely.any():
-                self._fault("inactive_lane", op.instruction.pc, group.depth, np.flatnonzero(lonely))
+                self.state.fault(
+                    "inactive_lane", op.instruction.pc, group.depth, np.flatnonzero(lonely)
+                )
         result = function(*rows)
         results = result if isinstance(result, tuple) else (result,)
-        keep = None if op.guard < 0 and self.exclusive else mask
+        keep = None if op.guard < 0 and self.state.exclusive else mask
         for slot, write, value in zip(op.destinations, writers, results, strict=True):
-            self._write(frame, slot, write(lanes_of_rows(value, self.geometry)), keep)
+            self.state.write(frame, slot, write(lanes_of_rows(value, self.state.geometry)), keep)
+        if self.on_exchange is not None:
+            self.on_exchange(frame, op)
 
 
 def _union(groups: list[Group]) -> Mask:

@@ -11,15 +11,12 @@ from dataclasses import replace
 from importlib import metadata
 
 from core.gpu import session
-from core.gpu.build import Built, build_for
 from core.gpu.check import Check, check
-from core.gpu.cublas import CublasProduct
-from core.gpu.jobs import BenchmarkJob, CublasSubject, Timing
-from core.gpu.loaded import Launchable, LoadedKernel
-from core.gpu.reporting import Begun, Sample, Sensed, Stage, report, stop_requested
-from core.gpu.result import BenchmarkResult, Readings, gflops, with_samples
+from core.gpu.jobs import BenchmarkJob, Built, CublasSubject, Timing, build_for
+from core.gpu.loaded import CublasProduct, Launchable, LoadedKernel
+from core.gpu.protocol import Begun, Sample, Sensed, Stage, report, stop_requested
+from core.gpu.result import BenchmarkResult, Readings, gflops, is_stable, with_samples
 from core.gpu.session import Session
-from core.gpu.statistics import is_stable
 from core.launch import Dim3, Launch, Workload
 
 # The median is looked at again after this many further samples: sorting is not free.
@@ -71,18 +68,24 @@ def _time(kernel: Launchable, begun: BenchmarkResult, job: BenchmarkJob) -> Benc
     report(Begun(begun))
     report(Stage("timing", timing.launch_limit_s))
     samples: list[float] = []
-    began = sensed = time.monotonic()
-    ended = ""
+    began = time.monotonic()
+    sensed, seen, ended = 0.0, Readings(), ""
     while not ended:
         samples.append(kernel.time(flush=timing.flush_l2))
         report(Sample(len(samples) - 1, samples[-1], gflops(begun.flops, samples[-1])))
         now = time.monotonic()
         if now - sensed >= _SENSE_EVERY_S:
-            sensed = now
-            report(Sensed(sensors.read()))
+            sensed, seen = now, with_lowest(sensors.read(), seen)
+            report(Sensed(seen))
         ended = _reason_to_end(samples, timing, now - began)
     # Read at once, while the clocks still are what the last launches ran at.
-    return with_samples(begun, samples, ended, sensors.read())
+    return with_samples(begun, samples, ended, with_lowest(sensors.read(), seen))
+
+
+def with_lowest(now: Readings, before: Readings) -> Readings:
+    """The present readings, with the lowest SM clock of these and of those before."""
+    clocks = [mhz for mhz in (now.sm_mhz, before.lowest_sm_mhz) if mhz is not None]
+    return replace(now, lowest_sm_mhz=min(clocks, default=None))
 
 
 def _reason_to_end(samples: list[float], timing: Timing, elapsed_s: float) -> str:

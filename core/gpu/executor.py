@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import pickle
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,11 +21,17 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
-from core.gpu import protocol
-from core.gpu.child import Child, worker_command
 from core.gpu.failures import WorkerFailure, from_exit, timed_out
-from core.gpu.protocol import ConnectionLost
-from core.gpu.reporting import Event, Stage
+from core.gpu.protocol import Event, Stage
+from core.side_process import frames
+from core.side_process.child import Child
+from core.side_process.frames import ConnectionLost
+
+
+def worker_command(device: int) -> list[str]:
+    """The command line of the worker for the device of that ordinal."""
+    return [sys.executable, "-P", "-m", "core.gpu.worker", "--device", str(device)]
+
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +81,7 @@ class GpuWorker(Executor):
         """Asks the running job to finish early; its future then gives what it has."""
         child = self._child
         if child is not None:
-            child.send(protocol.STOP)
+            child.send(frames.STOP)
 
     def kill(self) -> None:
         """Ends the worker process at once; a running job fails with `worker_died`."""
@@ -145,7 +152,7 @@ class GpuWorker(Executor):
                 raise WorkerFailure(f"The GPU worker could not be started: {error}.") from error
         else:
             child.forget_stderr()
-        child.send(protocol.CALL, payload)
+        child.send(frames.CALL, payload)
         return self._converse(child, task)
 
     def _converse(self, child: Child, task: _Task) -> Any:
@@ -164,15 +171,15 @@ class GpuWorker(Executor):
                     raise timed_out(stage.limit_s, stage.doing)
                 continue
             kind, payload = frame
-            if kind == protocol.EVENT:
+            if kind == frames.EVENT:
                 event = pickle.loads(payload)
                 stage = event if isinstance(event, Stage) else stage
                 deadline = time.monotonic() + stage.limit_s
                 self._notify(task, event)
-            elif kind == protocol.DONE:
+            elif kind == frames.DONE:
                 return pickle.loads(payload)
             else:
-                error = pickle.loads(payload)
+                error = frames.failure(payload)
                 if isinstance(error, WorkerFailure) and error.fatal:
                     self._discard(kill=False)
                 raise error

@@ -1,51 +1,82 @@
-"""Frames between the application and its GPU worker process.
+"""What a job running in a worker may say while it runs, and the wish to stop that it may hear.
 
-A frame is one byte (its kind), eight bytes (the payload's length, big endian) and the payload, a
-pickle. Both ends are this program on this machine, started by one another.
+A job calls `report(event)`. Whoever runs the job decides where the event goes: through the pipe of
+`core.gpu.worker`, a scheduler's own channel, or nowhere, when the job is called directly.
 """
 
 from __future__ import annotations
 
-import struct
-from typing import BinaryIO
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-CALL = b"C"  # to the worker: (function, args, kwargs)
-STOP = b"S"  # to the worker: finish the running job early with what it has
-EVENT = b"E"  # from the worker: an event of the running job
-DONE = b"D"  # from the worker: the job's result
-FAILED = b"F"  # from the worker: the job's exception
-
-_KINDS = frozenset((CALL, STOP, EVENT, DONE, FAILED))
-_HEADER = struct.Struct("!cQ")
+if TYPE_CHECKING:
+    from core.gpu.result import BenchmarkResult, Readings
 
 
-class ConnectionLost(Exception):
-    """The other end is gone, or what it sent is no frame."""
+@dataclass(frozen=True)
+class Stage:
+    """The job begins something. `limit_s` is how long it may take until the next event."""
+
+    doing: str  # a verb in -ing, as in "checking the result"
+    limit_s: float = 60.0
 
 
-def write_frame(stream: BinaryIO, kind: bytes, payload: bytes = b"") -> None:
-    """Writes and flushes one frame; raises ConnectionLost when the other end is gone."""
-    try:
-        stream.write(_HEADER.pack(kind, len(payload)))
-        stream.write(payload)
-        stream.flush()
-    except (OSError, ValueError) as error:
-        raise ConnectionLost(str(error)) from error
+@dataclass(frozen=True)
+class Sample:
+    """One timed launch, counted from 0. `gflops` is None where the kernel's work is unknown."""
+
+    index: int
+    milliseconds: float
+    gflops: float | None
 
 
-def read_frame(stream: BinaryIO) -> tuple[bytes, bytes]:
-    """Reads one whole frame: (kind, payload); raises ConnectionLost at its end or inside one."""
-    kind, length = _HEADER.unpack(_read_exactly(stream, _HEADER.size))
-    if kind not in _KINDS:
-        raise ConnectionLost("this is no frame")
-    return kind, _read_exactly(stream, length)
+@dataclass(frozen=True)
+class Begun:
+    """Timing begins; the result so far, with everything but samples.
+
+    Whoever watches can make a whole result of it and the samples, should the worker die.
+    """
+
+    result: BenchmarkResult
 
 
-def _read_exactly(stream: BinaryIO, count: int) -> bytes:
-    try:
-        data = stream.read(count)
-    except (OSError, ValueError) as error:
-        raise ConnectionLost(str(error)) from error
-    if data is None or len(data) != count:
-        raise ConnectionLost("the stream ended")
-    return data
+@dataclass(frozen=True)
+class Sensed:
+    """What the GPU's sensors say while timing goes on."""
+
+    readings: Readings
+
+
+Event = Stage | Sample | Begun | Sensed
+
+_sink: Callable[[Event], None] | None = None
+_stop = threading.Event()
+
+
+def set_sink(sink: Callable[[Event], None] | None) -> None:
+    """Sends this process's events to `sink` from now on (None: nowhere)."""
+    global _sink
+    _sink = sink
+
+
+def report(event: Event) -> None:
+    """Passes an event on to whoever watches the job."""
+    if _sink is not None:
+        _sink(event)
+
+
+def request_stop() -> None:
+    """Asks the running job to finish early with what it has."""
+    _stop.set()
+
+
+def clear_stop() -> None:
+    """Forgets an earlier wish to stop; called before each job."""
+    _stop.clear()
+
+
+def stop_requested() -> bool:
+    """Whether the running job was asked to finish early."""
+    return _stop.is_set()

@@ -3,17 +3,86 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from core.devices.table import bandwidth_gbs, cores_per_sm
 from core.errors import TilescopeError
+from core.files import replace_file
 from core.gpu.check import Check
-from core.gpu.statistics import summarise
-from core.models.devices import bandwidth_gbs, cores_per_sm
+
+# Statistics of timing samples: quantiles, and when the median is known well enough.
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Quantiles of samples, in the samples' own unit (milliseconds throughout `core.gpu`)."""
+
+    count: int
+    median: float
+    p5: float
+    p95: float
+    # Bounds of the 95 % confidence interval of the median.
+    median_low: float
+    median_high: float
+
+    @property
+    def median_uncertainty(self) -> float:
+        """Half the confidence interval's width over the median."""
+        return (self.median_high - self.median_low) / 2 / self.median if self.median else math.inf
+
+
+def summarise(samples: Sequence[float]) -> Summary:
+    """The summary of at least one sample; raises ValueError for none or for NaN."""
+    if not samples:
+        raise ValueError("there are no samples to summarise")
+    ordered = np.sort(np.asarray(samples, dtype=np.float64))
+    if not np.all(np.isfinite(ordered)):
+        raise ValueError("a sample is not a finite number")
+    low, high = _median_ranks(len(ordered))
+    p5, median, p95 = np.quantile(ordered, (0.05, 0.5, 0.95))
+    return Summary(
+        count=len(ordered),
+        median=float(median),
+        p5=float(p5),
+        p95=float(p95),
+        median_low=float(ordered[low]),
+        median_high=float(ordered[high]),
+    )
+
+
+def _median_ranks(count: int) -> tuple[int, int]:
+    """Ranks (from 0) of the order statistics that enclose the median with 95 % confidence.
+
+    How many samples fall below the median is binomial(count, 1/2); its normal approximation gives
+    the ranks whatever the samples' own distribution is (Hollander & Wolfe, Nonparametric
+    Statistical Methods, on confidence intervals from the sign test).
+    """
+    half = 1.96 * math.sqrt(count) / 2
+    low = max(math.floor(count / 2 - half), 0)
+    high = min(math.ceil(count / 2 + half), count - 1)
+    return low, high
+
+
+def is_stable(samples: Sequence[float], *, minimum: int, relative: float) -> bool:
+    """Whether there are `minimum` samples and the median is known to within `relative` (0.002)."""
+    return len(samples) >= minimum and summarise(samples).median_uncertainty <= relative
+
 
 FORMAT = 1
+# A clock below this share of the highest has fallen: under a limit of power or heat it does so in
+# steps of 15 MHz, the first of which no rate shows.
+CLOCK_KEPT = 0.98
+
+
+def clock_fell(lowest_mhz: float | None, highest_mhz: float) -> bool:
+    """Whether the SM clock fell: such a rate is compared with no other, and with no ceiling."""
+    return lowest_mhz is not None and lowest_mhz < CLOCK_KEPT * highest_mhz
 
 
 @dataclass(frozen=True)
@@ -55,12 +124,16 @@ class DeviceReport:
 
 @dataclass(frozen=True)
 class Readings:
-    """What the GPU's sensors said while timing (NVML); None where it would not say."""
+    """What the GPU's sensors said while timing (NVML); None where it would not say.
+
+    `lowest_sm_mhz` is the lowest of all readings of the SM clock, the rest are the last reading's.
+    """
 
     sm_mhz: float | None = None
     memory_mhz: float | None = None
     temperature_c: float | None = None
     power_w: float | None = None
+    lowest_sm_mhz: float | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +197,24 @@ class BenchmarkResult:
         if self.bytes_once is None or not self.median_ms:
             return None
         return self.bytes_once / (self.median_ms * 1e6)
+
+    @property
+    def clock_fell(self) -> bool:
+        """Whether the SM clock was seen below the GPU's highest while this was timed."""
+        return clock_fell(self.lowest_sm_mhz, self.device.clock_mhz)
+
+    @property
+    def lowest_sm_mhz(self) -> float | None:
+        """The lowest SM clock that was read while this was timed."""
+        seen = (self.readings.lowest_sm_mhz, self.readings.sm_mhz)
+        return min((mhz for mhz in seen if mhz is not None), default=None)
+
+    @property
+    def clock_text(self) -> str:
+        """What the SM clock did, where it fell: "SM clock fell to 1,500 of 1,980 MHz"; else ""."""
+        if not self.clock_fell:
+            return ""
+        return f"SM clock fell to {self.lowest_sm_mhz:,.0f} of {self.device.clock_mhz:,.0f} MHz"
 
     @property
     def ok(self) -> bool | None:
@@ -193,6 +284,8 @@ def load_results(path: Path) -> tuple[BenchmarkResult, ...]:
         raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise TilescopeError(f"{path} is not JSON: {error}.") from error
+    except RecursionError:
+        raise TilescopeError(f"{path} holds no results: it is nested too deeply.") from None
     rows = data.get("results", [data]) if isinstance(data, dict) else [data]
     if not isinstance(rows, list):
         raise TilescopeError(f"{path} holds no list of results.")
@@ -202,7 +295,7 @@ def load_results(path: Path) -> tuple[BenchmarkResult, ...]:
 def save_results(path: Path, results: tuple[BenchmarkResult, ...]) -> None:
     """Writes results to a JSON file that `load_results` reads, a result a line."""
     rows = ",\n".join(json.dumps(r.to_json(), allow_nan=False) for r in results)
-    path.write_text(f'{{"results": [\n{rows}\n]}}\n', encoding="utf-8")
+    replace_file(path, f'{{"results": [\n{rows}\n]}}\n')
 
 
 def recorded_folder() -> Path:

@@ -13,9 +13,8 @@ import numpy as np
 
 from core.errors import ParameterError, TilescopeError
 from core.ladder.expressions import IntExpression, MatrixExpression
-from core.ladder.orientation import Orientation, check_pairs
 from core.ladder.rules import ArrayRule, Constraint, Parameter, ScalarRule, listing
-from core.ladder.rung import DEFAULT_SEED, Rung
+from core.ladder.rung import DEFAULT_SEED, Orientation, Rung, check_pairs
 from core.launch import MatrixLayout
 
 __all__ = ["DEFAULT_SEED", "Ladder", "Parameter", "Rung", "UnknownRungError", "load_ladder"]

@@ -6,20 +6,71 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ParameterError
+from core.errors import ParameterError, TilescopeError
 from core.ladder.buffers import Inputs
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
 from core.ladder.limits import Limit, limits_of
-from core.ladder.orientation import Orientation
 from core.ladder.rules import ArrayRule, Constraint, Parameter, ScalarRule, dim3, listing
-from core.launch import Arithmetic, Launch, MatrixLayout, Workload
+from core.launch import Arithmetic, Dim3, Launch, MatrixLayout, Workload
+
+# Two rungs that differ in one thing: along which way of the matrices threadIdx.x runs.
+
+
+Way = Literal["columns", "rows"]
+WAYS: tuple[Way, ...] = get_args(Way)
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """What neighbouring values of threadIdx.x choose, and the rung in which they choose the other.
+
+    `x` is "columns" where a warp runs along a row of the result, from column to column, and "rows"
+    where it runs down a column.
+    """
+
+    x: Way
+    other: str
+
+    def __post_init__(self) -> None:
+        if self.x not in WAYS:
+            raise TilescopeError(f"mapping.x is {self.x!r}, and has to be {' or '.join(WAYS)}.")
+
+    def rungs(self, name: str) -> Mapping[Way, str]:
+        """The rung of each way, that of `name` with them."""
+        return {way: name if way == self.x else self.other for way in WAYS}
+
+
+def check_pairs(rungs: Mapping[str, Rung]) -> None:
+    """Raise TilescopeError where a rung and the one with the other mapping do not agree."""
+    for rung in rungs.values():
+        if rung.mapping is not None:
+            wrong = _disagreement(rung, rungs.get(rung.mapping.other), rung.mapping)
+            if wrong:
+                raise TilescopeError(f"rung {rung.name}, mapping: {wrong}.")
+
+
+def _disagreement(rung: Rung, other: Rung | None, mapping: Orientation) -> str:
+    if other is None:
+        return f"there is no rung {mapping.other}"
+    if other is rung:
+        return "the other rung is this one"
+    if other.mapping is None or other.mapping.other != rung.name:
+        return f"{other.name} does not name {rung.name} as its other one"
+    if other.mapping.x == mapping.x:
+        return f"x runs along {mapping.x} in {other.name} as well"
+    for what in ("parameters", "shorthands", "arguments", "layout", "expected"):
+        if getattr(rung, what) != getattr(other, what):
+            return f"{other.name} has other {what}"
+    return ""
+
 
 DEFAULT_SEED = 7
 
@@ -174,3 +225,35 @@ def _evaluate_all(
     values: Mapping[str, int],
 ) -> Mapping[str, NDArray[np.float64]]:
     return {name: rule.evaluate(arrays, values) for name, rule in rules.items()}
+
+
+# Blocks of fewer threads: which parameters of a rung make them.
+
+
+def smaller_block(
+    rung: Rung, parameters: Mapping[str, int], most: int
+) -> tuple[Dim3, Mapping[str, int]] | None:
+    """The largest block of at most `most` threads, and all parameters with which it is made.
+
+    Only what the block's shape depends on is changed, to no more than the largest of these now; of
+    blocks alike the squarest is taken. None where there is no such block, or the present one is
+    small enough.
+    """
+    now = rung.check(**parameters)
+    if dim3(rung.block, now).count <= most:
+        return None
+    names = set().union(*(side.names for side in rung.block))
+    changed = [p for p in rung.parameters if p.name in names]
+    high = max(now[p.name] for p in changed) if changed else 0
+    values = [[v for v in p.choices or _doublings(p.minimum, high) if v <= high] for p in changed]
+    found = []
+    for chosen in product(*values):
+        one = {**now, **{p.name: v for p, v in zip(changed, chosen, strict=True)}}
+        if rung.accepts(**one) and (block := dim3(rung.block, one)).count <= most:
+            found.append(((block.count, -max(block.x, block.y, block.z)), block, one))
+    return max(found, key=lambda row: row[0])[1:] if found else None
+
+
+def _doublings(low: int, high: int) -> list[int]:
+    """1, 2, 4 and so on, from `low` to `high`."""
+    return [1 << power for power in range(high.bit_length()) if low <= 1 << power <= high]

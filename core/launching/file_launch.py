@@ -7,22 +7,124 @@ that each mistake can stand beside the field that it is in.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 
-from core.errors import ArgumentError, Cancelled, TilescopeError
-from core.ladder.limits import MAX_ARRAY_BYTES
+from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError
+from core.foreign_text import visible
+from core.ladder.limits import (
+    MAX_ARRAY_BYTES,
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_SHARED_BYTES,
+    MAX_THREADS_PER_BLOCK,
+)
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.launching.arguments import array_bytes, divided, make_argument
-from core.launching.launch_texts import check_launch, parse_defines, parse_dim3
-from core.launching.local_headers import local_headers
-from core.launching.reading import NoKernel, signature_of
+from core.launching.user_files import local_headers
+from core.side_process.client import stoppable
+from core.source.kernel_signature import SignatureParameter, kernel_names, read_signature
+
+# Grid, block and macros of a launch from their texts, and what CUDA allows of them.
+
+
+_SIZE = r"\s*[0-9]{1,18}\s*"
+
+
+def split_defines(text: str) -> Mapping[str, str]:
+    """`TILE=16 'T=long long'` as a shell would hand them to -D; `;` ends one, too.
+
+    Raises ArgumentError.
+    """
+    words = shlex.shlex(text, posix=True, punctuation_chars=False)
+    words.whitespace, words.whitespace_split, words.commenters = " \t\r\n;", True, ""
+    try:
+        return parse_defines(list(words))
+    except ValueError:
+        raise ArgumentError(f"`{visible(text)}`: a quotation mark is not closed.") from None
+
+
+def join_defines(defines: Mapping[str, str]) -> str:
+    """The text that `split_defines` reads so."""
+    return shlex.join(f"{name}={value}" for name, value in defines.items())
+
+
+def check_launch(grid: Dim3, block: Dim3, shared: int) -> None:
+    """Raises LaunchError where CUDA would refuse the launch whatever the kernel is."""
+    for what, size, limit in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        for axis in "xyz":
+            extent, most = getattr(size, axis), getattr(limit, axis)
+            if not 1 <= extent <= most:
+                raise LaunchError(f"The {what}'s {axis} is {extent}: use 1 to {most}.")
+    if block.count > MAX_THREADS_PER_BLOCK:
+        raise LaunchError(
+            f"A block of {block} is {block.count} threads: CUDA allows {MAX_THREADS_PER_BLOCK}."
+        )
+    if not 0 <= shared <= MAX_SHARED_BYTES:
+        raise LaunchError(
+            f"{shared} bytes of dynamic shared memory: a block may ask for 0 to {MAX_SHARED_BYTES}."
+        )
+
+
+def parse_dim3(text: str, what: str) -> Dim3:
+    """`8`, `8,8` or `8,8,2` as a Dim3; `what` ("grid", "block") is for the message."""
+    parts = re.split(r"[,x]", text.strip())
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(_SIZE, part) for part in parts):
+        raise LaunchError(f"`{text}` is not a {what}: write one to three sizes, such as 8,8.")
+    return Dim3(*(int(part) for part in parts))
+
+
+def parse_defines(texts: Sequence[str]) -> Mapping[str, str]:
+    """`NAME=VALUE` or `NAME` (which means 1), as given to a compiler's -D. Raises ArgumentError."""
+    defines = {}
+    for text in texts:
+        name, has_value, value = text.partition("=")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise ArgumentError(f"`-D {visible(text)}` is not NAME=VALUE.")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(
+                f"`-D {visible(text)}` is not text in UTF-8: write it anew."
+            ) from None
+        defines[name] = value if has_value else "1"
+    return MappingProxyType(defines)
+
+
+# What a source says of a kernel's parameters, read where that can be stopped.
+
+
+LARGE = 1 << 16
+"""Characters of a source that may take a second to read, and far more where it is odd."""
+
+
+class NoKernel(TilescopeError):
+    """The source has nothing that could be launched."""
+
+
+@lru_cache(maxsize=8)
+def signature_of(
+    source: str, kernel: str, defines: tuple[tuple[str, str], ...], headers: str, name: str
+) -> tuple[SignatureParameter, ...]:
+    """`read_signature` of a kernel; NoKernel where the source, called `name`, has none at all."""
+    return stoppable(_read, source, kernel, defines, headers, name)
+
+
+def _read(
+    source: str, kernel: str, defines: tuple[tuple[str, str], ...], headers: str, name: str
+) -> tuple[SignatureParameter, ...]:
+    if not kernel_names(source):
+        raise NoKernel(f"{name} has no kernel: mark a function __global__.")
+    return read_signature(source, kernel, dict(defines), headers)
+
 
 _T = TypeVar("_T")
 
@@ -31,8 +133,8 @@ _T = TypeVar("_T")
 class FileLaunch:
     """What a form holds for a file: texts, as they are typed.
 
-    `defines` are NAME=VALUE with spaces between; `arguments` are (parameter, text) in the order of
-    the kernel's signature.
+    `defines` are NAME=VALUE with spaces between, in quotes where they hold some; `arguments` are
+    (parameter, text) in the order of the kernel's signature.
     """
 
     path: str
@@ -45,8 +147,8 @@ class FileLaunch:
 
     @property
     def name(self) -> str:
-        """The file's name without its folder."""
-        return Path(self.path).name
+        """The file's name without its folder, as it can be printed."""
+        return visible(Path(self.path).name)
 
     @property
     def complete(self) -> bool:
@@ -63,11 +165,6 @@ class FieldErrors(ArgumentError):
     def __init__(self, fields: Mapping[str, str]) -> None:
         super().__init__(next(iter(fields.values())))
         self.fields = MappingProxyType(dict(fields))
-
-
-def split_defines(text: str) -> Mapping[str, str]:
-    """`TILE=16 PAD=1` as a compiler's -D. Raises ArgumentError."""
-    return parse_defines([word for word in re.split(r"[\s;]+", text) if word])
 
 
 def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> Workload:
@@ -115,7 +212,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
         raise FieldErrors(wrong)
     taken, symbols = divided(signature, arguments)
     return Workload(
-        title=f"{launch.name}: {launch.kernel}",
+        title=visible(f"{launch.name}: {launch.kernel}"),
         source=source,
         source_name=launch.name,
         kernel=launch.kernel,

@@ -9,17 +9,18 @@ from types import MappingProxyType
 
 import numpy as np
 
-from core.cuda.compiler import Build, plain_name, resolve_entry
-from core.cuda.signature import SignatureParameter
+from core.compiler.compiler import Build, plain_name, resolve_entry
 from core.errors import TilescopeError
+from core.foreign_text import visible
 from core.ladder.rules import listing
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Dim3, Launch, Workload
 from core.launching.arguments import bind
-from core.launching.launch_texts import check_launch
-from core.launching.plain_files import read_source
+from core.launching.file_launch import check_launch
+from core.launching.user_files import read_source
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.parser import parse
+from core.source.kernel_signature import SignatureParameter
 
 MOST_PTX = 64 << 20  # bytes of a PTX file
 
@@ -33,7 +34,7 @@ def ptx_workload(
     args: Sequence[str] = (),
     seed: int = DEFAULT_SEED,
 ) -> tuple[Workload, Build]:
-    """One launch of a kernel in a PTX file, and the file as a build for `core.recording.record`.
+    """One launch of a kernel in a PTX file, and the file as a build to record.
 
     The PTX is the source that is stepped through: what it says of another source (`.loc`) is left
     out. A parameter declared as a number is a scalar; one of 64 bits whose argument is
@@ -42,19 +43,20 @@ def ptx_workload(
     """
     text = re.sub(r"^[ \t]*\.loc\b[^\n]*", "", read_source(path, MOST_PTX), flags=re.MULTILINE)
     module = parse(text)
-    name = _kernel(module, kernel, path.name)
+    name = _kernel(module, kernel, visible(path.name))
     function = module.functions[name]
     check_launch(grid, block, shared)
     arguments = bind(plain_name(name), _signature(function, args), args, seed)
     build = Build(
-        kind="as_compiled", source=text, source_name=path.name, defines=MappingProxyType({}),
-        options=(), architecture=_architecture(module), ptx=text, diagnostics=(),
+        kind="as_compiled", source=text, source_name=visible(path.name),
+        defines=MappingProxyType({}), options=(), architecture=_architecture(module),
+        ptx=text, diagnostics=(),
         entries=tuple(f.name for f in module.functions.values() if f.is_entry),
     )  # fmt: skip
     workload = Workload(
-        title=f"{path.name}: {plain_name(name)}",
+        title=visible(f"{path.name}: {plain_name(name)}"),
         source=text,
-        source_name=path.name,
+        source_name=visible(path.name),
         kernel=name,
         launch=Launch(grid, block, arguments, shared),
     )
@@ -102,8 +104,8 @@ def _parameter(variable: Variable, name: str, given_buffer: bool) -> SignaturePa
     kind = variable.type
     if variable.nbytes != kind.nbytes:
         raise TilescopeError(
-            f"The parameter {variable.name} is a structure of {variable.nbytes} bytes; only "
-            "numbers and pointers can be given here."
+            f"The parameter {variable.name} is a structure of {variable.nbytes} bytes: use "
+            "numbers and pointers."
         )
     if given_buffer and kind.bits == 64 and not kind.is_float:
         return SignatureParameter(name, "pointer", None, is_pointer=True, is_const=False)

@@ -2,21 +2,295 @@
 
 Every ceiling is work / (units of something it needs) x (units a second that the device has). The
 counts come from the emulation (`core.models.counts`), the device's figures from its row in the
-table; the rules stand in `core.models.ceiling_rules`. Each rule's rate and its source stand in
+table; the rules stand in `core.models.ceilings`. Each rule's rate and its source stand in
 `docs/ceilings.md`; how well it holds, there too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from core.devices.numbers import counted, nbytes, number, share
+from core.devices.table import Device, capability_of
 from core.errors import TilescopeError
-from core.models.ceiling_rules import NAMES, RULES, Case, Ceiling
-from core.models.counts import Counts
-from core.models.devices import Device
-from core.models.machine_code import machine_needs
-from core.models.numbers import nbytes, number, share
+from core.models.counts import SECTOR, Counts
+from core.models.machine_code import MachineNeeds, machine_needs
+
+# The rules behind the ceilings: one function each, from counts and a device's figures.
+
+
+_ALL = 0.9995  # a share of the SMs' time that is 1.000 in three digits
+_SM_PORT = 64  # bytes a clock from L2 to an SM's L1, compute capability 7.0 and later
+_FIRST_UNIFIED = 7  # major revision since which L1 and shared memory are one, with one data stage
+_FIRST_CACHED = 2  # major revision since which loads from global memory are cached
+
+NAMES: Mapping[str, str] = {
+    "textbook": "Textbook: loads from DRAM",
+    "dram": "DRAM: each sector once",
+    "l2": "L2 to the SMs",
+    "l1": "L1: distinct lines",
+    "shared": "Shared memory: wavefronts",
+    "data_stage": "L1 and shared memory together",
+    "issue": "Issue slots",
+    "registers": "Registers: two banks",
+    "tensor": "Tensor cores",
+    "fp32": "FP32 peak",
+}
+
+# Rates of tensor cores by the type of the factors, over that for halves with float sums.
+_TENSOR_RATES: Mapping[str, float] = {
+    "f16": 1, "bf16": 1, "tf32": 0.5,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """A rate that the kernel cannot exceed, in GFLOPS, if what it `assumes` holds.
+
+    `formula` is the calculation with its numbers, `brief` the same with four digits of each count,
+    and without factors that are 1.000. `build` says whose counts they are ("" where no
+    count enters). `binds`: whether it can be the one that binds; the textbook ceiling cannot where
+    the device has caches. `intensity` is the work over the bytes that it is made of, in FLOP/B, and
+    `bandwidth_gbs` their rate: its place on a roofline; None where it is a rate of its own.
+    """
+
+    name: str
+    title: str
+    gflops: float
+    formula: str
+    build: str
+    assumes: str
+    binds: bool = True
+    intensity: float | None = None
+    bandwidth_gbs: float | None = None
+    brief: str = ""
+
+
+Made = Ceiling | str
+"""A ceiling, or why there is none ("" where nothing needs to be said)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A counted launch on a device, and what its machine code needs there, if that is known."""
+
+    counts: Counts
+    device: Device
+    machine: MachineNeeds | None = None
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of the launch."""
+        return self.counts.flops
+
+    @property
+    def major(self) -> int:
+        """The device's major revision."""
+        return self.device.compute_capability[0]
+
+    @property
+    def balance(self) -> tuple[float, str]:
+        """The share of the SMs' time that equal blocks can fill, and how it comes about.
+
+        Some SM gets at least ceil(blocks / SMs) of them, and takes that long.
+        """
+        blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
+        most = -(-blocks // sms)
+        if not self.counts.uniform or blocks == sms * most:
+            return 1.0, ""
+        return blocks / (sms * most), f" x {blocks:,} / {sms * most:,} blocks"
+
+    @property
+    def sm_clocks(self) -> str:
+        """SMs times clock, as text."""
+        return f"{self.device.sms} SMs x {number(self.device.boost_mhz / 1e3)} GHz"
+
+    def per_sm(self, name: str, units: int, unit: str, rate: int, assumes: str) -> Ceiling:
+        """A ceiling of `rate` units a clock in each SM."""
+        filled, blocks = self.balance
+        gflops = self.device.sms * self.device.boost_mhz / 1e3 * rate * self.flops / units * filled
+        rates = f" x {rate}" if rate != 1 else ""
+        start, end = f"{self.sm_clocks}{rates} x ", f" = {number(gflops)} GFLOPS"
+        formula = f"{start}{self.flops:,} FLOP / {units:,} {unit}{blocks}{end}"
+        work = f"{counted(self.flops, 'FLOP')} / {counted(units, unit)}"
+        brief = f"{start}{work}{blocks if filled < _ALL else ''}{end}"
+        return Ceiling(
+            name, NAMES[name], gflops, formula, self.counts.build, self._balanced(assumes),
+            brief=brief,
+        )  # fmt: skip
+
+    def per_byte(
+        self, name: str, loaded: int, bandwidth: float, build: str, assumes: str, binds: bool = True
+    ) -> Ceiling:
+        """A ceiling of so many GB/s."""
+        intensity = self.flops / loaded
+        gflops = intensity * bandwidth
+        end = f" = {number(intensity)} FLOP/B; x {number(bandwidth)} GB/s = {number(gflops)} GFLOPS"
+        formula = f"{self.flops:,} FLOP / {loaded:,} B{end}"
+        brief = f"{counted(self.flops, 'FLOP')} / {nbytes(loaded)}{end}"
+        return Ceiling(
+            name, NAMES[name], gflops, formula, build, assumes, binds, intensity, bandwidth, brief
+        )
+
+    def _balanced(self, assumes: str) -> str:
+        if not self.balance[1]:
+            return assumes
+        blocks, sms = self.counts.workload.launch.grid.count, self.device.sms
+        most = -(-blocks // sms)
+        return (
+            f"{assumes}; blocks are alike, and {blocks:,} of them over {sms} SMs leave one SM with "
+            f"{most:,} at least"
+        )
+
+
+def _textbook(case: Case) -> Made:
+    loaded = case.counts.written.loaded_bytes
+    if not loaded:
+        return "it loads nothing from global memory"
+    cached = case.major >= _FIRST_CACHED
+    assumes = "no caches: every load of the source goes to DRAM; stores are left out"
+    return case.per_byte(
+        "textbook", loaded, case.device.bandwidth_gbs, "as_written", assumes, not cached
+    )
+
+
+def _dram(case: Case) -> Made:
+    loaded = case.counts.dram_bytes
+    if not loaded:
+        return "it does not touch global memory"
+    assumes = (
+        f"caches that are cold at first and lose nothing: each {SECTOR}-byte sector that is "
+        "touched is read once, or written once"
+    )
+    return case.per_byte("dram", loaded, case.device.bandwidth_gbs, case.counts.build, assumes)
+
+
+def _l2(case: Case) -> Made:
+    if case.major < _FIRST_UNIFIED:
+        return "the width of the way from L2 to the SMs is not in the table before 7.0"
+    loaded = case.counts.work.l2_sectors * SECTOR
+    if not loaded:
+        return "it does not touch global memory"
+    bandwidth = _SM_PORT * case.device.sms * case.device.boost_mhz / 1e3
+    assumes = (
+        f"{_SM_PORT} B a clock for each SM; L1 keeps what a block loads and shares nothing between "
+        "blocks; stores go through"
+    )
+    return case.per_byte("l2", loaded, bandwidth, case.counts.build, assumes)
+
+
+def _l1(case: Case) -> Made:
+    lines = case.counts.work.lines
+    if case.major < _FIRST_UNIFIED:
+        return "how fast L1 serves lines was measured on newer GPUs only"
+    if not lines:
+        return "it loads no lines through L1"
+    assumes = "one distinct 128-byte line a clock per SM (as an H200's counters show)"
+    return case.per_sm("l1", lines, "lines", 1, assumes)
+
+
+def _shared(case: Case) -> Made:
+    wavefronts = case.counts.work.wavefronts
+    if not wavefronts:
+        return ""
+    if case.major < _FIRST_CACHED:
+        return "shared memory of compute capability 1.x serves half warps, which is not counted"
+    assumes = "32 banks x 4 bytes: one wavefront a clock per SM"
+    return case.per_sm("shared", wavefronts, "wavefronts", 1, assumes)
+
+
+def _data_stage(case: Case) -> Made:
+    work = case.counts.work
+    if case.major < _FIRST_UNIFIED or not (work.lines and work.wavefronts):
+        return ""
+    assumes = "one memory serves both, with one data stage: a line or a wavefront a clock per SM"
+    units = work.lines + work.wavefronts
+    return case.per_sm("data_stage", units, "lines and wavefronts", 1, assumes)
+
+
+def _issue(case: Case) -> Made:
+    if case.major < _FIRST_UNIFIED:
+        return "an SM's warp instructions a clock are not in the table before 7.0"
+    rate = capability_of(case.device.compute_capability).partitions
+    certain = case.counts.work.instructions
+    assumes = (
+        f"{rate} warp instructions a clock per SM; float arithmetic, memory accesses and barriers "
+        "count, which the assembler cannot do without; addresses and loops come on top"
+    )
+    units = certain
+    if case.machine is not None and case.machine.instructions > certain:
+        units = case.machine.instructions
+        assumes = (
+            f"{rate} warp instructions a clock per SM; the fewest that NVRTC "
+            f"{case.machine.compiler}'s machine code needs for the work, addresses and loops too"
+        )
+    return case.per_sm("issue", units, "warp instructions", rate, assumes)
+
+
+def _registers(case: Case) -> Made:
+    machine = case.machine
+    if machine is None or machine.clocks is None:
+        return "" if case.counts.work.tensor else "register banks were measured on 9.0 only"
+    if machine.clocks <= machine.instructions:
+        return ""
+    rate = capability_of(case.device.compute_capability).partitions
+    assumes = (
+        f"{rate} partitions, each with an even and an odd bank of registers that give one a clock; "
+        "a multiply-add's factors are read within three clocks (measured on an H200)"
+    )
+    return case.per_sm("registers", machine.clocks, "clocks of a partition", rate, assumes)
+
+
+def _tensor(case: Case) -> Made:
+    done = case.counts.work.tensor
+    if not done:
+        return ""
+    rate = case.device.mma_sync_per_clock
+    if not rate:
+        return f"{case.device.name} has no tensor cores in the table"
+    if odd := [name for name in done if name not in _TENSOR_RATES]:
+        return f"how fast tensor cores multiply {odd[0]} is not in the table"
+    halves = sum(flops / _TENSOR_RATES[name] for name, flops in done.items())
+    peak = case.device.sms * case.device.boost_mhz / 1e3 * rate
+    gflops = peak * case.flops / halves
+    scale = f" x {number(case.flops / halves)}" if round(halves) != case.flops else ""
+    formula = f"{case.sm_clocks} x {number(rate)} FLOP a clock{scale} = {number(gflops)} GFLOPS"
+    assumes = "tensor cores busy in every clock, with dense factors"
+    if rate != case.device.tensor_per_clock:
+        full = f"{case.device.tensor_per_clock:,}"
+        assumes += f"; mma.sync reaches {number(rate)} of their {full} (measured on an H200)"
+    if scale:
+        assumes += f"; {', '.join(done)} against halves with float sums, whose rate that is"
+    return Ceiling(
+        "tensor", NAMES["tensor"], gflops, formula, case.counts.build, assumes, brief=formula
+    )
+
+
+def _fp32(case: Case) -> Made:
+    if case.counts.work.tensor:
+        return "its products are done by tensor cores"
+    device = case.device
+    formula = (
+        f"2 x {device.cores_per_sm} cores x {case.sm_clocks} = {number(device.peak_gflops)} GFLOPS"
+    )
+    assumes = "every core does a multiply-add in every clock"
+    return Ceiling("fp32", NAMES["fp32"], device.peak_gflops, formula, "", assumes, brief=formula)
+
+
+RULES: Mapping[str, Callable[[Case], Made]] = {
+    "textbook": _textbook,
+    "dram": _dram,
+    "l2": _l2,
+    "l1": _l1,
+    "shared": _shared,
+    "data_stage": _data_stage,
+    "issue": _issue,
+    "registers": _registers,
+    "tensor": _tensor,
+    "fp32": _fp32,
+}
+
 
 __all__ = ["NAMES", "Ceiling", "Ceilings", "ceilings"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.models.occupancy import Resources
+from core.devices.occupancy import Resources
 
 if TYPE_CHECKING:
     from core.launch import Workload
@@ -15,8 +15,8 @@ def compiled_resources(workload: Workload, version: str, barriers: int = 1) -> R
 
     Dynamic shared memory counts. Raises CompileError.
     """
-    from core.cuda.compiler import compile_kernel
-    from core.cuda.cubin import kernel_resources
+    from core.compiler.compiler import compile_kernel
+    from core.compiler.cubin import kernel_resources
 
     major, minor = (int(part) for part in version.split("."))
     image, entry = compile_kernel(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
-from core.counting import Counted, count
-from core.cuda.compiler import BuildKind
+from core.compiler.compiler import BuildKind
 from core.emulator.machine import Limits
+from core.errors import ParameterError
 from core.launch import Workload
-from core.models.work import Asked, Work, WorkProbe
+from core.rules.work import SUMS, Asked, Work, WorkProbe
+from core.runs.counting import Counted, count
+
+if TYPE_CHECKING:
+    from core.ladder.rung import Rung
 
 SECTOR = 32
 
@@ -78,12 +83,12 @@ def measure(
     progress: Callable[[float], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
-    """Counts a launch in the build that runs and as written. Raises as `core.counting.count` does.
+    """Counts a launch in the build that runs and as written. Raises as `count` does.
 
     Without `written` the first stands for the second, which saves most of the time: right where
     the compiler drops no loads from global memory.
     In the optimised build neighbouring loads of shared memory count as the wide loads that the
-    assembler makes of them (`core.analysis.wide_loads`).
+    assembler makes of them (`core.assembler.wide_loads`).
     """
     probes: dict[BuildKind, WorkProbe] = {}
     counted: dict[BuildKind, Counted] = {}
@@ -100,6 +105,9 @@ def measure(
             cancelled=cancelled,
         )
     note = next((c.note for c in counted.values() if c.note), "")
+    assembly = counted[build].assembly
+    if assembly is not None and assembly.known and not assembly.exact:
+        note = " ".join(filter(None, [note, *assembly.sentences]))
     own, found = probes[build], counted[build]
     return Counts(
         workload,
@@ -124,3 +132,234 @@ def _touched(
 
 def _part_of(tell: Callable[[float], None], place: int, parts: int) -> Callable[[float], None]:
     return lambda fraction: tell((place + fraction) / parts)
+
+
+# Counts of a launch at a large size, from the same kernel at three small ones.
+#
+# What a block needs grows by the same amount with every step of N, as its loops go round so many
+# times more; rows lie whole lines apart at each of these sizes, so accesses fall alike. This is
+# checked: the three sizes' counts must lie on a line, block for block, in every figure. Where they
+# do not, or some sectors of an array are left alone, the launch is counted at its own size.
+#
+# No three sizes can show what a source does at another one, such as a guard that first holds beyond
+# them. So only the ladder's own kernels are counted like this, each of which the tests compare with
+# its counts at another size; a source that was edited is counted at its own. Of a rung as written,
+# which takes far longer to run, the smallest size is enough where both builds ask global memory for
+# the same, which the tests compare as well; where they do not, all three are counted.
+
+
+T = TypeVar("T")
+Progress = Callable[[float], None]
+
+_STEPS = (64, 128, 256)  # floats in a row: whole lines
+_LEAST = 512  # smaller launches are counted as they are
+_SIZES = ("m", "n", "k")
+
+
+def measure_rung(
+    rung: Rung,
+    parameters: Mapping[str, int],
+    *,
+    source: str | None = None,
+    build: BuildKind = "as_compiled",
+    written: bool = True,
+    steps: tuple[int, ...] = _STEPS,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Counts:
+    """Counts a launch of a rung, or of an edited `source` of it, over arrays of zeros.
+
+    `written` as in `measure`; `steps` as in `measure_at`. An edited source is counted as it is.
+
+    Raises as `core.runs.counting.count` does, and ParameterError.
+    """
+    sizes = [p.name for p in rung.parameters if p.name in _SIZES]
+    given = {rung.check(**parameters)[name] for name in sizes}
+
+    def make(n: int | None) -> Workload:
+        changed = {} if n is None else dict.fromkeys(sizes, n)
+        workload = rung.blank_workload(**{**parameters, **changed})
+        return workload if source is None else replace(workload, source=source)
+
+    edited = source is not None and source != rung.source
+    if len(given) != 1 or edited:
+        return measure(
+            make(None), build=build, written=written, progress=progress, cancelled=cancelled
+        )
+    return measure_at(
+        make, given.pop(), build=build, written=written, steps=steps, progress=progress,
+        cancelled=cancelled,
+    )  # fmt: skip
+
+
+def along(n: int, figure: Callable[[int], int]) -> int:
+    """A whole figure of a launch of size `n` that grows by the same amount with every step of N."""
+    step = _STEPS[1]
+    if n < _LEAST or n % step:
+        return figure(n)
+    first, second = figure(step), figure(2 * step)
+    return first + (second - first) * (n // step - 1)
+
+
+def measure_at(
+    make: Callable[[int], Workload],
+    n: int,
+    *,
+    build: BuildKind = "as_compiled",
+    written: bool = True,
+    steps: tuple[int, ...] = _STEPS,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Counts:
+    """Counts the launch that `make` gives for N = `n`, where all its sizes are N.
+
+    It is counted at one, two and three times the first of `steps` that serves: for a kernel that
+    does at every multiple of them what it does there.
+
+    Raises as `core.runs.counting.count` does.
+    """
+    for step in steps:
+        if n < _LEAST or n % step:
+            continue
+        try:
+            small = [make(step * times) for times in (1, 2, 3)]
+        except ParameterError:  # a tile that is wider
+            continue
+        target = make(n)
+        if not _grows(small, target, n // step):
+            continue
+        found = _counted(small, target, (n, step), build, written, progress, cancelled)
+        if found is not None:
+            return found
+    return measure(make(n), build=build, written=written, progress=progress, cancelled=cancelled)
+
+
+def _counted(
+    small: list[Workload],
+    target: Workload,
+    sizes: tuple[int, int],
+    build: BuildKind,
+    written: bool,
+    progress: Progress | None,
+    cancelled: Callable[[], bool] | None,
+) -> Counts | None:
+    """The counts of `target` from the small launches, if theirs lie on a line.
+
+    `sizes` are N of the target and of the first small launch.
+    """
+    counts = []
+    for place, workload in enumerate(small):
+        told = None if progress is None else _part(progress, place)
+        both = written and place == 0
+        counts.append(
+            measure(workload, build=build, written=both, progress=told, cancelled=cancelled)
+        )
+    as_written = [counts[0].written]
+    if written and counts[0].written != Asked.of(counts[0].work):
+        others = (
+            measure(one, build="as_written", written=False, cancelled=cancelled)
+            for one in small[1:]
+        )
+        as_written += [one.written for one in others]
+    return _extrapolated(target, counts, as_written, *sizes)
+
+
+def _part(tell: Progress, place: int) -> Progress:
+    return lambda fraction: tell((place + fraction) / 3)
+
+
+def _extrapolated(
+    target: Workload, small: list[Counts], as_written: list[Asked], n: int, step: int
+) -> Counts | None:
+    if not all(_touches_everything(counts) for counts in small):
+        return None
+    times = n // step
+    line = _Line.through(small, target, times)
+    work = line.work([c.work for c in small])
+    if work is None:
+        return None
+    written = Asked.of(work) if len(as_written) == 1 else line.asked(as_written)
+    if written is None:
+        return None
+    first = small[0]
+    return replace(
+        first,
+        workload=target,
+        written=written,
+        work=work,
+        read_sectors=_whole(target, first.read_sectors),
+        written_sectors=_whole(target, first.written_sectors),
+        uniform=all(counts.uniform for counts in small),
+        note=f"Counted at N = {step}, {2 * step} and {3 * step}, where every figure of a block "
+        f"lies on a line that is followed to N = {n:,}.",
+    )
+
+
+def _grows(small: list[Workload], target: Workload, times: int) -> bool:
+    """Whether each side of the grid grows with N, or stays: blocks that N does not fill do not."""
+    grids = [workload.launch.grid for workload in small]
+    for side in ("x", "y", "z"):
+        first, *others = (getattr(grid, side) for grid in (*grids, target.launch.grid))
+        steps = (*range(2, len(small) + 1), times)
+        grown = [first * step for step in steps]
+        if others not in (grown, [first] * len(others)):
+            return False
+    return True
+
+
+def _touches_everything(counts: Counts) -> bool:
+    return all(
+        found == _whole(counts.workload, found)
+        for found in (counts.read_sectors, counts.written_sectors)
+    )
+
+
+def _whole(workload: Workload, names: Mapping[str, int]) -> Mapping[str, int]:
+    sizes = {a.name: -(-a.data.nbytes // SECTOR) for a in workload.launch.arrays}
+    return {name: sizes.get(name, -1) for name in names}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Follows what a block needs from three sizes to a fourth: `grids` and `blocks` in number."""
+
+    grids: tuple[int, ...]
+    blocks: int
+    times: int
+
+    @classmethod
+    def through(cls, small: list[Counts], target: Workload, times: int) -> _Line:
+        """To `times` the first size, where `target` is."""
+        grids = tuple(counts.workload.launch.grid.count for counts in small)
+        return cls(grids, target.launch.grid.count, times)
+
+    def _end(self, values: list[int]) -> int | None:
+        if any(value % grid for value, grid in zip(values, self.grids, strict=True)):
+            return None
+        a, b, c = (value // grid for value, grid in zip(values, self.grids, strict=True))
+        return (a + (b - a) * (self.times - 1)) * self.blocks if c - b == b - a else None
+
+    def work(self, works: list[Work]) -> Work | None:
+        """The work there, if every figure lies on a line."""
+        names = ("tensor", "needs", "load_sectors", "store_sectors")
+        return self._whole(Work, works, SUMS, names)
+
+    def asked(self, several: list[Asked]) -> Asked | None:
+        """What is asked there, likewise."""
+        return self._whole(
+            Asked, several, ("loaded_bytes", "stored_bytes", "loads"), ("load_sectors",)
+        )
+
+    def _whole(
+        self, kind: type[T], parts: list[T], sums: tuple[str, ...], tables: tuple[str, ...]
+    ) -> T | None:
+        found: dict[str, object] = {
+            name: self._end([getattr(part, name) for part in parts]) for name in sums
+        }
+        for name in tables:
+            several = [getattr(part, name) for part in parts]
+            if any(table.keys() != several[0].keys() for table in several):
+                return None
+            ends = {key: self._end([table[key] for table in several]) for key in several[0]}
+            found[name] = None if None in ends.values() else ends
+        return None if None in found.values() else kind(**found)

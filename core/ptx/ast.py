@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -90,6 +90,22 @@ Operand = (
 )
 
 
+def registers(*operands: Operand) -> Iterator[str]:
+    """The names of the registers in operands, in order; the base of an address is one."""
+    for operand in operands:
+        if isinstance(operand, Register):
+            yield operand.name
+        elif isinstance(operand, Address):
+            if isinstance(operand.base, Register):
+                yield operand.base.name
+        elif isinstance(operand, Vector | Group):
+            yield from registers(*operand.elements)
+        elif isinstance(operand, Pair):
+            yield from registers(operand.first, operand.second)
+        elif isinstance(operand, Negated | Selected):
+            yield from registers(operand.operand)
+
+
 @dataclass(frozen=True)
 class SourcePosition:
     """A line of the CUDA source, from `.loc` (file is the number of a `.file`; line 0: none)."""
@@ -101,7 +117,11 @@ class SourcePosition:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One PTX instruction. `pc` counts instructions through the whole module."""
+    """One PTX instruction. `pc` counts instructions through the whole module.
+
+    `silent`: the machine code has no load or store for it, so that it makes no request. `joined`:
+    it has a wide one instead, so many bytes from this one's address, of so many bytes a lane.
+    """
 
     pc: int
     opcode: str  # "add", "ld", "setp", …
@@ -112,6 +132,8 @@ class Instruction:
     ptx_line: int
     text: str
     position: SourcePosition
+    silent: bool = False
+    joined: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +169,7 @@ class Function:
     """A kernel (`.entry`) or device function (`.func`).
 
     Its instructions are those of the module from `first_pc` up to `end_pc`. A function that is
-    only declared has `first_pc == end_pc`.
+    only declared has `first_pc == end_pc`. Sizes of blocks that are not given are ().
     """
 
     name: str
@@ -158,6 +180,8 @@ class Function:
     variables: tuple[Variable, ...]  # shared, local and param variables declared in the body
     first_pc: int
     end_pc: int
+    most_threads: tuple[int, ...] = ()  # .maxntid: x, y, z of the largest block
+    wanted_threads: tuple[int, ...] = ()  # .reqntid: x, y, z of the only block
 
 
 @dataclass(frozen=True)

@@ -3,27 +3,516 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from core.cancelling import check
 from core.errors import PtxSyntaxError, UnsupportedPtx
-from core.ptx.ast import Function, Instruction, Module, SourcePosition, Variable
-from core.ptx.cursor import Cursor
-from core.ptx.declarations import SPACES, alignment_and_type, parameters, variable, variables
-from core.ptx.labels import Labels
-from core.ptx.lexer import Token, tokens, without_sections
-from core.ptx.operands import Scope, parse_operand
+from core.ptx.ast import (
+    Address,
+    Function,
+    Group,
+    Immediate,
+    Instruction,
+    Module,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Relocation,
+    Selected,
+    SourcePosition,
+    Special,
+    Symbol,
+    Variable,
+    Vector,
+)
+from core.ptx.lexer import Cursor, Token, number, tokens, without_sections
+from core.ptx.opcodes import OPCODES, opcode_of
+from core.ptx.types import TYPES, PtxType
+
+# The words that may follow an opcode (PTX ISA): any other is a mistake, or newer than all this.
+#
+# Which of them an instruction can have is its decoder's business; that none is skipped for want of
+# being known is this file's.
+
+
+_GROUPS = (
+    # types that are no register types of their own
+    "b128 e4m3 e5m2 e2m1 e3m2 e2m3 ue8m0 b4x16 b4x16_p64 b6x16_p32 b8 s4 u4 b1",
+    # rounding and results
+    "rn rz rm rp rni rzi rmi rpi rna rs lo hi wide sat ftz approx full cc relu NaN xorsign abs "
+    "satfinite noftz scaled",
+    # comparisons and what is done with them
+    "eq ne lt le gt ge ls hs equ neu ltu leu gtu geu num nan and or xor popc",
+    # state spaces, order, scope, caches, vectors
+    "global shared local const param generic volatile relaxed acquire release acq_rel weak mmio "
+    "cta cluster gpu sys gl sc nc unified ca cg cs lu cv wb wt v2 v4 v8 proxy alias async "
+    "mbarrier_init to",
+    # atomics, warps and barriers
+    "add min max inc dec exch cas sync red arrive aligned warp uni all any ballot up down bfly idx",
+    # fields and bytes
+    "clamp wrap l r shiftamt f4e b4e rc8 ecl ecr rc16 b0 b1 b2 b3 b10 b32 b210 b3210 shiftr7 "
+    "shiftr15 po pack finite infinite number notanumber normal subnormal",
+    # matrices
+    "row col sp m8n8 m8n16 m16n16 m16n8 x1 x2 x4 trans load store mma a b c d num",
+    # asynchronous copies and their barriers
+    "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop test_wait try_wait "
+    "pending_count noComplete parity expect_tx complete_tx",
+    # hints
+    "L1 L2 launch_dependents wait mask tensormap",
+)
+_KNOWN = frozenset(TYPES) | frozenset(" ".join(_GROUPS).split())
+_QUALIFIED = ("shared::", "param::", "L1::", "L2::", "level::", "tensormap::", "sync_restrict::",
+              "mbarrier::", "proxy::", "async::", "cluster::", "op_restrict::")  # fmt: skip
+_SHAPE = re.compile(r"m\d+n\d+k\d+")
+
+
+def unknown_modifier(modifiers: tuple[str, ...]) -> str:
+    """The first of the modifiers that PTX does not have, or ""."""
+    if _KNOWN.issuperset(modifiers):
+        return ""
+    for modifier in modifiers:
+        known = modifier in _KNOWN or modifier.startswith(_QUALIFIED)
+        if not known and not _SHAPE.fullmatch(modifier):
+            return modifier or "."
+    return ""
+
+
+# Labels, whose names are local to the `{ … }` they stand in (PTX ISA, "Labels").
+
+
+class Labels:
+    """The labels of a module. A name that is taken already gets a suffix: `L`, `L#1`, …"""
+
+    def __init__(self) -> None:
+        self.pcs: dict[str, int] = {}
+        self._branch_targets: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {}
+        self.branch_targets: dict[str, tuple[str, ...]] = {}
+        self._unique: dict[tuple[tuple[int, ...], str], str] = {}
+        self._paths: dict[int, tuple[int, ...]] = {}  # instruction -> the blocks it lies in
+        self._path: list[int] = []
+        self._blocks = 0
+
+    def push(self) -> None:
+        """Enters a `{`."""
+        self._blocks += 1
+        self._path.append(self._blocks)
+
+    def pop(self) -> None:
+        """Leaves a `}`."""
+        self._path.pop()
+
+    def _declare(self, name: str) -> str:
+        unique, count = name, 0
+        while unique in self.pcs or unique in self._branch_targets:
+            count += 1
+            unique = f"{name}#{count}"
+        self._unique[tuple(self._path), name] = unique
+        return unique
+
+    def define(self, name: str, pc: int) -> None:
+        """`name:` before the instruction at `pc`."""
+        self.pcs[self._declare(name)] = pc
+
+    def define_targets(self, name: str, targets: Iterable[str]) -> None:
+        """`name: .branchtargets …`"""
+        self._branch_targets[self._declare(name)] = tuple(self._path), tuple(targets)
+
+    def note(self, pc: int) -> None:
+        """Remembers where the instruction at `pc` stands."""
+        self._paths[pc] = tuple(self._path)
+
+    def _resolve(self, path: tuple[int, ...], name: str) -> str:
+        for depth in range(len(path), -1, -1):
+            if (path[:depth], name) in self._unique:
+                return self._unique[path[:depth], name]
+        return name
+
+    def resolve(self, instructions: list[Instruction], first: int) -> None:
+        """Gives the jumps from `first` on the unique names of the labels they mean."""
+        for place in range(first, len(instructions)):
+            instruction = instructions[place]
+            if opcode_of(instruction).kind == "jump":
+                path = self._paths[instruction.pc]
+                operands = tuple(self._operand(path, o) for o in instruction.operands)
+                if operands != instruction.operands:
+                    instructions[place] = replace(instruction, operands=operands)
+        for name, (path, targets) in self._branch_targets.items():
+            if name not in self.branch_targets:
+                self.branch_targets[name] = tuple(self._resolve(path, t) for t in targets)
+
+    def reached(self, instructions: list[Instruction], first: int) -> set[int]:
+        """The pcs that the jumps from `first` on, whose names are resolved, may go to."""
+        names = [
+            operand.name
+            for instruction in instructions[first:]
+            if opcode_of(instruction).kind == "jump"
+            for operand in instruction.operands
+            if isinstance(operand, Symbol)
+        ]
+        targets = [t for name in names for t in self.branch_targets.get(name, (name,))]
+        return {self.pcs[name] for name in targets if name in self.pcs}
+
+    def _operand(self, path: tuple[int, ...], operand: Operand) -> Operand:
+        if isinstance(operand, Symbol):
+            return replace(operand, name=self._resolve(path, operand.name))
+        return operand
+
+
+# Initial values of variables: numbers, nested lists, and addresses of other symbols.
+
+
+@dataclass
+class _Values:
+    data: bytearray
+    relocations: list[Relocation]
+
+
+def parse_initialiser(
+    cursor: Cursor, kind: PtxType, count: int
+) -> tuple[bytes, tuple[Relocation, ...]]:
+    """The bytes after `=`, at most `count` elements (0: any number), and the addresses to fill in.
+
+    What follows them in the variable is zero.
+
+    A symbol may stand as `name`, `name+offset`, `generic(name)` or `mask(0xFF…)(name)` (PTX ISA,
+    "Initializers"). Raises `UnsupportedPtx` for anything else.
+    """
+    found = _Values(bytearray(), [])
+    if cursor.peek().text == "{":
+        _list(cursor, kind, found)
+    else:
+        _element(cursor, kind, found)
+    if count and len(found.data) > count * kind.nbytes:
+        raise PtxSyntaxError(cursor.previous().line, "more values than the variable has elements.")
+    return bytes(found.data), tuple(found.relocations)
+
+
+def _list(cursor: Cursor, kind: PtxType, found: _Values) -> None:
+    cursor.expect("{")
+    while not cursor.accept("}"):
+        if cursor.peek().text == "{":
+            _list(cursor, kind, found)
+        else:
+            _element(cursor, kind, found)
+        if cursor.peek().text != "}":
+            cursor.expect(",")
+
+
+def _element(cursor: Cursor, kind: PtxType, found: _Values) -> None:
+    token = cursor.peek()
+    if token.kind == "number" or token.text == "-":
+        value = cursor.integer_or_bits(kind.bits) & (2**kind.bits - 1)
+        found.data += value.to_bytes(kind.nbytes, "little")
+        return
+    if token.kind != "word":
+        raise UnsupportedPtx(token.line, f"= {token.text}", "is an initialiser we cannot read")
+    found.relocations.append(_symbol(cursor, len(found.data), kind))
+    found.data += bytes(kind.nbytes)
+
+
+def _symbol(cursor: Cursor, position: int, kind: PtxType) -> Relocation:
+    name = cursor.take("word").text
+    shift, nbytes = 0, kind.nbytes
+    if name == "mask":  # one byte of the address, chosen by the mask
+        cursor.expect("(")
+        mask = cursor.integer_or_bits()
+        cursor.expect(")")
+        shift = (mask & -mask).bit_length() - 1
+        cursor.expect("(")
+        name = cursor.take("word").text
+        if name == "generic":
+            name = _in_parentheses(cursor)
+        cursor.expect(")")
+    elif name == "generic":
+        name = _in_parentheses(cursor)
+    addend = 0
+    while cursor.peek().text in ("+", "-"):
+        sign = -1 if cursor.take().text == "-" else 1
+        addend += sign * cursor.integer_or_bits()
+    return Relocation(position, nbytes, name, addend, shift)
+
+
+def _in_parentheses(cursor: Cursor) -> str:
+    cursor.expect("(")
+    name = cursor.take("word").text
+    cursor.expect(")")
+    return name
+
+
+# Declarations of PTX: the variables of a state space, and the parameters of a function.
+
+
+SPACES = {".global": "global", ".const": "const", ".shared": "shared", ".local": "local"}
+_MOST_BYTES = 1 << 31  # of one variable, as nvcc has it
+
+
+def variables(cursor: Cursor, *, extern: bool) -> list[Variable]:
+    """`.space .align N .type name[dims] = {…}, …;`"""
+    space = SPACES[cursor.take().text]
+    align, kind, vector = alignment_and_type(cursor)
+    found = []
+    while True:
+        found.append(variable(cursor, space, align, kind, vector, extern=extern))
+        if cursor.take().text == ";":
+            return found
+
+
+def parameters(cursor: Cursor) -> tuple[Variable, ...]:
+    """`(.param .type name, …)`, the formal parameters or results of a function."""
+    cursor.expect("(")
+    found: list[Variable] = []
+    while not cursor.accept(")"):
+        token = cursor.take("word")
+        if token.text not in (".param", ".reg"):
+            raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
+        align, kind, vector = alignment_and_type(cursor)
+        found.append(variable(cursor, token.text[1:], align, kind, vector))
+        cursor.accept(",")
+    return tuple(found)
+
+
+def alignment_and_type(cursor: Cursor) -> tuple[int, PtxType, int]:
+    """What stands before a name: the alignment (0: the type's own), type and vector length."""
+    align, vector = 0, 1
+    while True:
+        token = cursor.take("word")
+        if token.text == ".align":
+            align = cursor.integer()
+        elif token.text in (".v2", ".v4"):
+            vector = int(token.text[2:])
+        elif token.text == ".attribute":
+            cursor.skip_parentheses()
+        elif token.text[1:] in TYPES:
+            kind = TYPES[token.text[1:]]
+            return _pointer_attributes(cursor, align), kind, vector
+        elif token.text not in (".ptr", ".global", ".const", ".shared", ".local"):
+            raise UnsupportedPtx(token.line, token.text)
+
+
+def _pointer_attributes(cursor: Cursor, align: int) -> int:
+    """`.ptr .space .align N` after a parameter's type: of what is pointed to, not of it."""
+    while cursor.peek().text in (".ptr", ".global", ".const", ".shared", ".local", ".align"):
+        if cursor.take().text == ".align":
+            cursor.take("number")
+    return align
+
+
+def variable(
+    cursor: Cursor, space: str, align: int, kind: PtxType, vector: int, *, extern: bool = False
+) -> Variable:
+    """`name[dims] = {…}`."""
+    name = cursor.take("word")
+    count, unsized = vector, False
+    while cursor.accept("["):
+        if cursor.accept("]"):
+            unsized = True
+            continue
+        count *= cursor.integer()
+        cursor.expect("]")
+    if count * kind.nbytes > _MOST_BYTES:
+        raise PtxSyntaxError(
+            name.line,
+            f"{name.text} has {count * kind.nbytes:,} bytes; a variable can have {_MOST_BYTES:,}.",
+        )
+    initial: bytes | None = None
+    relocations: tuple[Relocation, ...] = ()
+    if cursor.accept("="):
+        initial, relocations = parse_initialiser(cursor, kind, 0 if unsized else count)
+    nbytes = 0 if unsized and initial is None else count * kind.nbytes
+    if initial is not None and unsized:
+        nbytes = len(initial)
+    return Variable(
+        name.text, space, kind, nbytes, align or kind.nbytes, initial, extern, relocations
+    )
+
+
+# Operands of PTX instructions, and the scopes that their names live in.
+
+
+# PTX ISA, "Special Registers"; the pm family is left out on purpose.
+SPECIALS = frozenset(
+    [f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
+    + [f"%{n}.{a}" for n in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
+       for a in "xyz"]
+    + ["%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%clock", "%clock64",
+       "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%lanemask_eq",
+       "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%dynamic_smem_size",
+       "%total_smem_size", "%is_explicit_cluster", "%cluster_ctarank", "%cluster_nctarank",
+       "%aggr_smem_size", "%current_graph_exec"]
+    + [f"%reserved_smem_offset_{n}" for n in ("begin", "end", "cap", "0", "1")]
+    + [f"%envreg{n}" for n in range(32)]
+)  # fmt: skip
+
+
+class Scope:
+    """Names declared in a function; an inner `{ … }` may declare a name again.
+
+    Every register of the function ends up in `registers` under a name of its own: `%tmp` declared
+    in two blocks becomes `%tmp` and `%tmp#1`.
+    """
+
+    def __init__(self) -> None:
+        self.registers: dict[str, PtxType] = {}
+        self.vectors: dict[str, tuple[str, ...]] = {}  # a vector register's elements
+        self._names: list[dict[str, str]] = [{}]
+        self._used: dict[str, int] = {}
+
+    def push(self) -> None:
+        """Enters a `{`."""
+        self._names.append({})
+
+    def pop(self) -> None:
+        """Leaves a `}`."""
+        self._names.pop()
+
+    def _unique(self, name: str) -> str:
+        count = self._used.get(name, 0)
+        self._used[name] = count + 1
+        unique = f"{name}#{count}" if count else name
+        self._names[-1][name] = unique
+        return unique
+
+    def declare_register(self, name: str, kind: PtxType, vector: int = 1) -> None:
+        """Declares a register, or a vector of them (`.v2`, `.v4`), in the innermost scope."""
+        unique = self._unique(name)
+        if vector == 1:
+            self.registers[unique] = kind
+            return
+        self.vectors[unique] = tuple(f"{unique}.{part}" for part in "xyzw"[:vector])
+        self.registers.update(dict.fromkeys(self.vectors[unique], kind))
+
+    def declare_variable(self, variable: Variable) -> Variable:
+        """Declares a variable in the innermost scope; returns it under its unique name."""
+        return replace(variable, name=self._unique(variable.name))
+
+    def resolve(self, name: str) -> str:
+        """The unique name that `name` stands for here, or `name` itself.
+
+        A name whose scope has ended stands for nothing: what comes back is declared nowhere.
+        """
+        for names in reversed(self._names):
+            if name in names:
+                return names[name]
+        return f"{name}#" if name in self._used else name
+
+    def register(self, token: Token) -> Register:
+        """The register that `token` names; `PtxSyntaxError` where there is none."""
+        name = self.resolve(token.text)
+        if name not in self.registers:
+            raise PtxSyntaxError(token.line, f"{token.text} is not a register declared here.")
+        return Register(name)
+
+
+def parse_operand(cursor: Cursor, scope: Scope) -> Operand:
+    """The operand at the cursor, `p|q` pairs included."""
+    operand = _single(cursor, scope)
+    if cursor.accept("|"):
+        return Pair(operand, _single(cursor, scope))
+    return operand
+
+
+def _single(cursor: Cursor, scope: Scope) -> Operand:
+    token = cursor.peek()
+    if cursor.accept("["):
+        return _address(cursor, scope)
+    if cursor.accept("{"):
+        return Vector(_listed_operands(cursor, scope, "}"))
+    if cursor.accept("("):
+        return Group(_listed_operands(cursor, scope, ")"))
+    if cursor.accept("!"):
+        return Negated(_single(cursor, scope))
+    if token.kind == "number" or token.text == "-":
+        return _immediate(cursor)
+    return _named(cursor, scope)
+
+
+def _listed_operands(cursor: Cursor, scope: Scope, closing: str) -> tuple[Operand, ...]:
+    elements: list[Operand] = []
+    while not cursor.accept(closing):
+        elements.append(parse_operand(cursor, scope))
+        if cursor.peek().text != closing:
+            cursor.expect(",")
+    return tuple(elements)
+
+
+def _immediate(cursor: Cursor) -> Immediate:
+    negative = cursor.accept("-")
+    token = cursor.take("number")
+    value = number(token)
+    prefix = token.text[:2].lower()
+    if prefix in ("0f", "0d"):
+        bits = 32 if prefix == "0f" else 64
+        return Immediate(value ^ (1 << (bits - 1)) if negative else value, bits)  # type: ignore[operator]
+    return Immediate(-value if negative else value)
+
+
+def _named(cursor: Cursor, scope: Scope) -> Operand:
+    token = cursor.take("word")
+    if token.text in SPECIALS:
+        return Special(token.text)
+    if token.text == "WARP_SZ":
+        return Immediate(32)
+    name = scope.resolve(token.text)
+    if name in scope.registers:
+        return Register(name)
+    if name in scope.vectors:
+        return Vector(tuple(Register(element) for element in scope.vectors[name]))
+    part = _part(token, scope)
+    if part is not None:
+        return part
+    if token.text.startswith("%"):
+        raise PtxSyntaxError(token.line, f"{token.text} is not a register declared here.")
+    if token.text == "_":
+        return Symbol("_")
+    return Symbol(name, _offset(cursor))
+
+
+def _part(token: Token, scope: Scope) -> Operand | None:
+    """An element of a vector register (`v.x`, `v.r`), or a part of a register (`a.b0`, `a.h1`)."""
+    base, _, part = token.text.rpartition(".")
+    name = scope.resolve(base)
+    if name in scope.vectors and part in (*"xyzw", *"rgba"):
+        return Register(f"{name}.{'xyzw'['xyzwrgba'.index(part) % 4]}")
+    if name in scope.registers and part in ("b0", "b1", "b2", "b3", "h0", "h1"):
+        return Selected(Register(name), part)
+    return None
+
+
+def _offset(cursor: Cursor) -> int:
+    total = 0
+    while cursor.peek().text in ("+", "-"):
+        sign = -1 if cursor.take().text == "-" else 1
+        total += sign * cursor.integer_or_bits()
+    return total
+
+
+def _address(cursor: Cursor, scope: Scope) -> Address:
+    token = cursor.peek()
+    base: Register | Symbol | None = None
+    if token.kind == "word":
+        cursor.take()
+        name = scope.resolve(token.text)
+        base = Register(name) if name in scope.registers else Symbol(name)
+        offset = _offset(cursor)
+    else:
+        offset = cursor.integer_or_bits() + _offset(cursor)
+    if cursor.peek().text == ",":
+        raise UnsupportedPtx(token.line, f"[{token.text}, …]", "is a texture's address")
+    cursor.expect("]")
+    return Address(base, offset)
+
 
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
 # Performance directives that change nothing we model (PTX ISA, "Performance-Tuning Directives").
 _IGNORED_IN_FUNCTION = {
-    ".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg", ".noreturn", ".pragma",
+    ".minnctapersm", ".maxnctapersm", ".maxnreg", ".noreturn", ".pragma",
     ".explicitcluster", ".maxclusterrank", ".reqnctapercluster", ".abi_preserve", ".unique",
     ".abi_preserve_control", ".blocksareclusters",
 }  # fmt: skip
-TEXTURES = frozenset({"tex", "tld4", "suld", "sust", "sured"})  # kept without their operands
-_ENDS = ("ret", "exit", "bra", "brx", "trap")
+_BLOCKS = (".maxntid", ".reqntid")
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
@@ -104,7 +593,7 @@ class _Parser:
         number = self.cursor.integer()
         name = self.cursor.take("string").text
         self.cursor.rest_of_line(line)
-        self.files[number] = name[1:-1].replace("\\\\", "\\")
+        self.files[number] = _plain(name[1:-1])
 
     def _loc(self) -> None:
         line = self.cursor.take().line
@@ -137,9 +626,13 @@ class _Parser:
         returns = parameters(cursor) if not is_entry and cursor.peek().text == "(" else ()
         name = cursor.take("word").text
         arguments = parameters(cursor) if cursor.peek().text == "(" else ()
-        while cursor.peek().text in _IGNORED_IN_FUNCTION:
-            line = cursor.take().line
-            while cursor.peek().text not in ("{", ";") and cursor.peek().line == line:
+        blocks: dict[str, tuple[int, ...]] = {}
+        while cursor.peek().text in (*_IGNORED_IN_FUNCTION, *_BLOCKS):
+            directive = cursor.take()
+            if directive.text in _BLOCKS:
+                blocks[directive.text] = self._sizes()
+                continue
+            while cursor.peek().text not in ("{", ";") and cursor.peek().line == directive.line:
                 cursor.take()
         first = len(self.instructions)
         scope = Scope()
@@ -157,14 +650,21 @@ class _Parser:
             return  # a declaration after the definition adds nothing
         self.functions[name] = Function(
             name, is_entry, arguments, returns, MappingProxyType(scope.registers),
-            tuple(found), first, len(self.instructions),
+            tuple(found), first, len(self.instructions), *(blocks.get(d, ()) for d in _BLOCKS),
         )  # fmt: skip
+
+    def _sizes(self) -> tuple[int, ...]:
+        """`256` or `16, 16, 1`."""
+        sizes = [self.cursor.integer()]
+        while self.cursor.accept(","):
+            sizes.append(self.cursor.integer())
+        return tuple(sizes)
 
     def _end(self, first: int) -> None:
         """A function that may run into its closing brace returns there."""
         end = len(self.instructions)
         last = self.instructions[-1] if end > first else None
-        ended = last is not None and last.guard is None and last.opcode in _ENDS
+        ended = last and last.guard is None and not opcode_of(last).falls_through
         if not ended or end in self.labels.reached(self.instructions, first):
             line = self.cursor.previous().line
             self.instructions.append(
@@ -274,9 +774,10 @@ class _Parser:
         word = cursor.take("word")
         opcode, *modifiers = word.text.split(".")
         operands = []
-        if opcode in TEXTURES:  # their operands have forms of their own
+        skips = opcode in OPCODES and OPCODES[opcode].kind == "texture"
+        if skips:
             cursor.skip_statement()
-        while opcode not in TEXTURES and not cursor.accept(";"):
+        while not skips and not cursor.accept(";"):
             operands.append(parse_operand(cursor, scope))
             if cursor.accept(","):
                 if cursor.peek().text == ";":
@@ -292,3 +793,104 @@ class _Parser:
         """The statement that has just ended, in one line."""
         end = self.cursor.previous().start + 1
         return " ".join(self.code[start.start : end].split())
+
+
+def _plain(name: str) -> str:
+    """A file's name without the compiler's escapes: a backslash before octal bytes, and marks."""
+    raw = re.sub(
+        rb"\\([0-7]{3}|.)",
+        lambda m: bytes([int(m[1], 8) & 0xFF]) if len(m[1]) == 3 else m[1],
+        name.encode("utf-8", "surrogatepass"),
+    )
+    return raw.decode("utf-8", "replace")
+
+
+# PTX text without what a launched kernel never reaches: a file may have thousands of functions.
+
+
+_LINKAGES = ("", ".visible ", ".weak ")
+_END = "\n}"
+_NAME = re.compile(r"\s*(?:\([^()]*\)\s*)?([\w$.]+)")  # behind .entry or .func
+_WORD = re.compile(r"[\w$.]+")
+_COMMENT = re.compile(r"//[^\n]*")
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A definition, or a prototype, which has no body: characters `start` to `end`."""
+
+    name: str
+    start: int
+    end: int
+    is_entry: bool
+    has_body: bool
+
+
+def without_unreached(text: str, kernel: str) -> str:
+    """The text with definitions blanked out, line numbers kept, that `kernel` never comes to.
+
+    Those are all other entries, and the functions that neither it names, nor what it names, nor
+    anything outside all functions. Long texts are searched without holding other threads up; a
+    definition that does not end as the compiler's do is left as it is.
+    """
+    code_end = text.find("\n\t.section")
+    functions = list(_functions(text, code_end if code_end >= 0 else len(text)))
+    bodies = {f.name: f for f in functions if f.has_body}
+    reached, waiting = set(), {kernel}
+    at = 0
+    for function in functions:
+        waiting |= _words(text[at : function.start])
+        at = function.end
+    waiting |= _words(text[at:code_end] if code_end >= 0 else text[at:])
+    while waiting:
+        check()
+        name = waiting.pop()
+        if name in bodies and name not in reached:
+            reached.add(name)
+            waiting |= _words(text[bodies[name].start : bodies[name].end])
+    kept: list[str] = []
+    at = 0
+    for function in functions:
+        is_wanted = function.name == kernel if function.is_entry else function.name in reached
+        if function.has_body and not is_wanted:
+            newlines = "\n" * text.count("\n", function.start, function.end)
+            kept += (text[at : function.start], newlines)
+            at = function.end
+    kept.append(text[at:])
+    return "".join(kept)
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(_COMMENT.sub("", text)))
+
+
+def _functions(text: str, end: int) -> Iterator[_Function]:
+    """The definitions and prototypes in front of `end`, in order."""
+    at = 0
+    nearest = {mark: text.find(mark, 0, end) for mark in (".entry ", ".func ")}
+    while found := {place: mark for mark, place in nearest.items() if place >= 0}:
+        check()
+        place = min(found)
+        mark = found[place]
+        start = text.rfind("\n", 0, place) + 1
+        name = _NAME.match(text, place + len(mark))
+        if text[start:place] in _LINKAGES and name and start >= at:
+            semicolon = text.find(";", name.end())
+            is_prototype = 0 <= semicolon < text.find("{", name.end())
+            stop = semicolon + 1 if is_prototype else _end(text, start)
+            if stop > 0:
+                yield _Function(name[1], start, stop, mark == ".entry ", not is_prototype)
+                at = stop
+        nearest[mark] = text.find(mark, max(at, place + 1), end)
+
+
+def _end(text: str, start: int) -> int:
+    """Where a definition ends: at a brace in the first column with which all are closed."""
+    end, opened = start, 0
+    while (found := text.find(_END, end)) >= 0:
+        found += len(_END)
+        opened += text.count("{", end, found) - text.count("}", end, found)
+        if opened == 0:
+            return found
+        end = found
+    return -1

@@ -1,12 +1,10 @@
 """The record of a launch and its index: immutable, and the only thing views and tests read."""
 
-from core.trace.access import Access, WarpAccess
-from core.trace.arrays import Array, SharedArray, SharedState, label
-from core.trace.axis import Unit
+from core.trace.access import Access, Array, SharedArray, SharedState, WarpAccess, label
 from core.trace.block import BlockTrace
+from core.trace.history import SoFar
 from core.trace.phases import Phase
-from core.trace.steps import EventKind
-from core.trace.sums_so_far import SoFar
+from core.trace.steps import EventKind, Unit
 from core.trace.trace import Trace
 from core.trace.variables import Value, Variable, VariableRow
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,9 +11,109 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis import banks, coalescing, global_atomics
-from core.analysis.banks import Group
-from core.trace.arrays import Array, SharedArray
+from core.emulator.events import AccessEvent
+from core.launch import Role
+from core.rules import atomics, global_memory, shared_memory
+from core.rules.shared_memory import Group
+
+# The arrays of a launch: buffers in global memory, and the `__shared__` arrays of a block.
+
+
+@dataclass(frozen=True)
+class Array:
+    """A buffer in global memory. `base` is its address in the emulator, a multiple of 256.
+
+    `fields` names the places of the last axis where the rows are structures; else it is empty.
+    Where these are of several types the numbers are bytes, and `types` says of which type each
+    byte's field is.
+    """
+
+    name: str
+    base: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    role: Role = "input"
+    fields: tuple[str, ...] = ()
+    types: tuple[np.dtype[Any] | None, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def field_at(self, flat: int) -> tuple[int, np.dtype[Any]] | None:
+        """Where the field begins that a byte belongs to (flat), and its type.
+
+        None where a number is a field by itself, and where a field is no number.
+        """
+        if not self.types:
+            return None
+        row, place = divmod(int(flat), self.shape[-1])
+        kind, name = self.types[place], self.fields[place]
+        first = place
+        while first and self.fields[first - 1] == name:
+            first -= 1
+        if kind is None or not name:
+            return None
+        whole = self.fields[first : first + kind.itemsize] == (name,) * kind.itemsize
+        return (row * self.shape[-1] + first, kind) if whole else None
+
+    def index(self, flat: int) -> tuple[int, ...]:
+        """The index of the element at place `flat` in row-major order."""
+        return tuple(int(i) for i in np.unravel_index(flat, self.shape))
+
+
+@dataclass(frozen=True)
+class SharedArray:
+    """A `__shared__` array; `offset` is where it starts in the block's shared memory, in bytes."""
+
+    name: str
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def index(self, flat: int) -> tuple[int, ...]:
+        """The index of the element at place `flat` in row-major order."""
+        return tuple(int(i) for i in np.unravel_index(flat, self.shape))
+
+
+@dataclass(frozen=True)
+class SharedState:
+    """What a shared array holds at some step.
+
+    `values` has the array's shape and type (zero where nothing was written), `written` bool, and
+    `last_writer` int32 the linear thread that wrote each element last, -1 for none.
+    """
+
+    values: NDArray[Any]
+    written: NDArray[np.bool_]
+    last_writer: NDArray[np.int32]
+
+
+def owner_of(arrays: tuple[SharedArray, ...], offset: int) -> SharedArray | None:
+    """The shared array at a byte offset."""
+    for array in arrays:
+        if array.offset <= offset < array.offset + array.nbytes:
+            return array
+    return None
+
+
+def label(name: str, index: tuple[int, ...], fields: tuple[str, ...] = ()) -> str:
+    """An element as the source writes it: `A[0,4]`, `p[3].vx` with the structure's `fields`."""
+    if fields and len(index) > 1 and fields[index[-1]]:
+        return f"{label(name, index[:-1])}.{fields[index[-1]]}"
+    return f"{name}[{','.join(str(i) for i in index)}]"
+
+
+def fields_of(array: Array | SharedArray) -> tuple[str, ...]:
+    """The fields of an array of structures, none of any other."""
+    return array.fields if isinstance(array, Array) else ()
+
 
 WARP = 32
 
@@ -32,7 +134,7 @@ class WarpAccess:
     active: NDArray[np.bool_]
     elements: NDArray[np.int64]
     values: NDArray[Any]
-    sharing: banks.Sharing = "grouped"
+    sharing: shared_memory.Sharing = "grouped"
     kind: str = "load"
     exchanges: bool = False
     wrong: NDArray[np.bool_] | None = None
@@ -48,7 +150,7 @@ class WarpAccess:
 
     @cached_property
     def _used(self) -> dict[int, int]:
-        return coalescing.used_bytes(self._live, self.width) if self.active.any() else {}
+        return global_memory.used_bytes(self._live, self.width) if self.active.any() else {}
 
     @property
     def sectors(self) -> NDArray[np.int64]:
@@ -63,7 +165,7 @@ class WarpAccess:
     @property
     def lines(self) -> NDArray[np.int64]:
         """Addresses of the distinct 128-byte lines touched, ascending."""
-        return np.unique(self.sectors & ~np.int64(coalescing.LINE - 1))
+        return np.unique(self.sectors & ~np.int64(global_memory.LINE - 1))
 
     @cached_property
     def n_sectors(self) -> int:
@@ -76,17 +178,17 @@ class WarpAccess:
     @property
     def ideal_sectors(self) -> int:
         """Sectors if the active lanes' bytes lay side by side, at most the actual."""
-        return min(self.n_sectors, -(-self._bytes_asked // coalescing.SECTOR))
+        return min(self.n_sectors, -(-self._bytes_asked // global_memory.SECTOR))
 
     @property
     def banks(self) -> NDArray[np.int64]:
         """The bank of each lane's (first) word, -1 where idle; int64 (32,)."""
-        return np.where(self.active, self.addresses // banks.WORD % banks.BANKS, -1)
+        return np.where(self.active, self.addresses // shared_memory.WORD % shared_memory.BANKS, -1)
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """The lanes of an access to shared memory that go together."""
-        return banks.groups(self.addresses, self.active, self.width, self.sharing)
+        return shared_memory.groups(self.addresses, self.active, self.width, self.sharing)
 
     @property
     def ways(self) -> NDArray[np.int64]:
@@ -94,7 +196,7 @@ class WarpAccess:
 
         In an n-way conflict there are n.
         """
-        most = np.zeros(banks.BANKS, np.int64)
+        most = np.zeros(shared_memory.BANKS, np.int64)
         for group in self.groups:
             most = np.maximum(most, group.passes)
         return most
@@ -106,17 +208,19 @@ class WarpAccess:
 
     @cached_property
     def _passes(self) -> int:
-        return int(self._rows(banks.wavefronts))
+        return int(self._rows(shared_memory.wavefronts))
 
     @property
     def ideal_wavefronts(self) -> int:
         """Wavefronts if the active lanes' bytes lay side by side, at most the actual."""
-        return min(self.wavefronts, -(-self._bytes_asked // (banks.BANKS * banks.WORD)))
+        return min(
+            self.wavefronts, -(-self._bytes_asked // (shared_memory.BANKS * shared_memory.WORD))
+        )
 
     @property
     def conflicts(self) -> int:
         """Wavefronts beyond those of an access in which no two lanes meet in a bank."""
-        return self._passes - int(self._rows(banks.conflict_free_wavefronts))
+        return self._passes - int(self._rows(shared_memory.conflict_free_wavefronts))
 
     @property
     def _bytes_asked(self) -> int:
@@ -144,11 +248,11 @@ class Access:
     addresses: NDArray[np.int64]
     active: NDArray[np.bool_]
     values: NDArray[Any]
-    sharing: banks.Sharing = "grouped"
+    sharing: shared_memory.Sharing = "grouped"
     variable: str = ""  # of the source, where it is no array of the launch: a __constant__ one
     exchanges: bool = False  # an atomic that is a compare-and-swap
     wrong: NDArray[np.bool_] | None = None  # see `faulty`; None where no thread is
-    fault: str = ""  # "out_of_bounds" or "misaligned", where a thread is faulty
+    fault: str = ""  # "out_of_bounds", "misaligned" or "use_after_free", where a thread is faulty
 
     @cached_property
     def faulty(self) -> NDArray[np.bool_]:
@@ -225,5 +329,48 @@ def _sectors(
 ) -> NDArray[np.int64]:
     """The sectors of each row of 32 lanes, by the rule of what they do."""
     if kind == "atomic":
-        return global_atomics.sectors(address, active, width, exchange_if_equal=exchanges)
-    return coalescing.sectors(address, active)
+        return atomics.sectors(address, active, width, exchange_if_equal=exchanges)
+    return global_memory.sectors(address, active)
+
+
+# Which of a block's accesses touch given bytes of their region.
+
+
+_AT_ONCE = 512  # accesses whose addresses are compared together
+
+
+def touching(
+    events: Sequence[AccessEvent],
+    lanes: slice,
+    of_block: Callable[[NDArray[Any]], NDArray[Any]],
+    first: int,
+    size: int,
+) -> NDArray[np.bool_]:
+    """Which accesses touch any of the `size` bytes from `first` on in their region: bool (n,).
+
+    `lanes` are the block's among all that ran together, and `of_block` takes its part of an
+    event's addresses.
+    """
+    found = [
+        _hits(events[at : at + _AT_ONCE], lanes, of_block, first, size)
+        for at in range(0, len(events), _AT_ONCE)
+    ]
+    return np.concatenate(found) if found else np.empty(0, bool)
+
+
+def _hits(
+    events: Sequence[AccessEvent],
+    lanes: slice,
+    of_block: Callable[[NDArray[Any]], NDArray[Any]],
+    first: int,
+    size: int,
+) -> NDArray[np.bool_]:
+    bases = np.array([event.region.base for event in events])[:, None]
+    widths = np.array([event.width for event in events])[:, None]
+    offset = np.stack([of_block(event.address) for event in events]) - bases
+    hit = (offset < first + size) & (offset + widths > first)
+    for row in np.flatnonzero(hit.any(axis=1)).tolist():
+        mask = events[row].mask
+        if mask is not None:
+            hit[row] &= mask[lanes]
+    return np.asarray(hit.any(axis=1))

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.issue import IssueTable
-from core.cuda.shared_declarations import match, shared_arrays
 from core.launch import Workload
 from core.ptx.ast import Module
-from core.trace.arrays import Array, SharedArray
-from core.trace.fields import fields_of_rows
+from core.rules.issue import IssueTable
+from core.source.shared_declarations import match, shared_arrays
+from core.trace.access import Array, SharedArray
 from core.trace.phases import Loop, outermost_loops
 from core.trace.steps import source_lines
+from core.trace.variables import fields_of_rows
 
 if TYPE_CHECKING:
     from core.emulator.image import Image
-    from core.ptx.dwarf_model import DebugInfo
+    from core.ptx.debug.model import DebugInfo
 
 
 @dataclass(frozen=True)

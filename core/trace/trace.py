@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from core.analysis.counters import Counters
-from core.analysis.findings import Finding
+from core.assembler.machine_loads import Assembly, assembly_of
 from core.emulator.record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload
 from core.ptx.ast import Instruction, Module
-from core.trace.arrays import Array, SharedArray
+from core.rules.counters import Counters
+from core.trace.access import Array, SharedArray
 from core.trace.block import BlockTrace
+from core.trace.finding import Finding
 from core.trace.path import Segments
 from core.trace.program_info import ProgramInfo
 from core.trace.variables import VariableReader
 
 if TYPE_CHECKING:
-    from core.cuda.compiler import Build
-    from core.emulator.host_calls import Printed
+    from core.compiler.compiler import Build
+    from core.emulator.events import Printed
     from core.emulator.image import Image
 
 
@@ -32,7 +33,8 @@ class Trace:
     """One launch, recorded.
 
     `outputs` holds the final content of every array argument. `complete` is False when only some
-    blocks were run, so that outputs and counters are theirs alone; `note` then says so.
+    blocks were run, so that outputs and counters are theirs alone, or when the run was cut; `note`
+    then says so. `cut` is the sentence that says why it was cut, "" where it was not.
     """
 
     workload: Workload
@@ -49,6 +51,7 @@ class Trace:
     _blocks: dict[int, BlockTrace] = field(default_factory=dict, repr=False)
     checked: bool = True  # whether races and uninitialised reads were looked for
     prints: tuple[Printed, ...] = ()  # what each call of printf wrote, in order of time
+    cut: str = ""
 
     @property
     def printed(self) -> tuple[str, ...]:
@@ -91,6 +94,11 @@ class Trace:
         return self._program.module
 
     @cached_property
+    def assembly(self) -> Assembly | None:
+        """How far the counts are those of the machine code; None for the build as written."""
+        return assembly_of(self.build, self.module, self._image.function.name)
+
+    @cached_property
     def _places(self) -> dict[int, tuple[int, int]]:
         return {
             int(block): (number, place)
@@ -126,7 +134,7 @@ class Trace:
 
     @cached_property
     def _readers(self) -> tuple[VariableReader, ...]:
-        from core.ptx.dwarf import debug_info
+        from core.ptx.debug.variables import debug_info
 
         debug = debug_info(self._program.module)
         return tuple(VariableReader(record, self._image, debug) for record in self._records)

@@ -2,30 +2,114 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors, FileLaunch
-from gui.commands.differing import Differing
+from gui.commands.moments import Moments
 from gui.commands.recording import Recorder
+from gui.commands.window import Window
+from gui.commands.workbench import Workbench
 from gui.frames.coalescing import Coalescer
-from gui.frames.pieces import PAUSE, Steps
+from gui.frames.pieces import PAUSE, Pieces, Steps
 from gui.frames.work import Worker
 from gui.jobs.opening import Opened, open_job
-from gui.scenes.compare import Comparison, launch_text
-from gui.scenes.counterpart import counterpart, with_parameters
-from gui.scenes.knobs import Kind, knob_rows, turned
+from gui.scenes.compare import (
+    Comparison,
+    Measure,
+    Pairs,
+    Preset,
+    Search,
+    counterpart,
+    largest_difference,
+    launch_text,
+    next_difference,
+    with_parameters,
+)
+from gui.scenes.launch_form import Kind, knob_rows, turned
 from gui.scenes.link import parse_link
-from gui.scenes.presets import Preset
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
-from gui.views.side_column import SideColumn
+from gui.scenes.versions import Naming
+from gui.views.ladder_panel import SideColumn
 
 if TYPE_CHECKING:
     from core.ladder.buffers import Inputs
-    from gui.main_window import MainWindow
+
+
+# Goes to moments at which two compared launches differ, and opens the examples there.
+
+
+class Differing(QObject):
+    """Moves the clock of one comparison; a search leaves the window free for other things."""
+
+    def __init__(self, comparing: Comparing) -> None:
+        super().__init__(comparing)
+        self.comparing = comparing
+        self.a, self.b = comparing.a, comparing.b
+        self.search = Pieces(self)
+        self._example: Preset | None = None
+        for recorder in (comparing.main.recorder, comparing.recorder):
+            recorder.recorded.connect(self._soon)
+            recorder.failed.connect(self._forget)
+
+    def close(self) -> None:
+        """End what runs, and listen no more."""
+        self.search.stop()
+        self._example = None
+        self.comparing.main.recorder.recorded.disconnect(self._soon)
+        self.comparing.main.recorder.failed.disconnect(self._forget)
+
+    def go(self, *, forward: bool = True) -> None:
+        """Go to the next (or previous) access of the selected warp that costs B something else."""
+        pairs = self._pairs()
+        if pairs is not None:
+            where = "after" if forward else "before"
+            said = f"Warp {pairs.warp} moves as much on both sides at every access {where} this."
+            self._start(next_difference(pairs, self.a.step, forward=forward), said)
+
+    def expect(self, example: Preset) -> None:
+        """Go to what an example is about as soon as both sides have been recorded."""
+        self.search.stop()
+        self._example = example
+
+    def _soon(self) -> None:
+        QTimer.singleShot(0, self, self._open)
+
+    def _forget(self, _: object) -> None:
+        self._example = None
+
+    def _open(self) -> None:
+        recorders = self.comparing.main.recorder, self.comparing.recorder
+        example, pairs = self._example, self._pairs()
+        if example is None or pairs is None or any(r.worker.busy for r in recorders):
+            return
+        self._example = None
+        if example.opens == "end":
+            self.a.last()
+        elif example.opens == "largest":
+            self._start(largest_difference(pairs))
+        else:
+            measure: Measure = "lanes" if example.opens == "lanes" else "cost"
+            self._start(next_difference(pairs, -1, measure=measure))
+
+    def _pairs(self) -> Pairs | None:
+        a, b = self.a.block_trace, self.b.block_trace
+        return Pairs(a, b, self.a.warp) if a is not None and b is not None else None
+
+    def _start(self, search: Search, said: str = "") -> None:
+        self.a.playing = 0
+        self.search.start(self._go(search, said))
+
+    def _go(self, search: Search, said: str) -> Steps:
+        found = yield from search
+        if found is not None:
+            self.a.update(playing=0, step=found)
+        elif said:
+            self.comparing.main.message.show_message(said, kind="info")
 
 
 class Comparing(QObject):
@@ -37,12 +121,13 @@ class Comparing(QObject):
 
     column: SideColumn
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: Window, workbench: Workbench, moments: Moments) -> None:
         super().__init__(window)
-        self.main = window
+        self.main, self.workbench, self.moments = window, workbench, moments
         self.ladder = window.recorder.ladder
         self.a, self.b = window.session, Session()
-        self.b.turns = self.a.turns
+        self.b.turns, self.b.versions = self.a.turns, self.a.versions
+        self.naming = Naming()
         self.recorder = Recorder(self.b, self.ladder, self)
         self.comparison = Comparison(self.a, self.b)
         self.opener = Worker(self, "opener of B")
@@ -67,14 +152,14 @@ class Comparing(QObject):
         self.opener.finished.connect(self._opened)
         self.opener.failed.connect(self._report)
         self.recorder.failed.connect(self._report)
-        self.main.workbench.waiting.stopped.connect(self._stop)
+        self.workbench.waiting.stopped.connect(self._stop)
         self.recorder.recorded.connect(self._on_recorded)
-        self.turning.watch(self.recorder)
+        self.turning.watch(self.recorder.worker)
         self.turning.released.connect(lambda what: self._turn(*what))
 
     def _connect_forms(self) -> None:
         form = self.column.form
-        form.watch(self.recorder)
+        form.watch(self.recorder.worker)
         form.changed.connect(self._choose_parameters)
         form.mapped.connect(self._choose_mapping)
         form.file.changed.connect(self._choose_launch)
@@ -99,7 +184,7 @@ class Comparing(QObject):
         """Have the forms show what B will be, piece by piece, before the comparison is shown."""
         wanted = self.a.versus
         if wanted is None and self.a.configuration is not None:
-            wanted = counterpart(self.a.configuration, self.ladder)
+            wanted = self._against(self.a.configuration)
         if wanted is not None:
             yield from self.column.showing(wanted)
 
@@ -123,7 +208,7 @@ class Comparing(QObject):
         self.a.playing = 0
         self.a.versus = first
         if second.own is not None:
-            self.main.workbench.reopen(second)
+            self.workbench.reopen(second)
         else:
             self.main.recorder.ask(second)
 
@@ -135,13 +220,24 @@ class Comparing(QObject):
         """Compare A with what teaches most about it."""
         shown = self._shown()
         if shown is not None:
-            self.a.versus = counterpart(shown, self.ladder)
+            self.a.versus = self._against(shown)
+
+    def _against(self, shown: Configuration) -> Configuration:
+        """An edited launch is compared with the text before; any other with its counterpart."""
+        origin, trace = self.a.origin, self.a.trace
+        if origin is None or trace is None or origin.configuration != shown:
+            return counterpart(shown, self.ladder)
+        text = trace.workload.source
+        if text != origin.original:
+            return replace(shown, source=None)
+        before = self.a.versions.before(shown.key, text) if shown.own is not None else None
+        return counterpart(shown, self.ladder) if before is None else replace(shown, source=before)
 
     def show_preset(self, preset: Preset) -> None:
         """Show one of the examples at the moment that it is about."""
         self.a.compared_view = preset.view
         self.differing.expect(preset)
-        self.main.moments.open_moment(parse_link(preset.link, self.ladder, ()))
+        self.moments.open_moment(parse_link(preset.link, self.ladder, ()))
 
     def _shown(self) -> Configuration | None:
         origin = self.a.origin
@@ -177,7 +273,8 @@ class Comparing(QObject):
             try:
                 self.a.versus = turned(now, text, kind, name, value)
             except (KeyError, TilescopeError):
-                self.main.message.show_message(f"B: {name} is no longer a number in the source.")
+                said = f"{self.naming.b}: {name} is no longer a number in the source."
+                self.main.message.show_message(said)
 
     def _stop(self) -> None:
         self.opener.cancel()
@@ -188,7 +285,7 @@ class Comparing(QObject):
     def _on_first(self, configuration: Configuration | None) -> None:
         """The first launch of all is compared with its counterpart."""
         if self.active and self.a.versus is None and configuration is not None:
-            self.a.versus = counterpart(configuration, self.ladder)
+            self.a.versus = self._against(configuration)
 
     def _take_inputs(self, inputs: Inputs) -> None:
         """Both sides read the same numbers."""
@@ -242,4 +339,4 @@ class Comparing(QObject):
             form.file.show_errors(dict(error.fields))
         if not isinstance(error, TilescopeError):
             error = TilescopeError(f"Recording failed unexpectedly: {error!r}.")
-        self.main.message.show_message(f"B: {error}")
+        self.main.message.show_message(f"{self.naming.b}: {error}")

@@ -9,15 +9,22 @@ from PySide6.QtCore import QModelIndex, QObject, QPoint, QRect
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 
+from gui.commands.window import Window
 from gui.scenes.counters import CounterRow
 from gui.scenes.session import Session
-from gui.scenes.why import Step, Topic, topic_of_line, topic_of_moment, topic_of_row
-from gui.scenes.why_element import Fetched
+from gui.scenes.why import (
+    Fetched,
+    OnPage,
+    Step,
+    Topic,
+    topic_of_line,
+    topic_of_moment,
+    topic_of_row,
+)
 from gui.views.base import SessionView
 from gui.views.why_panel import WhyPanel
 
 if TYPE_CHECKING:
-    from gui.main_window import MainWindow
     from gui.views.counters_view import CountersView
     from gui.views.matrix_canvas import MatrixCanvas
     from gui.views.shared_view import SharedView
@@ -69,7 +76,7 @@ def connect_numbers(views: Views, session: Session, ask: Ask) -> None:
 class Explaining(QObject):
     """Answers "Why this number?" for one window."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: Window) -> None:
         super().__init__(window)
         self.window_, self.session = window, window.session
         self.panel = WhyPanel(window.session, window, above=window.transport)
@@ -79,8 +86,10 @@ class Explaining(QObject):
         self._beside: QPoint | None = None
         self._view: QRect | None = None
         window.session.question_changed.connect(self._answer)
-        connect_numbers(window, window.session, lambda topic: self.ask(topic, here=True))
-        window.ptx.line_wanted.connect(window.source.go_to_next)
+        window.session.page_changed.connect(self._leave_page)
+        page = window.step_page
+        connect_numbers(page, window.session, lambda topic: self.ask(topic, here=True))
+        page.ptx.line_wanted.connect(page.source.go_to_next)
 
     def ask(self, topic: Topic, *, here: bool = False) -> None:
         """Open the explanation of a topic, beside the pointer if it was clicked on."""
@@ -92,8 +101,11 @@ class Explaining(QObject):
 
     def why(self) -> None:
         """Explain what is looked at, or close the explanation if it is open."""
+        page = self.window_.pages.current
         if self.session.question is not None:
             self.close()
+        elif (found := page.explanation()) is not None:
+            self.ask(OnPage(self.session.page, lambda: page.explanation() or found))
         else:
             self.ask(topic_of_moment(self.session, self._memory_in_front()))
 
@@ -112,6 +124,12 @@ class Explaining(QObject):
         """Put the explanations away."""
         for session in self.sessions:
             session.question = None
+
+    def _leave_page(self, page: str) -> None:
+        """Put away what is about another page."""
+        topic = self.session.question
+        if isinstance(topic, OnPage) and topic.page != page:
+            self.close()
 
     def _answer(self, topic: Topic | None) -> None:
         if topic is None:
@@ -135,11 +153,10 @@ class Explaining(QObject):
 
     def _view_of(self, topic: Topic) -> QRect | None:
         """The view that shows what is asked about, as far as it is to be seen."""
+        page = self.window_.step_page
         if isinstance(topic, Step):
-            return self._place_of(
-                self.window_.shared if topic.space == "shared" else self.window_.warp
-            )
-        return self._place_of(self.window_.matrices if isinstance(topic, Fetched) else None)
+            return self._place_of(page.shared if topic.space == "shared" else page.warp)
+        return self._place_of(page.matrices if isinstance(topic, Fetched) else None)
 
     def _place_of(self, view: QWidget | None) -> QRect | None:
         if view is None or not view.isVisible() or view.window() is not self.window_:

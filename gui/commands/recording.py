@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from core.errors import Cancelled, TilescopeError
 from gui.frames.work import Worker
 from gui.jobs.record_work import Recorded, count_job, record_job
-from gui.scenes.ahead import Looks, Standpoint
+from gui.scenes.prefetch import Looks, Standpoint
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session, source_key
 
@@ -22,13 +22,17 @@ if TYPE_CHECKING:
     from core.trace import Trace
 
 _STOPPED = (
-    "The recording was stopped: what is shown is the launch before. Change a value, or run the "
+    "The recording was stopped: the views show the launch before. Change a value, or run the "
     "source again, to record."
 )
 _NO_MEMORY = (
     "The memory of this machine is not enough to record that: choose smaller arrays or fewer "
     "threads, or close other programs."
 )
+
+
+class Stopped(TilescopeError):
+    """The user stopped a recording: what is shown stays."""
 
 
 def let_go(held: list[Trace | None]) -> None:
@@ -65,6 +69,7 @@ class Recorder(QObject):
         self.ladder = ladder
         self._first_block: int | None = None
         self._under_way: Configuration | None = None
+        self._given: Configuration | None = None  # whose record is there already
         self._counting: tuple[Configuration, str] | None = None
         self._inputs: Inputs = "random"  # of what was recorded last
         self.worker = Worker(self, "recorder")
@@ -117,6 +122,15 @@ class Recorder(QObject):
         else:
             self.session.update(configuration=wanted, inputs=inputs)
 
+    def show(self, recorded: Recorded) -> None:
+        """Show a record from a file as if it had been recorded now; only what it holds counts."""
+        self._given = recorded.origin.configuration
+        self.session.update(configuration=self._given)
+        self._given = None
+        self.worker.cancel()
+        self.counter.cancel()
+        self._show(recorded)
+
     def run_source(self, source: str | None) -> None:
         """Record what there is with another source text; None goes back to the original."""
         now = self.session.configuration
@@ -128,7 +142,7 @@ class Recorder(QObject):
         self.counter.cancel()
         if self.worker.busy:
             self.worker.cancel()
-            self.failed.emit(TilescopeError(_STOPPED))
+            self.failed.emit(Stopped(_STOPPED))
 
     def close(self) -> None:
         """Cancel and wait for the thread."""
@@ -139,6 +153,8 @@ class Recorder(QObject):
         self.counter.close()
 
     def _record(self, configuration: Configuration) -> None:
+        if configuration is self._given:
+            return
         block = self.session.block if self._first_block is None else self._first_block
         self._first_block = None
         self._submit(configuration, block)
@@ -167,6 +183,10 @@ class Recorder(QObject):
         return Standpoint(source_key(session.trace), *anchored, session.thread)
 
     def _take(self, recorded: Recorded) -> None:
+        self._show(recorded)
+        self._count(recorded)
+
+    def _show(self, recorded: Recorded) -> None:
         self.session.origin = recorded.origin
         before = [self.session.trace]
 
@@ -177,12 +197,12 @@ class Recorder(QObject):
         with self.session.turns.in_several_events(then=shown):
             self.session.trace = recorded.trace
             self.arrived.emit()
-        self._count(recorded)
 
     def _count(self, recorded: Recorded) -> None:
         """Count the launch if the record has not and nobody does: its blocks have one count."""
         launch = recorded.origin.configuration, recorded.trace.workload.source
-        if recorded.trace.complete or self.session.counted is not None:
+        trace = recorded.trace
+        if trace.complete or trace.cut or self.session.counted is not None:
             self.counter.cancel()
         elif not self.counter.busy or launch != self._counting:
             self._counting = launch

@@ -2,48 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
 from core.errors import CompileError, ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors
-from core.launching.plain_files import read_source
-from gui.scenes.findings import finding_rows, go_to
-from gui.scenes.text import plural
-
-if TYPE_CHECKING:
-    from gui.main_window import MainWindow
+from core.launching.user_files import read_source
+from gui.commands.recording import Stopped
+from gui.commands.window import Window
+from gui.commands.workbench import Workbench
+from gui.scenes.findings import fault_names, finding_rows, go_to
+from gui.scenes.results import Outcome, outcome
+from gui.scenes.selection import Configuration
+from gui.scenes.text import clipped, plural
+from gui.scenes.verdict import repaired_text
 
 WITH_SIZES = ("benchmark", "ceilings")  # pages on which a rung's N is chosen there
 
 
 FIRST_LINES = 3  # of what a kernel prints; more have no room
+MOST_OF_A_LINE = 120  # characters of each
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What is remembered of a run when the next one comes."""
+
+    key: str
+    source: str
+    faults: tuple[str, ...]
+    outcome: Outcome | None
 
 
 class Reporter(QObject):
     """Follows one window's recorder."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: Window, workbench: Workbench) -> None:
         super().__init__(window)
-        self.main, self.session, self.recorder = window, window.session, window.recorder
+        self.main, self.workbench = window, workbench
+        self.session, self.recorder = window.session, window.recorder
+        self._last: _Run | None = None
         self.recorder.failed.connect(self._on_failure)
         self.recorder.recorded.connect(self._on_recorded)
         self.recorder.counting_changed.connect(lambda _: self.show_size())
         self.session.trace_changed.connect(lambda _: self.show_size())
         self.session.page_changed.connect(lambda _: self.show_size())
-        window.phases.offer_blocks_of(self.recorder.ladder)
+        window.step_page.phases.offer_blocks_of(self.recorder.ladder)
 
     def _on_recorded(self) -> None:
         self.session.trouble = ""
         self.main.form.show_error("")
         self.main.form.file.show_errors({})
         self.main.message.clear()
-        self._announce_findings()
+        self._announce_findings(self._repaired())
 
     def _on_failure(self, error: TilescopeError) -> None:
+        wanted, shown = self.session.configuration, self.session.origin
+        another = shown is None or wanted is None or shown.configuration.key != wanted.key
+        if another and wanted is not None and wanted.own and not isinstance(error, Stopped):
+            self._show_nothing(wanted, error)
         self.session.trouble = _remedy(error)
         if isinstance(error, ParameterError):
             self.main.form.show_error(str(error))
@@ -54,13 +74,12 @@ class Reporter(QObject):
 
     def _show_error(self, error: TilescopeError) -> None:
         errors = []
-        source = self.main.source
+        source = self.main.step_page.source
         if isinstance(error, CompileError):
-            self._show_text()
             errors = [d for d in error.diagnostics if d.severity == "error"]
             source.show_diagnostics(errors)
         if not errors:
-            bench = self.main.workbench
+            bench = self.workbench
             offer = bench.run_alone if bench.stands_alone else None
             self.main.message.show_message(str(error), label="Run it by itself", action=offer)
             return
@@ -70,11 +89,15 @@ class Reporter(QObject):
             str(error), label=f"Go to line {line}", action=lambda: source.go_to_error(line)
         )
 
-    def _show_text(self) -> None:
-        """The text of a file that has not compiled yet, where its mistakes can be put right."""
-        wanted, source = self.session.configuration, self.main.source
-        if wanted is None or wanted.own is None or wanted.key == source.draft.key:
+    def _show_nothing(self, wanted: Configuration, error: TilescopeError) -> None:
+        """Show the text of a file that cannot be run, and nothing of the kernel before it."""
+        source = self.main.step_page.source
+        self.session.trouble = _remedy(error)
+        self.session.origin = None
+        self.session.trace = None
+        if wanted.key == source.draft.key:
             return
+        assert wanted.own is not None
         try:
             original = wanted.source if wanted.untitled else read_source(Path(wanted.own.path))
         except TilescopeError:
@@ -82,27 +105,51 @@ class Reporter(QObject):
         if original is not None:
             source.show_unrun(wanted.key, original, wanted.source or original)
 
-    def _announce_findings(self) -> None:
-        """Name the first fault across the window, and offer the list."""
-        rows = finding_rows(self.session.trace)
+    def _repaired(self) -> str:
+        """What has come of an edit, if it leaves nothing at fault where something was."""
+        trace, origin = self.session.trace, self.session.origin
+        if trace is None or origin is None:
+            return ""
+        before = self._last
+        self._last = now = _Run(
+            origin.configuration.key, trace.workload.source, fault_names(trace), outcome(trace)
+        )
+        edited = before is not None and before.key == now.key and before.source != now.source
+        if before is None or not edited or not before.faults or now.faults or trace.cut:
+            return ""
+        return repaired_text(before.faults, before.outcome, now.outcome)
+
+    def _announce_findings(self, repaired: str) -> None:
+        """Name the first fault across the window, and offer the list; or say that it is gone.
+
+        A run that was cut is said to be.
+        """
+        trace = self.session.trace
+        rows, cut = finding_rows(trace), trace.cut if trace is not None else ""
+        if not rows and trace is not None and cut:
+            self.main.message.show_message(f"{cut} {trace.note}")
+            return
         if not rows:
-            self._announce_prints()
+            self._announce_prints(repaired)
             return
         more = f" ({plural(len(rows) - 1, 'other fault')})" if len(rows) > 1 else ""
         self.main.message.show_message(
-            f"{rows[0].title}. {rows[0].message}{more}", label="Show", action=self.show_findings
-        )
+            f"{rows[0].title}. {rows[0].message}{more} {cut}".rstrip(),
+            label="Show", action=self.show_findings,
+        )  # fmt: skip
 
-    def _announce_prints(self) -> None:
-        """Show what the kernel printed, at least how it begins."""
+    def _announce_prints(self, said: str) -> None:
+        """Show what the kernel printed, at least how it begins, after what is said anyway."""
         trace = self.session.trace
         lines = trace.printed if trace is not None else ()
         if not lines:
+            if said:
+                self.main.message.show_message(said, kind="info")
             return
-        first = " / ".join(lines[:FIRST_LINES])
+        first = " / ".join(clipped(line, MOST_OF_A_LINE) for line in lines[:FIRST_LINES])
         more = " …" if len(lines) > FIRST_LINES else ""
         self.main.message.show_message(
-            f"The kernel prints {plural(len(lines), 'line')}: {first}{more}",
+            f"{said} The kernel prints {plural(len(lines), 'line')}: {first}{more}".strip(),
             kind="info",
             label="Copy all",
             action=lambda: QGuiApplication.clipboard().setText("\n".join(lines) + "\n"),
@@ -119,11 +166,14 @@ class Reporter(QObject):
         """Below the form: how large the launch is, and how much of it was run and counted."""
         trace = self.session.trace
         if trace is None:
+            self.main.form.show_facts("")
             return
         launch = trace.workload.launch
         threads = launch.grid.count * launch.block.count
         run = plural(len(trace.recorded_blocks), "block")
-        if trace.complete:
+        if trace.cut:
+            scope = f"cut short: {run} begun"
+        elif trace.complete:
             scope = "all run and counted"
         elif self.session.counts_complete:
             scope = f"all counted, {run} run step by step"
@@ -146,7 +196,7 @@ def _remedy(error: TilescopeError) -> str:
     if isinstance(error, CompileError):
         lines = [d.line for d in error.diagnostics if d.severity == "error"]
     if lines:
-        return f"Nothing has run yet. Put line {lines[0]} right and press Ctrl+Return."
+        return f"This source does not compile. Put line {lines[0]} right and press Ctrl+Return."
     if isinstance(error, ParameterError | FieldErrors):
         return "Nothing has run yet. Put the launch right at the left."
     return "Nothing has run yet. The message above says why."

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 
 from gui.commands.focus import focus_page
+from gui.commands.window import Window
 from gui.frames.pieces import PAUSE, Pieces, Steps
 from gui.scenes.tour import STOPS, step_of
 from gui.views.base import Panel
-
-if TYPE_CHECKING:
-    from gui.main_window import MainWindow
-    from gui.views.tour_overlay import TourOverlay
 
 
 class Touring(QObject):
     """The tour of one window. `toured` is remembered with the session."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: Window) -> None:
         super().__init__(window)
         self.main = window
         self.toured = False
-        self.overlay: TourOverlay | None = None
         self._at = 0
         self._pieces = Pieces(self)
         self._before: tuple[int, str, list[str]] | None = None
@@ -38,10 +32,10 @@ class Touring(QObject):
         self.main.session.large = False
         self.main.show_page("step")
         self.main.left.show()
-        if self.overlay is None:
-            self.overlay = TourOverlay(self.main)
-            self.overlay.moved.connect(self.move)
-            self.overlay.left.connect(self.leave)
+        if self.main.overlay is None:
+            self.main.overlay = overlay = TourOverlay(self.main)
+            overlay.moved.connect(self.move)
+            overlay.left.connect(self.leave)
         session = self.main.session
         session.update(playing=0, large=False)
         page = self.main.step_page
@@ -62,7 +56,7 @@ class Touring(QObject):
         """End the tour; it does not come by itself again."""
         self.toured = True
         self._pieces.stop()
-        overlay, self.overlay = self.overlay, None
+        overlay, self.main.overlay = self.main.overlay, None
         if overlay is not None:
             overlay.hide()
             overlay.deleteLater()
@@ -104,9 +98,9 @@ class Touring(QObject):
             session.step = found
 
     def _point(self) -> None:
-        if self.overlay is not None:
+        if self.main.overlay is not None:
             place = self._place(STOPS[self._at].place)
-            self.overlay.show_stop(STOPS[self._at], self._at, len(STOPS), place)
+            self.main.overlay.show_stop(STOPS[self._at], self._at, len(STOPS), place)
 
     def _place(self, name: str) -> QRect:
         """Where a stop's place lies in the window."""
@@ -125,7 +119,7 @@ class Touring(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep pointing at the place while the window changes its size."""
-        if self.overlay is not None and event.type() == QEvent.Type.Resize:
+        if self.main.overlay is not None and event.type() == QEvent.Type.Resize:
             QTimer.singleShot(0, self, self._point)
         return False
 

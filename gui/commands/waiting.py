@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.errors import TilescopeError
-from gui.commands.recording import Recorder
+from gui.commands.window import Window
 from gui.frames.work import Worker
 
-if TYPE_CHECKING:
-    from gui.main_window import MainWindow
-
+CALM_MS = 300
+"""What takes no longer needs no sign."""
 PATIENCE_MS = 1500
-"""What takes no longer needs no words."""
-_BEFORE = "what is shown is the launch before"
+"""What takes no longer needs no way to stop it."""
+RECORDING = "Recording the new launch …"
+_BEFORE = "the views show the launch before"
 
 
 class Waiting(QObject):
@@ -23,17 +21,22 @@ class Waiting(QObject):
 
     stopped = Signal()
 
-    def __init__(self, window: MainWindow, opener: Worker, recorder: Recorder) -> None:
+    def __init__(self, window: Window, opener: Worker) -> None:
         super().__init__(window)
-        self.main, self.opener, self.recorder = window, opener, recorder
+        self.main, self.opener, self.recorder = window, opener, window.recorder
         self._said = ""
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(PATIENCE_MS)
         self._timer.timeout.connect(self._say)
-        for begun in (opener.started, recorder.started):
+        self._calm = QTimer(self)
+        self._calm.setSingleShot(True)
+        self._calm.setInterval(CALM_MS)
+        self._calm.timeout.connect(self._show_sign)
+        self.recorder.arrived.connect(self._take_sign_away)
+        for begun in (opener.started, self.recorder.started):
             begun.connect(self._begin)
-        for ended in (opener.idle, recorder.stopped):
+        for ended in (opener.idle, self.recorder.stopped):
             ended.connect(self._end)
 
     def stop(self) -> None:
@@ -48,6 +51,18 @@ class Waiting(QObject):
     def _begin(self) -> None:
         if not self._timer.isActive():
             self._timer.start()
+        if not self._calm.isActive():
+            self._calm.start()
+
+    def _show_sign(self) -> None:
+        """Say that the views show the launch before: the left column has the new one already."""
+        busy = self.opener.busy or self.recorder.worker.busy
+        if busy and self.main.pages.row(self.main.session.page).clock:
+            self.main.busy_sign.say("Reading the file …" if self.opener.busy else RECORDING)
+
+    def _take_sign_away(self) -> None:
+        self._calm.stop()
+        self.main.busy_sign.say("")
 
     def _say(self) -> None:
         what = "Reading" if self.opener.busy else "Compiling and recording"
@@ -61,6 +76,7 @@ class Waiting(QObject):
         if self.opener.busy or self.recorder.worker.busy:
             return
         self._timer.stop()
+        self._take_sign_away()
         if self._said and self.main.message.sentence == self._said:
             self.main.message.clear()
         self._said = ""

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog
 
-from core.cuda.signature import kernel_names
 from core.errors import TilescopeError
-from core.launching.file_launch import FileLaunch, split_defines
-from core.launching.reading import LARGE
+from core.foreign_text import visible
+from core.launching.file_launch import LARGE, FileLaunch, split_defines
+from core.launching.user_files import read_source, write_source
+from core.source.kernel_signature import kernel_names
 from gui.commands.waiting import Waiting
+from gui.commands.window import Window
 from gui.frames.coalescing import Coalescer
 from gui.frames.work import Worker
-from gui.jobs.opening import NO_NUMBER, Opened, open_job, turn_job
-from gui.scenes.following import renumbered
-from gui.scenes.knobs import Kind, knob_rows, turned
-from gui.scenes.packed import checksum
+from gui.jobs.opening import NO_NUMBER, Loaded, Opened, load_job, open_job, turn_job
+from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
+from gui.scenes.link import checksum
 from gui.scenes.selection import UNTITLED, Configuration
 
-if TYPE_CHECKING:
-    from gui.main_window import MainWindow
-
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
-SOURCES = {".cu", ".cuh"}
+OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.npz *.txt);;All files (*)"
+SOURCES = {".cu", ".cuh", ".npz", ".txt"}
 RECENT = 3  # files that are listed above the ladder
 NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file with Ctrl+O."
 
@@ -35,28 +35,33 @@ NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file
 class Workbench(QObject):
     """The commands of the File and Edit menus that are about sources, for one window.
 
-    `launches` remembers each file's last launch by its path.
+    `launches` remembers each file's last launch by its path. `opened(key)` says that a file was
+    read, before its launch is recorded; `list_wanted(path)` that the file holds moments.
     """
 
-    def __init__(self, window: MainWindow) -> None:
+    opened = Signal(str)
+    list_wanted = Signal(object)
+
+    def __init__(self, window: Window) -> None:
         super().__init__(window)
         self.main = window
         self.session = window.session
         self.recorder = window.recorder
-        self.source = window.source
+        self.source = window.step_page.source
         self.form = window.form.file
         self.launches: dict[str, FileLaunch] = {}
+        self._saved: dict[str, tuple[Path, str]] = {}  # where texts in no file went, by their keys
         self.opener = Worker(self, "opener")
         self.opener.finished.connect(self._take)
         self.opener.failed.connect(self._refuse)
-        self.waiting = Waiting(window, self.opener, self.recorder)
+        self.waiting = Waiting(window, self.opener)
         self.source.run_wanted.connect(lambda _: self.run_source())
         self.source.original_wanted.connect(self.run_original)
         self.source.edit.refused.connect(self._say)
         self.form.changed.connect(self._launch)
         self.form.kernel_chosen.connect(self._choose_kernel)
         self.turning = Coalescer(self)
-        self.turning.watch(self.recorder)
+        self.turning.watch(self.recorder.worker)
         self.turning.released.connect(lambda what: self._turn(*what))
         window.form.knobs.turned.connect(lambda *what: self.turning.offer(what, of=what[:2]))
         self.session.changed.connect(self._on_changed)
@@ -71,10 +76,29 @@ class Workbench(QObject):
     # ---- edit and run
 
     def edit_source(self) -> None:
-        """Give the keyboard to the editor."""
+        """Give the keyboard to the source, and have keys typed into it."""
+        self._show_source()
+        self.source.begin_editing()
+
+    def undo(self) -> None:
+        """Take back the last edit of the source, whether it is edited now or read."""
+        self._show_source()
+        if self.source.edit.document().isUndoAvailable():
+            self.source.edit.undo()
+        else:
+            self._note("There is no edit to undo.")
+
+    def redo(self) -> None:
+        """Make the edit again that was taken back last."""
+        self._show_source()
+        if self.source.edit.document().isRedoAvailable():
+            self.source.edit.redo()
+        else:
+            self._note("There is no edit to redo.")
+
+    def _show_source(self) -> None:
         self.main.show_page("step")
         self.main.step_page.front("Source")
-        self.source.take_keyboard()
 
     def run_source(self) -> None:
         """Compile and record what stands in the editor, with the present launch."""
@@ -105,28 +129,77 @@ class Workbench(QObject):
         self.run_source()
 
     def save_source(self) -> None:
-        """Ask for a file and write what stands in the editor to it."""
-        now = self.session.configuration
-        first = now.own.path if now is not None and now.own is not None else "kernel.cu"
+        """Write the text to its file: a file's own, or the one that was asked for the first time.
+
+        A file that another program has changed since it was read is overwritten only if the user
+        wants that.
+        """
+        path = self._file_of_source()
+        if path is None:
+            self.save_source_as()
+        elif self._changed_outside(path):
+            said = f"Another program has changed {path.name} since it was read."
+            overwrite = partial(self._write_source, path)
+            self.main.message.show_message(said, label="Overwrite it", action=overwrite)
+        else:
+            self._write_source(path)
+
+    def save_source_as(self) -> None:
+        """Ask for a file and write the text to it."""
+        first = str(self._file_of_source() or f"{self.source.draft.key.partition('.cu')[0]}.cu")
         name, _ = QFileDialog.getSaveFileName(self.main, "Save the source", first, CUDA_FILES)
-        if not name:
-            return
+        if name:
+            self._write_source(Path(name).absolute())
+
+    def _file_of_source(self) -> Path | None:
+        """Where the shown text is saved without a question."""
+        key = self.source.draft.key
+        if key in self._saved:
+            return self._saved[key][0]
+        return Path(key) if Path(key).is_absolute() else None
+
+    def _changed_outside(self, path: Path) -> bool:
+        """Whether a file holds neither what was read or saved here last nor what is to be saved."""
+        draft = self.source.draft
+        known = self._saved[draft.key][1] if draft.key in self._saved else draft.original
         try:
-            Path(name).write_text(self.source.edit.toPlainText(), encoding="utf-8")
-        except OSError as error:
-            self._say(f"{Path(name).name} could not be written: {error.strerror}.")
+            return path.exists() and read_source(path) not in (known, draft.text)
+        except TilescopeError:
+            return True
+
+    def _write_source(self, path: Path) -> None:
+        draft = self.source.draft
+        try:
+            write_source(path, draft.text)
+        except TilescopeError as error:
+            self._say(str(error))
+            return
+        if str(path) == draft.key:
+            self.source.saved()
+        elif not Path(draft.key).is_absolute():
+            self._saved[draft.key] = path, draft.text
+        self._note(f"Saved {path}.")
 
     # ---- a file of one's own
 
     def ask_for_file(self) -> None:
         """Ask which file to open."""
-        name, _ = QFileDialog.getOpenFileName(self.main, "Open a kernel", "", CUDA_FILES)
+        name, _ = QFileDialog.getOpenFileName(self.main, "Open a kernel", "", OPENED)
         if name:
             self.open_file(name)
 
     def open_file(self, path: str) -> None:
-        """Read a file, and run its first kernel or the launch remembered for it."""
+        """Read a file, and run its first kernel or the launch remembered for it.
+
+        A saved trace (.npz) is shown as it was recorded; a text (.txt) is a list of moments.
+        """
         path = str(Path(path).absolute())
+        if path.endswith(".txt"):
+            self.list_wanted.emit(Path(path))
+            return
+        if path.endswith(".npz"):
+            self.opener.submit(load_job(path, self.recorder.ladder))
+            return
         self.opener.submit(open_job(path, self.launches.get(path), None))
 
     def recent_files(self) -> list[tuple[str, str]]:
@@ -135,7 +208,7 @@ class Workbench(QObject):
         shown = now.own.path if now is not None and now.own is not None else ""
         there = [own for own in self.launches.values() if own.path != UNTITLED or own.path == shown]
         latest = there[::-1][:RECENT]
-        return [(own.path, f"{Path(own.path).name}: {own.kernel}") for own in latest]
+        return [(own.path, visible(f"{Path(own.path).name}: {own.kernel}")) for own in latest]
 
     def open_listed(self, path: str) -> None:
         """Go back to a file with the launch it had last; one in no file is not listed."""
@@ -219,12 +292,23 @@ class Workbench(QObject):
         if isinstance(opened, Configuration):  # with another constant in its text
             self.recorder.ask(opened)
             return
+        if isinstance(opened, Loaded):
+            self._show_loaded(opened)
+            return
         assert isinstance(opened, Opened)
-        self.main.show_page("step")
+        wanted = Configuration("", {}, opened.edited, opened.launch, opened.pasted)
+        self.opened.emit(wanted.key)
         self.form.show_launch(opened.launch, opened.kernels, opened.signature)
         self.form.show_errors({})
-        wanted = Configuration("", {}, opened.edited, opened.launch, opened.pasted)
         self.recorder.ask(wanted, opened.block)
+
+    def _show_loaded(self, loaded: Loaded) -> None:
+        self.main.show_page("step")
+        if loaded.form is not None:
+            form = loaded.form
+            self.form.show_launch(form.launch, form.kernels, form.signature)
+            self.form.show_errors({})
+        self.recorder.show(loaded.recorded)
 
     def _settle(self) -> None:
         """A rung's typed text that runs by itself now is no edit of the rung any more."""
@@ -253,6 +337,9 @@ class Workbench(QObject):
     def _say(self, sentence: str) -> None:
         self.main.message.show_message(sentence)
 
+    def _note(self, sentence: str) -> None:
+        self.main.message.show_message(sentence, kind="info")
+
     # ---- drag and drop
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -268,6 +355,6 @@ class Workbench(QObject):
                 if fitting:
                     self.open_file(fitting[0])
                 else:
-                    self._say(f"{Path(paths[0]).name} is not a CUDA source (.cu or .cuh).")
+                    self._say(f"{Path(paths[0]).name} is none of .cu, .cuh, .npz and .txt.")
                 return True
         return False

@@ -2,20 +2,423 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, QEvent, Qt
-from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget
+from PySide6.QtCore import QByteArray, QEvent, QRect, QSize, Qt
+from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QSizePolicy,
+    QTabBar,
+    QTabWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from gui.docks.arrangement import Cell, Layout, layout_for, units
-from gui.docks.large_view import LAYOUT_VERSION, LargeView
-from gui.docks.moving import Moving
+from gui.docks.moving import Moving, laid_out
 from gui.frames.pieces import PAUSE, Steps, whole
+from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
-from gui.views.dock import ViewDock
+
+# How the views of the step page are laid out until somebody moves them: by the room there is.
+
+
+WIDE = 155  # digits: from here on, shared memory has a place of its own beside the other
+LOW = 28  # lines of text: below, one view at a time is all there is room for beside the matrices
+HIGH = 80  # lines of text: from here on, what shared a place stands above each other
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Views that share a place, one of them in front, and the place's share of its row."""
+
+    names: tuple[str, ...]
+    share: int = 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells beside each other, and the row's share of its column."""
+
+    cells: tuple[Cell, ...]
+    share: int = 100
+
+
+@dataclass(frozen=True)
+class Column:
+    """Rows on top of each other, and the column's share of the page."""
+
+    rows: tuple[Row, ...]
+    share: int
+
+
+Layout = tuple[Column, ...]
+"""Columns from left to right. A product of matrices is as high as wide: it has the first."""
+
+MEMORY = ("Warp", "Shared")
+CODE = ("Source", "PTX", "Phases")
+LISTS = ("Breakpoints", "Findings")
+FIGURES = ("Variables", "Counters", *LISTS)
+
+
+def layout_for(size: QSize, digit: int, line: int) -> Layout:
+    """The layout for a size in pixels, with the width of a digit and the height of a line."""
+    wide, high = size.width() > WIDE * digit, size.height() > HIGH * line
+    if size.height() < LOW * line:
+        return _beside_matrices(50, Row((Cell((*MEMORY, *CODE, *FIGURES)),)))
+    if wide and high:
+        return _large()
+    if wide:
+        return _wide()
+    memory = Row((Cell((*MEMORY, *LISTS)),), 48)
+    return _beside_matrices(51, memory, Row((Cell((*CODE, "Variables", "Counters")),), 52))
+
+
+def _beside_matrices(share: int, *rows: Row) -> Layout:
+    """The matrices from top to bottom, and all else right of them."""
+    return Column((Row((Cell(("Matrices",)),)),), share), Column(rows, 100 - share)
+
+
+def _wide() -> Layout:
+    memory = Row((Cell(("Warp",), 56), Cell(("Shared",), 44)), 48)
+    return _beside_matrices(45, memory, Row((Cell(CODE, 62), Cell(FIGURES, 38)), 52))
+
+
+def _large() -> Layout:
+    """Everything at once."""
+    memory = Row((Cell(("Warp",), 58), Cell(("Shared",), 42)), 40)
+    code = Row((Cell(("Source",), 50), Cell(("PTX", "Phases"), 50)), 36)
+    figures = Row((Cell(("Variables",), 50), Cell(("Counters", *LISTS), 50)), 24)
+    return _beside_matrices(44, memory, code, figures)
+
+
+def units() -> tuple[int, int]:
+    """The width of a digit and the height of a line, in pixels."""
+    metrics = QFontMetrics(current_theme().font())
+    return metrics.horizontalAdvance("0"), metrics.lineSpacing()
+
+
+# One view in its frame: it can be moved, put beside or behind another, or let float.
+
+
+TIP = "Drag to move this view beside or onto another; double click lets it float"
+ENLARGE = "Show this view over the whole page (F10)"
+PUT_BACK = "Back to all views (F10 or Escape)"
+
+
+CAPTION = 36  # digits that a caption beside controls has at least
+
+
+class DockTitle(QFrame):
+    """The upper part of the frame: the heading, or the caption where a tab names the view.
+
+    Presses go on to the dock, which moves with them.
+    """
+
+    def __init__(self, title: str, controls: Sequence[QWidget]) -> None:
+        super().__init__()
+        self.setProperty("role", "dockTitle")
+        self._name, self._is_large = title, False
+        self.large = QToolButton()
+        self.controls = (*controls, self.large)
+        self.named = True
+        """Whether the heading is wanted: not where a tab says the same."""
+        self.heading = QLabel(title)
+        self.heading.setProperty("role", "heading")
+        self.heading.setToolTip(TIP)
+        space = current_theme().spacing
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(space.margin, space.gap - 2, space.gap, 0)
+        rows.setSpacing(space.gap // 2)
+        self.row = QHBoxLayout()
+        self.row.setSpacing(space.gap)
+        rows.addLayout(self.row)
+        self._rows = [self.row]
+        self._split = [list(self.controls)]  # of each row, from the first
+        self.row.addWidget(self.heading)
+        self.row.addStretch(1)
+        for control in self.controls:
+            self.row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
+        self.show_large(False)
+
+    def event(self, event: QEvent) -> bool:
+        """Fit the parts in anew when one of them has changed its size: another theme's type."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where it is narrow further rows take controls, and the heading goes last."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        margins = self.contentsMargins() + self.layout().contentsMargins()  # type: ignore[union-attr]
+        room = self.width() - margins.left() - margins.right()
+        heading = self.heading.sizeHint().width() + self.row.spacing() if self.named else 0
+        widths = list(map(self._width, self.controls))
+        split: list[list[QWidget]] = [[]]
+        used = min(heading, room // 3)
+        for control, wide in zip(reversed(self.controls), reversed(widths), strict=True):
+            if split[-1] and used + wide > room:
+                split.append([])
+                used = 0
+            split[-1].insert(0, control)
+            used += wide
+        self._put(split)
+        first = sum(map(self._width, split[0]))
+        self.heading.setVisible(self.named and first + heading <= room)
+
+    def _put(self, split: list[list[QWidget]]) -> None:
+        """Put the controls into rows, the last of them into the first."""
+        if split == self._split:
+            return
+        self._split = split
+        for control in self.controls:
+            for row in self._rows:
+                row.removeWidget(control)
+        rows = self.layout()
+        assert isinstance(rows, QVBoxLayout)
+        while len(self._rows) < len(split):
+            row = QHBoxLayout()
+            row.setSpacing(self.row.spacing())
+            row.addStretch(1)
+            rows.addLayout(row)
+            self._rows.append(row)
+        for row, controls in zip(self._rows, split, strict=False):
+            for control in controls:
+                row.addWidget(control, 0, Qt.AlignmentFlag.AlignTop)
+
+    def _width(self, control: QWidget) -> int:
+        return 0 if control.isHidden() else control.sizeHint().width() + self.row.spacing()
+
+    def show_large(self, large: bool) -> None:
+        """Say whether the view is over the whole page, and what the button does then."""
+        self._is_large = large
+        self.large.setToolTip(PUT_BACK if large else ENLARGE)
+        self.large.setAccessibleName("Back to all views" if large else f"Enlarge {self._name}")
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Take up the theme's icons."""
+        set_icon(self.large, "put_back" if self._is_large else "enlarge", size=15)
+
+    def controls_width(self) -> int:
+        """What the controls that are shown want, all in one row."""
+        return sum(map(self._width, self.controls))
+
+    def minimumSizeHint(self) -> QSize:
+        """As high as its content, and no wider than need be."""
+        return QSize(0, super().minimumSizeHint().height())
+
+
+class ViewDock(QDockWidget):
+    """Holds a view. `name` is what layouts are saved under, `tab` what a tab is labelled."""
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        view: QWidget,
+        *,
+        tab: str = "",
+        caption: QLabel | None = None,
+        controls: Sequence[QWidget] = (),
+    ) -> None:
+        super().__init__(tab or title)
+        self.setObjectName(name)
+        self.setAccessibleName(title)
+        self.name, self.view, self.caption = name, view, caption
+        self.title = DockTitle(title, controls)
+        self.setTitleBarWidget(self.title)
+        self.body = QFrame()
+        self.body.setProperty("role", "dockBody")
+        space = current_theme().spacing
+        layout = QVBoxLayout(self.body)
+        layout.setContentsMargins(1, 0, 1, 1)
+        layout.setSpacing(0)
+        self._head = QHBoxLayout()
+        self._head.setContentsMargins(space.margin, 2, space.gap, space.gap - 4)
+        layout.addLayout(self._head)
+        layout.addWidget(view, 1)
+        view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        if caption is not None:
+            self._head.addWidget(caption)
+        self._tabbed = self._beside = False
+        self.setWidget(self.body)
+        # Qt moves a covered dock out of sight but says that it is visible: it would go on working.
+        self.visibilityChanged.connect(view.setVisible)
+        self.topLevelChanged.connect(lambda floats: view.setVisible(floats or view.isVisible()))
+
+    @property
+    def tabbed(self) -> bool:
+        """Whether a tab names the view; the caption then stands in the heading's place."""
+        return self._tabbed
+
+    @tabbed.setter
+    def tabbed(self, tabbed: bool) -> None:
+        if tabbed == self._tabbed:
+            return
+        self._tabbed = tabbed
+        self.title.named = not tabbed
+        self.title.heading.setVisible(not tabbed)
+        self._place_caption()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the caption below the controls where beside them it would be a few words."""
+        super().resizeEvent(event)
+        self._place_caption()
+
+    def _place_caption(self) -> None:
+        """A tab names the view: the caption stands beside the controls, if there is room for it."""
+        digit = self.fontMetrics().horizontalAdvance("0")
+        room = self.width() - self.title.controls_width()
+        beside = self._tabbed and room >= CAPTION * digit
+        if self.caption is None or beside == self._beside:
+            return
+        self._beside = beside
+        if beside:
+            self._head.removeWidget(self.caption)
+            self.title.row.insertWidget(0, self.caption, 1000)
+        else:
+            self.title.row.removeWidget(self.caption)
+            self._head.addWidget(self.caption)
+
+
+# One view over a whole page of docks, and everything back as it was.
+#
+# While a view is large the other docks are hidden. They come back one by one, and then have their
+# sizes again; the layout as Qt saves it, which takes 20 ms to restore in one piece, is for what
+# that cannot do.
+
+
+LAYOUT_VERSION = 1
+FIXED = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
+
+
+class LargeView:
+    """Shows one dock of an area large. `name` says which one; empty while none is."""
+
+    def __init__(self, area: DockArea) -> None:
+        self._area = area
+        self.name = ""
+        self.layout = QByteArray()
+        """The layout to come back to, as Qt saves it."""
+        self._features = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
+        self._room = area.size(), current_theme()
+        self._together: dict[str, frozenset[str]] = {}
+        self._shown: list[str] = []
+        self._places: dict[str, QRect] = {}  # of what was to be seen in the page
+        self._floated = self._left = False
+
+    def show(self, name: str) -> None:
+        """Show a dock alone, even one that was closed, floats or is behind another."""
+        area, dock = self._area, self._area.docks[name]
+        if name == self.name:
+            return
+        with area.arranging():
+            if self.name:
+                self._release(area.docks[self.name])
+            else:
+                self._remember()
+            self.name = name
+            for other in area.docks.values():
+                if other is not dock:
+                    other.hide()
+            if dock.isFloating():
+                self._floated = True
+                dock.setFloating(False)
+            self._features = dock.features()
+            dock.setFeatures(FIXED)
+            dock.title.show_large(True)
+            dock.show()
+            dock.raise_()
+
+    def _remember(self) -> None:
+        area = self._area
+        self.layout = area.saveState(LAYOUT_VERSION)
+        self._room = area.size(), current_theme()
+        self._together = {n: self._beside(d) for n, d in area.docks.items()}
+        self._shown = [name for name, dock in area.docks.items() if not dock.isHidden()]
+        self._places = self._seen()
+        self._floated = False
+
+    def _seen(self) -> dict[str, QRect]:
+        docks = self._area.docks.items()
+        return {n: d.geometry() for n, d in docks if self._area.in_front(n) and not d.isFloating()}
+
+    def leave(self) -> None:
+        """The dock is one of the others again, which come by `putting_back`."""
+        if self.name:
+            self._release(self._area.docks[self.name])
+            self.name = ""
+            self._left = True
+
+    def putting_back(self) -> Generator[object, None, bool]:
+        """Give every view its place again, piece by piece; returns whether the room is the same."""
+        area = self._area
+        if not (self.name or self._left):
+            return True
+        with area.arranging():
+            self.leave()
+            yield PAUSE  # the page has its room again
+            if self._floated:
+                area.restoreState(self.layout, LAYOUT_VERSION)
+            else:
+                yield from self._showing_again()
+            self._left = False
+        return self._room == (area.size(), current_theme())
+
+    def _showing_again(self) -> Steps:
+        area = self._area
+        for name, dock in area.docks.items():
+            dock.setVisible(name in self._shown)
+            yield
+        area.name_tabs()  # in their own type, which says how high they are
+        laid_out(area)
+        yield
+        for name in self._places:
+            area.docks[name].raise_()
+            yield
+        docks = [area.docks[name] for name in self._places]
+        bars = {n: self._tab_bar(n) for n in self._places}
+        wide = [box.width() for box in self._places.values()]
+        high = [box.height() + bars[name] for name, box in self._places.items()]
+        area.resizeDocks(docks, wide, Qt.Orientation.Horizontal)
+        area.resizeDocks(docks, high, Qt.Orientation.Vertical)
+        laid_out(area)
+        yield
+        if self._room == (area.size(), current_theme()) and self._seen() != self._places:
+            area.restoreState(self.layout, LAYOUT_VERSION)
+
+    def _tab_bar(self, name: str) -> int:
+        """The height of the tabs over a view, which belong to its place."""
+        if not self._together[name]:
+            return 0
+        bars = self._area.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return max((bar.height() for bar in bars if bar.isVisible()), default=0)
+
+    def share_a_place(self, one: str, other: str) -> bool:
+        """Whether two views stand behind each other in the layout that comes back."""
+        return other in self._together.get(one, frozenset())
+
+    def _release(self, dock: ViewDock) -> None:
+        dock.setFeatures(self._features)
+        dock.title.show_large(False)
+
+    def _beside(self, dock: ViewDock) -> frozenset[str]:
+        beside = self._area.tabifiedDockWidgets(dock)
+        return frozenset(other.objectName() for other in beside if not other.isHidden())
+
 
 _NORTH = QTabWidget.TabPosition.North
 ROUNDS = 3  # at most, until the docks' room and the window's layout agree
@@ -174,22 +577,18 @@ class DockArea(QMainWindow):
                 dock.setFloating(False)
                 self.removeDockWidget(dock)
                 yield
-            above: ViewDock | None = None
-            for row in layout:
-                heads = [self.docks[column[0].names[0]] for column in row.columns]
-                if above is None:
-                    self.addDockWidget(HOME, heads[0])
-                else:
-                    self.splitDockWidget(above, heads[0], DOWN)
-                above = heads[0]
+            tops = [self._first(column.rows[0]) for column in layout]
+            self.addDockWidget(HOME, tops[0])
+            yield
+            for left, right in pairwise(tops):
+                self.splitDockWidget(left, right, ACROSS)
                 yield
-            for row in layout:
-                heads = [self.docks[column[0].names[0]] for column in row.columns]
-                for left, right in pairwise(heads):
-                    self.splitDockWidget(left, right, ACROSS)
+            for column in layout:
+                for upper, lower in pairwise(map(self._first, column.rows)):
+                    self.splitDockWidget(upper, lower, DOWN)
                     yield
-                for column in row.columns:
-                    yield from self._filling(column)
+                for row in column.rows:
+                    yield from self._filling(row)
             self._layout = layout
             self.show_what_there_is()
             yield
@@ -198,12 +597,15 @@ class DockArea(QMainWindow):
         yield
         yield from self._sharing_out(layout)
 
-    def _filling(self, column: tuple[Cell, ...]) -> Steps:
-        """The cells of a column below each other, the views of a cell behind each other."""
-        for upper, lower in pairwise(column):
-            self.splitDockWidget(self.docks[upper.names[0]], self.docks[lower.names[0]], DOWN)
+    def _first(self, row: Row) -> ViewDock:
+        return self.docks[row.cells[0].names[0]]
+
+    def _filling(self, row: Row) -> Steps:
+        """The cells of a row beside each other, the views of a cell behind each other."""
+        for left, right in pairwise(row.cells):
+            self.splitDockWidget(self.docks[left.names[0]], self.docks[right.names[0]], ACROSS)
             yield
-        for cell in column:
+        for cell in row.cells:
             first = self.docks[cell.names[0]]
             for name in cell.names[1:]:
                 self.tabifyDockWidget(first, self.docks[name])
@@ -216,20 +618,21 @@ class DockArea(QMainWindow):
 
     def _sharing_out(self, layout: Layout) -> Steps:
         with self.arranging():
-            heads = [self.docks[row.columns[0][0].names[0]] for row in layout]
-            self._resize(heads, [row.share for row in layout], self.height(), DOWN)
+            shares = [column.share for column in layout]
+            heads = [self._first(column.rows[0]) for column in layout]
+            self._resize(heads, shares, self.width(), ACROSS)
             yield
-            for row in layout:
-                places = [(self._shown_of(column[0]), column[0].share) for column in row.columns]
-                here = [(dock, share) for dock, share in places if dock is not None]
-                docks, shares = [d for d, _ in here], [s for _, s in here]
-                self._resize(docks, shares, self.width(), ACROSS)
-                yield
-                high = self.height() * row.share // sum(each.share for each in layout)
-                for column in row.columns:
-                    cells = [self.docks[cell.names[0]] for cell in column]
-                    if len(cells) > 1:
-                        self._resize(cells, [cell.share for cell in column], high, DOWN)
+            for column in layout:
+                if len(column.rows) > 1:
+                    heads = [self._first(row) for row in column.rows]
+                    self._resize(heads, [row.share for row in column.rows], self.height(), DOWN)
+                    yield
+                wide = self.width() * column.share // sum(shares)
+                for row in column.rows:
+                    places = [(self._shown_of(cell), cell.share) for cell in row.cells]
+                    here = [(dock, share) for dock, share in places if dock is not None]
+                    if len(here) > 1:
+                        self._resize([d for d, _ in here], [s for _, s in here], wide, ACROSS)
                         yield
 
     def _shown_of(self, cell: Cell) -> ViewDock | None:
@@ -262,6 +665,7 @@ class DockArea(QMainWindow):
             bar.setFont(current_theme().font("heading"))
             bar.setExpanding(False)
             bar.setUsesScrollButtons(True)
+            bar.setElideMode(Qt.TextElideMode.ElideNone)
             bar.setAccessibleName("Views in this place")
 
     def in_front(self, name: str) -> bool:
@@ -290,7 +694,7 @@ class DockArea(QMainWindow):
                 pass
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Leave the menu of views to the window (`gui.commands.picture_menu`)."""
+        """Leave the menu of views to the window (`gui.commands.pictures`)."""
         event.ignore()
 
     def event(self, event: QEvent) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
-if TYPE_CHECKING:
-    from gui.commands.recording import Recorder
+from gui.frames.work import Worker
 
 PATIENCE_MS = 200
 MOST_PATIENCE_MS = 2000
@@ -38,10 +37,10 @@ class Coalescer(QObject):
         self._patience.timeout.connect(self._give_up)
         self._clock = QElapsedTimer()
 
-    def watch(self, recorder: Recorder) -> None:
-        """Take a recorder's jobs for the work that is waited for."""
-        recorder.started.connect(self._begin)
-        recorder.stopped.connect(self._end)
+    def watch(self, worker: Worker) -> None:
+        """Wait for the jobs of this worker."""
+        worker.started.connect(self._begin)
+        worker.idle.connect(self._end)
 
     def offer(self, value: Any, of: Hashable = None) -> None:
         """Let a value through, now or when there is time for it."""

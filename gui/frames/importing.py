@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 
-from core.gc_pauses import uncollected
+from core.gc_control import uncollected
 from gui.frames.work import Worker
 
 

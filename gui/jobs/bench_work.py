@@ -14,7 +14,7 @@ from gui.frames.work import Job, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from gui.scenes.bench_measured import CeilingKey, Measured
+    from gui.scenes.benchmark import CeilingKey, Measured
 
 REGISTER_TILES = 30  # the first rung whose threads compute more than one element
 COUNTING_S = 60.0
@@ -80,7 +80,7 @@ def ceilings_job(
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.models.achieved import achieved
+        from core.gpu.achieved import achieved
 
         for place, measured in enumerate(wanted):
             if cancelled():

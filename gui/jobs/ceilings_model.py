@@ -15,11 +15,11 @@ from gui.jobs import ceilings_work as work
 from gui.scenes import ceilings as scene
 
 if TYPE_CHECKING:
+    from core.devices.table import Device
     from core.gpu.result import BenchmarkResult
     from core.ladder import Ladder
     from core.models.ceilings import Ceilings
     from core.models.counts import Counts
-    from core.models.devices import Device
     from gui.scenes.selection import Configuration
 
 log = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ class CeilingsModel(QObject):
 
 
 def _load_recorded() -> tuple[BenchmarkResult, ...]:
-    from gui.scenes.recorded import recorded
+    from gui.scenes.benchmark import recorded
 
     try:
         return recorded()

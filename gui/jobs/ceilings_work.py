@@ -15,13 +15,12 @@ from gui.scenes.benchmark import size_parameters
 from gui.scenes.selection import Configuration
 
 if TYPE_CHECKING:
-    from core.cuda.compiler import BuildKind
+    from core.compiler.compiler import BuildKind
+    from core.devices.occupancy import Resources
+    from core.devices.table import Capability, Device
     from core.ladder import Ladder
     from core.launch import Workload
-    from core.models.capability import Capability
     from core.models.counts import Counts
-    from core.models.devices import Device
-    from core.models.occupancy import Resources
     from gui.scenes.ceilings import Run
 
 COUNTING_S = 300.0
@@ -51,8 +50,7 @@ def _checksum(wanted: Configuration) -> str:
     """Of a user's file, its headers and its arrays' sizes and times; empty if there is no file."""
     if wanted.own is None:
         return ""
-    from core.launching.local_headers import local_headers
-    from core.launching.plain_files import read_source
+    from core.launching.user_files import local_headers, read_source
 
     try:
         text = read_source(Path(wanted.own.path)) if wanted.source is None else wanted.source
@@ -111,8 +109,7 @@ def ceilings_job(
 def _measured(
     ladder: Ladder, wanted: Configuration, build: BuildKind, progress: Any, cancelled: Any
 ) -> Counts:
-    from core.models.counts import measure
-    from core.models.scaling import measure_rung
+    from core.models.counts import measure, measure_rung
 
     if wanted.own is not None:
         workload = workload_of(ladder, wanted)
@@ -143,7 +140,7 @@ def intensities_job(
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.models.scaling import measure_rung
+        from core.models.counts import measure_rung
 
         wanted = list(runs)
         for run in wanted:
@@ -184,9 +181,9 @@ def devices_job() -> Job:
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
+        from core.gpu.achieved import reported_device
         from core.gpu.executor import GpuWorker
         from core.gpu.session import describe_devices
-        from core.models.achieved import reported_device
 
         with GpuWorker() as worker:
             try:
@@ -239,8 +236,8 @@ def first_order_job(ladder: Ladder, wanted: Configuration) -> Job:
     """The work of counting what a block loads and computes; gives `FirstOrderCounts`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.models.scaling import along
-        from core.recording import record
+        from core.models.counts import along
+        from core.runs.recording import record
 
         counts = _measured(ladder, wanted, "as_written", progress, cancelled)
 
@@ -261,7 +258,7 @@ def first_order_job(ladder: Ladder, wanted: Configuration) -> Job:
 
 def choose_device(live: Iterable[Device], recorded: Iterable[str]) -> str:
     """The device to begin with: one of this machine, one with recorded results, or the seeds'."""
-    from core.models.devices import load_devices
+    from core.devices.table import load_devices
     from gui.scenes.ceilings import same_gpu
 
     for device in live:

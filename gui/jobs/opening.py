@@ -1,16 +1,20 @@
-"""Reads a user's file and finds a launch for it, off the UI thread."""
+"""Reads a user's file and finds a launch for it, or a saved trace, off the UI thread."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
 
 if TYPE_CHECKING:
-    from core.cuda.signature import SignatureParameter
+    from core.ladder import Ladder
+    from core.launch import Workload
     from core.launching.file_launch import FileLaunch
+    from core.source.kernel_signature import SignatureParameter
     from gui.frames.work import Job
+    from gui.jobs.record_work import Recorded
     from gui.scenes.selection import Configuration
 
 NO_NUMBER = "{} is no longer a number in the source: run the edited text first."
@@ -32,6 +36,14 @@ class Opened:
     pasted: str = ""
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """A saved trace, and what the form of a launch shows of it; None for a rung's."""
+
+    recorded: Recorded
+    form: Opened | None
+
+
 def open_job(
     path: str,
     known: FileLaunch | None,
@@ -51,21 +63,72 @@ def open_job(
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from pathlib import Path
-
-        from core.apart import apart
-        from core.launching.opening import launch_of
-        from core.launching.plain_files import must_be_short_enough, read_source
-        from core.launching.reading import LARGE
+        from core.launching.guess import launch_of
+        from core.launching.user_files import must_be_short_enough, read_source
+        from core.side_process.client import apart
 
         source = text if text is not None else read_source(Path(path))
         must_be_short_enough(source, "The text")
-        asked = (source, path, known, kernel, linked)
-        found = apart(launch_of, *asked) if len(source) > LARGE else launch_of(*asked)
+        found = apart(launch_of, source, path, known, kernel, linked)
         edited = source if text is not None and is_edit else None
         return Opened(*found, edited, block, pasted)
 
     return job
+
+
+def load_job(path: str, ladder: Ladder) -> Job:
+    """The work of reading a saved trace; gives a `Loaded`, or raises TilescopeError."""
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.runs.storage import load_trace
+        from gui.jobs.record_work import Recorded, prepare
+        from gui.scenes.link import checksum
+        from gui.scenes.selection import Configuration, Origin
+
+        trace = load_trace(Path(path))
+        if not trace.recorded_blocks:
+            raise TilescopeError(f"{path} has counts, but no block to step through.")
+        workload, form = trace.workload, None
+        source = workload.source
+        if workload.rung in ladder.names:
+            original = ladder[workload.rung].source
+            edited = source if source != original else None
+            shown = Configuration(workload.rung, workload.parameters, edited)
+        else:
+            original, form = source, form_of(workload)
+            shown = Configuration("", {}, source, form.launch, checksum(source))
+        prepare(trace, trace.recorded_blocks[0])
+        return Loaded(Recorded(trace, Origin(shown, original)), form)
+
+    return job
+
+
+def form_of(workload: Workload) -> Opened:
+    """The form of a launch whose file may be gone: of a text in no file, its random arrays anew."""
+    from core.launch import ArrayArgument, ScalarArgument
+    from core.launching.file_launch import FileLaunch
+    from core.launching.guess import launch_of
+    from core.side_process.client import apart
+    from gui.scenes.selection import UNTITLED
+
+    launch = workload.launch
+    texts = []
+    for argument in launch.arguments:
+        if isinstance(argument, ScalarArgument):
+            texts.append((argument.name, str(argument.value)))
+        elif isinstance(argument, ArrayArgument):
+            fill = "zeros:" if argument.role == "output" else ""
+            sizes = ",".join(map(str, argument.data.shape))
+            texts.append((argument.name, f"{fill}{argument.data.dtype.name}[{sizes}]"))
+    grid, block = (f"{size.x},{size.y},{size.z}" for size in (launch.grid, launch.block))
+    defines = " ".join(f"{name}={value}" for name, value in workload.defines.items())
+    shared = str(launch.shared_bytes)
+    known = FileLaunch(UNTITLED, workload.kernel, grid, block, shared, defines, tuple(texts))
+    try:
+        found = apart(launch_of, workload.source, UNTITLED, known, None, True)
+    except TilescopeError:  # PTX, or what the reader of signatures does not know
+        found = known, (workload.kernel,), ()
+    return Opened(*found, workload.source)
 
 
 def turn_job(shown: Configuration, text: str, name: str, value: int) -> Job:
@@ -75,8 +138,8 @@ def turn_job(shown: Configuration, text: str, name: str, value: int) -> Job:
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.apart import apart
-        from gui.scenes.knobs import turned
+        from core.side_process.client import apart
+        from gui.scenes.launch_form import turned
 
         try:
             return apart(turned, shown, text, "constant", name, value)

@@ -1,4 +1,4 @@
-"""The work behind a record: what is run of a launch, and what is counted of it. No Qt here."""
+"""The work behind a record: what is run of a launch, and what is counted of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TilescopeError
-from core.gc_pauses import uncollected
-from gui.scenes.ahead import Looks, Standpoint, look_ahead
+from core.gc_control import uncollected
+from gui.scenes.prefetch import Looks, Standpoint, look_ahead
 from gui.scenes.selection import UNTITLED, Configuration, Origin
 from gui.scenes.session import source_key
 
@@ -52,7 +52,7 @@ def make_workload(
 
     Raises TilescopeError.
     """
-    from core.launching.plain_files import must_be_short_enough
+    from core.launching.user_files import must_be_short_enough
 
     if wanted.source is not None:
         must_be_short_enough(wanted.source, "The text")
@@ -69,7 +69,7 @@ def make_workload(
 def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str]:
     """An edited text is enough: the file itself may be gone by now, or there is none."""
     from core.launching.file_launch import file_workload
-    from core.launching.plain_files import read_source
+    from core.launching.user_files import read_source
 
     if edited is not None and launch.path == UNTITLED:
         return file_workload(edited, launch), edited
@@ -97,19 +97,22 @@ def record_job(
     """
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.cuda.source_knobs import knobs
-        from core.recording import record
+        from core.runs.recording import CutShort, record
+        from core.source.constants import knobs
 
         workload, original = make_workload(ladder, wanted, inputs)
         whole = runs_whole(workload)
         block_shown = min(block, workload.launch.grid.count - 1)
-        trace = record(
-            workload,
-            blocks=None if whole else [block_shown],
-            only_recorded=not whole,
-            progress=progress,
-            cancelled=cancelled,
-        )
+        try:
+            trace = record(
+                workload,
+                blocks=None if whole else [block_shown],
+                only_recorded=not whole,
+                progress=progress,
+                cancelled=cancelled,
+            )
+        except CutShort as error:  # what ran until then is shown all the same
+            trace = error.so_far
         mapping = ladder[wanted.rung].mapping if wanted.own is None else None
         twin = mapping.other if mapping is not None else ""
         continues = at is not None and at.source in (source_key(trace), twin)
@@ -123,10 +126,10 @@ def record_job(
 
 
 def count_job(trace: Trace) -> Job:
-    """The work of counting the whole launch of a trace; gives a `core.counting.Counted`."""
+    """The work of counting the whole launch of a trace; gives a `core.runs.counting.Counted`."""
 
     def job(progress: Any, cancelled: Any) -> Any:
-        from core.counting import count
+        from core.runs.counting import count
 
         end = time.monotonic() + COUNTING_S
         return count(

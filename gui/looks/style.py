@@ -3,7 +3,7 @@
 The palette and type come from `gui.looks.theme`; this adds what a QPalette cannot say. Widgets opt
 in by object name or by the dynamic property `role`. The window has one sheet with the rules of
 every theme and text size; its own name and the property `TEXT_SIZE` say which of them apply
-(`gui.looks.dressing`).
+(`gui.commands.theme_applier`).
 """
 
 from __future__ import annotations
@@ -155,16 +155,20 @@ def rules(theme: Theme) -> str:
     QLabel[role="caption"] {{ color: {s.text}; font-size: {z.body}pt; }}
     QLabel[role="dim"] {{ color: {s.text_dim}; font-size: {z.body}pt; }}
     QLabel[role="small"] {{ color: {s.text_dim}; font-size: {z.small}pt; }}
+    QLabel[role="now"] {{ color: {s.accent}; font-size: {z.small}pt; font-weight: 600; }}
     QLabel[role="error"] {{ color: {m.error}; font-size: {z.body}pt; }}
     QLabel[role="question"] {{ color: {s.text}; font-size: {z.body + 2}pt; font-weight: 600; }}
     QDialog {{ background: {s.panel}; }}
     QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
     QLabel[role="figure"] {{ color: {s.text}; font-size: {z.body}pt; font-weight: 600; }}
 
+    #momentTitle {{ background: {s.panel}; border-bottom: 1px solid {s.border}; }}
+    QLabel[role="moment"] {{ color: {s.text}; font-size: {z.heading * 1.2:g}pt; font-weight: 600; }}
     #message {{ background: {theme.tint("error", 0.10).name()};
-                border-bottom: 1px solid {theme.tint("error", 0.35).name()}; }}
+                border: 1px solid {theme.tint("error", 0.45).name()};
+                border-radius: {p.radius}px; }}
     #message[kind="info"] {{ background: {theme.tint("accent", 0.10).name()};
-                             border-bottom: 1px solid {theme.tint("accent", 0.35).name()}; }}
+                             border-color: {theme.tint("accent", 0.45).name()}; }}
     #message QLabel {{ color: {s.text}; font-size: {z.body}pt; }}
 
     QToolButton {{ border: 1px solid transparent; border-radius: {p.radius}px;
@@ -187,6 +191,7 @@ def rules(theme: Theme) -> str:
         border-bottom-left-radius: {p.radius}px; }}
     QToolButton[role="segment"][place="last"] {{ border-right-width: 1px;
         border-top-right-radius: {p.radius}px; border-bottom-right-radius: {p.radius}px; }}
+    #header QToolButton[close="true"] {{ padding: 3px 5px; }}
     QToolButton[role="segment"]:hover {{ background: {hovered}; }}
     QToolButton[role="segment"]:checked {{ background: {chosen}; color: {s.text};
         font-weight: 600; border-color: {s.border}; }}

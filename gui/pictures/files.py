@@ -2,91 +2,42 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
+from PySide6.QtCore import QBuffer, QIODevice
 from PySide6.QtGui import QImage
 
 from core.cancelling import check
-from core.errors import TilescopeError
-from gui.pictures.drawing import Drawing
-from gui.pictures.png import encode
-from gui.pictures.svg import document
+from core.files import replacing
 
-SUFFIXES = (".png", ".svg")
-Progress = Callable[[float], None]
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS)
-_GONE = (errno.ENOENT, errno.ENOTDIR)
+SUFFIXES = (".png", ".pdf")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What was painted, with what to call it. Another thread makes the file of it."""
+    """What was painted: an image, or the bytes of a PDF. Another thread writes the file."""
 
-    name: str
-    content: QImage | Drawing
+    content: QImage | bytes
 
-    def encoded(self, progress: Progress) -> bytes:
-        """The file's bytes: of an image PNG, of a drawing SVG. Raises Cancelled."""
-        if isinstance(self.content, QImage):
-            ratio = self.content.devicePixelRatio()
-            return encode(self.content, ratio, progress)
-        title = f"Tilescope: {self.name}"
-        return document(self.content.marks, self.content.size, title, progress)
+    def encoded(self) -> bytes:
+        """The file's bytes: an image becomes PNG. Raises Cancelled."""
+        check()
+        if isinstance(self.content, bytes):
+            return self.content
+        buffer = QBuffer()
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        if not self.content.save(buffer, "PNG"):  # type: ignore[call-overload]
+            raise MemoryError
+        check()
+        return bytes(buffer.data().data())
 
 
-def write_picture(picture: Picture, path: Path, progress: Progress) -> Path:
+def write_picture(picture: Picture, path: Path) -> Path:
     """Write a picture; what was at `path` stays until all of the new file is there.
 
     Raises Cancelled, and TilescopeError with what to do where the file cannot be written.
     """
-    try:
-        _try(path)
-        return replace_file(path, picture.encoded(progress))
-    except OSError as error:
-        raise TilescopeError(_sentence(path, error)) from None
-
-
-def replace_file(path: Path, data: bytes) -> Path:
-    """Put data into a file beside `path` and that in its place. Raises OSError, Cancelled."""
-    target = path.resolve()  # the file that a link leads to, not the link
-    draft = target.with_name(f".{target.name[:40]}-{uuid4().hex[:12]}.part")
-    try:
-        with draft.open("xb") as file:
-            file.write(data)
-        if target.exists():
-            draft.chmod(target.stat().st_mode & 0o777)
-        check()
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        file.write(picture.encoded())
     return path
-
-
-def _try(path: Path) -> None:
-    """Raises what is wrong with a place, before anything is worked out for it."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "", str(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "", str(path.parent))
-    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise PermissionError(errno.EACCES, "", str(path))
-
-
-def _sentence(path: Path, error: OSError) -> str:
-    said = f"{path.name} could not be written: "
-    if error.errno in _FULL:
-        return said + "the disk is full. Make room, or choose another folder."
-    if error.errno == errno.EISDIR:
-        return said + "a folder has that name. Choose another."
-    if error.errno in _CLOSED:
-        return said + f"{path.parent} may not be written to. Choose another folder."
-    if error.errno in _GONE:
-        return said + f"there is no folder {path.parent}. Choose another, or make it."
-    return said + f"{error.strerror or error}."

@@ -1,20 +1,539 @@
-"""The benchmark page's table: results and failures as comparable rows. No Qt here."""
+"""The benchmark page's table: results and failures as comparable rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import datetime
+import queue
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from gui.scenes.bench_measured import HERE, Measured, parameters_text
-from gui.scenes.text import grouped
+from psygnal import Signal
+
+from core.errors import TilescopeError
+from core.gpu.files import Journal, read_results
+from core.gpu.jobs import Timing
+from core.gpu.plan import (
+    SIZE,
+    CublasKernel,
+    FileKernel,
+    Kernel,
+    Plan,
+    Point,
+    RungKernel,
+    make_plan,
+    parse_values,
+)
+from core.gpu.protocol import Begun, Sample, Sensed, Stage
+from core.gpu.result import BenchmarkResult, DeviceReport, Readings, load_recorded, summarise
+from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Progress, Started, Sweep, Told, Update
+from core.launching.user_files import read_source
+from gui.scenes.differences import factor
+from gui.scenes.text import capital, grouped, plural, spaced
 
 if TYPE_CHECKING:
-    from core.gpu.updates import Outcome
-    from core.ladder import Rung
+    from core.gpu.sweep import Failure
+    from core.ladder import Ladder, Rung
+    from core.launching.file_launch import FileLaunch
+    from gui.scenes.selection import Configuration
+    from gui.scenes.session import Session
 
-SIZES = (512, 1024, 2048, 4096, 8192)
+
+# The results that come with the program, and what they say of two launches.
+
+
+SIZES = ("m", "k", "n")
+TELLING = ("pad", "offset", "stride")  # what a rung with such a parameter is about
+LEAST = 0.05  # of a rate: what differs by less is as fast
+
+
+@cache
+def recorded() -> tuple[BenchmarkResult, ...]:
+    """All of them. Raises TilescopeError where a file is not what it should be."""
+    return load_recorded()
+
+
+def times_text(
+    first: Session, second: Session, results: tuple[BenchmarkResult, ...] | None = None
+) -> str:
+    """What recorded results say of the rungs of two sessions; empty where one of them has none.
+
+    It is of the largest size at which both were measured, with the parameters that are shown. Where
+    one of two rungs was not measured with its block or tile, its fastest is taken, and said to be.
+    """
+    one, two = _shown(first), _shown(second)
+    if one is None or two is None:
+        return ""
+    of_one, of_two = _measured(one[0], results), _measured(two[0], results)
+    common = of_one.keys() & of_two.keys()
+    if not common:
+        return ""
+    device, size = max(common, key=lambda key: (key[1], key[0]))
+    pair = []
+    for rows, (_, values) in ((of_one[device, size], one), (of_two[device, size], two)):
+        exact = [r for r in rows if _but_size(r.parameters) == _but_size(values)]
+        near = [r for r in rows if all(r.parameters.get(x) == values.get(x) for x in TELLING)]
+        if not exact and (one[0] == two[0] or not near):
+            return ""
+        result = max(exact or near, key=_rate)
+        pair.append((result, "" if exact else f" (its fastest block, {_block(result)})"))
+    (a, note_a), (b, note_b) = pair
+    if a is b or (a.gflops is None) != (b.gflops is None):
+        return ""
+    at, unit = " × ".join(map(str, size)), "GB/s" if a.gflops is None else "GFLOPS"
+    rates = [grouped(round(_rate(result))) for result in (a, b)]
+    return (
+        f"Recorded on an {device} at {at}: {rates[0]} {unit}{note_a} and {rates[1]}{note_b}, "
+        f"{_speed(_rate(b) / _rate(a))}."
+    )
+
+
+def _speed(times: float) -> str:
+    if abs(times - 1) < LEAST:
+        return "as fast"
+    return f"{factor(times)} times as fast" if times > 1 else f"{factor(1 / times)} times slower"
+
+
+def _shown(session: Session) -> tuple[str, Mapping[str, int]] | None:
+    """The rung that a session shows, with its parameters; None for an edited or another source."""
+    origin, trace = session.origin, session.trace
+    if origin is None or trace is None or origin.configuration.own is not None:
+        return None
+    if trace.workload.source != origin.original:
+        return None
+    return origin.configuration.rung, trace.workload.parameters
+
+
+def _measured(
+    rung: str, results: tuple[BenchmarkResult, ...] | None
+) -> dict[tuple[str, tuple[int, ...]], list[BenchmarkResult]]:
+    """The results of a rung that are right, at full clock, by device and size."""
+    found: dict[tuple[str, tuple[int, ...]], list[BenchmarkResult]] = {}
+    for result in recorded() if results is None else results:
+        fair = result.ok is not False and not result.clock_fell
+        if result.rung == rung and fair and _rate(result):
+            sizes = (result.parameters[name] for name in SIZES if name in result.parameters)
+            key = result.device.name, tuple(dict.fromkeys(sizes))  # a square is one number
+            found.setdefault(key, []).append(result)
+    return found
+
+
+def _but_size(parameters: Mapping[str, int]) -> dict[str, int]:
+    return {name: value for name, value in parameters.items() if name not in SIZES}
+
+
+def _rate(result: BenchmarkResult) -> float:
+    return result.gflops or result.effective_gbs or 0.0
+
+
+def _block(result: BenchmarkResult) -> str:
+    x, y, z = result.block
+    return f"{x} × {y}" + (f" × {z}" if z > 1 else "")
+
+
+# Results on the benchmark page: where they come from, and how they are called.
+
+
+HERE, RECORDED = "measured here", "recorded"
+FAMILIES: Mapping[str, str] = {
+    "float32": "float32 products",
+    "tf32": "TF32 products",
+    "float16": "F16 products",
+    "other": "other kernels",
+    "all": "all kernels",
+}
+
+CeilingKey = tuple[str, tuple[tuple[str, int], ...], str]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A result and where it comes from: HERE, RECORDED, or a file's name."""
+
+    result: BenchmarkResult
+    origin: str = HERE
+    failure: Failure | None = None
+
+    @property
+    def machine(self) -> str:
+        """Results with an equal text stand in one plot."""
+        return f"{self.result.device.name}, {self.when}"
+
+    @property
+    def when(self) -> str:
+        """How it came here, in words."""
+        day = self.result.date[:10]
+        if self.origin == HERE:
+            return HERE
+        return f"{RECORDED} {day}" if self.origin == RECORDED else f"{day}, from {self.origin}"
+
+    @property
+    def n(self) -> int | None:
+        """Its size; None where it has none."""
+        return self.result.parameters.get("n")
+
+    @property
+    def tile(self) -> int | None:
+        """The width of its tile or square block; None where it has neither."""
+        values = self.result.parameters
+        if "tile" in values:
+            return values["tile"]
+        x, y = values.get("block_x"), values.get("block_y")
+        return x if x is not None and x == y else None
+
+    @property
+    def ceiling_key(self) -> CeilingKey | None:
+        """Names the launch and the device; None for what is no rung, or edited."""
+        rung = self.result.rung
+        if rung is None or self.result.gflops is None:
+            return None
+        return rung, tuple(sorted(self.result.parameters.items())), self.result.device.name
+
+
+def neighbours(order: Sequence[str], chosen: str, most: int) -> tuple[str, ...]:
+    """One of a series with `most` others next to it, the one before and those after; in order."""
+    at = order.index(chosen) if chosen in order else 0
+    first = max(0, min(at - 1, len(order) - most - 1))
+    return tuple(order[first : first + most + 1])
+
+
+def machines(measured: Iterable[Measured]) -> tuple[str, ...]:
+    """The machines that results come from, those of this machine first."""
+    found = dict.fromkeys(m.machine for m in sorted(measured, key=lambda m: m.origin != HERE))
+    return tuple(found)
+
+
+def family_of(measured: Measured, arithmetics: Mapping[str, str]) -> str:
+    """Which results it is fair to stand beside: a key of FAMILIES.
+
+    `arithmetics` says of the ladder's matrix products, by rung, what they compute with.
+    """
+    result = measured.result
+    if result.rung is not None:
+        return arithmetics.get(result.rung, "other")
+    return "other" if result.flops is None else "float32"
+
+
+def families(measured: Iterable[Measured], arithmetics: Mapping[str, str]) -> tuple[str, ...]:
+    """The families there are, and all of them together where there are several."""
+    there = {family_of(m, arithmetics) for m in measured}
+    found = tuple(key for key in FAMILIES if key in there)
+    return (*found, "all") if len(found) > 1 else found
+
+
+def parameters_text(parameters: Mapping[str, int]) -> str:
+    """Parameters in short: equal sizes as one, and what has x, y or m, n, k as a product."""
+    left = dict(parameters)
+    parts: list[str] = []
+    sizes = [left.pop(name) for name in ("m", "n", "k") if name in left]
+    if sizes:
+        same = len(set(sizes)) == 1
+        names = " × ".join(name for name in ("m", "n", "k") if name in parameters)
+        shown = [sizes[0]] if same else sizes
+        parts.append(f"{'n' if same else names} = {' × '.join(grouped(s) for s in shown)}")
+    groups: dict[str, list[int]] = {}
+    for name, value in left.items():
+        stem, _, axis = name.rpartition("_")
+        groups.setdefault(stem if axis in ("x", "y", "m", "n", "k") else name, []).append(value)
+    parts += [
+        f"{stem} {' × '.join(map(str, values))}" if len(values) > 1 else f"{stem} = {values[0]}"
+        for stem, values in groups.items()
+    ]
+    return ", ".join(parts)
+
+
+def machine_sentence(measured: Sequence[Measured]) -> str:
+    """Machine, date, driver and versions of results of one machine."""
+    if not measured:
+        return ""
+    result, when = measured[-1].result, measured[-1].when
+    device = result.device
+    flushed = "L2 flushed" if result.l2_flushed else "L2 not flushed"
+    versions = [f"driver {device.driver} (CUDA {device.cuda_driver})"]
+    nvrtc = next((m.result.nvrtc for m in measured if m.result.architecture != "cuBLAS"), None)
+    versions += [f"NVRTC {nvrtc}"] if nvrtc else []
+    versions += [f"{n} {v}" for n, v in result.software.items() if n == "pycuda"]
+    return f"{device.name}, {when}: {', '.join(versions)}; {flushed} before each launch."
+
+
+# Sentences of the benchmark page: what runs, how far it is, how it ended.
+
+
+def state_sentence(model: BenchModel) -> str:
+    """What the page can do, or does."""
+    progress = model.progress
+    if progress is not None:
+        return _running(model, progress)
+    if model.left or model.failed or model.closed_lanes:
+        return ended_sentence(model)
+    if model.devices:
+        return f"Ready: {_gpus(model.devices)}."
+    if model.trouble:
+        elsewhere = " These results were recorded elsewhere." if model.measured else ""
+        return f"{model.trouble}{elsewhere}"
+    return "Looking for a GPU …"
+
+
+def _gpus(devices: Sequence[DeviceReport]) -> str:
+    """The GPUs by name; those that are alike together."""
+    alike = Counter((device.name, device.sms) for device in devices)
+    return "; ".join(
+        f"{name}, {sms} SMs" if count == 1 else f"{count} × {name}, {sms} SMs each"
+        for (name, sms), count in alike.items()
+    )
+
+
+def point_text(point: Point) -> str:
+    """A kernel and its parameters in short."""
+    sizes = parameters_text(point.parameters)
+    return f"{point.title} ({sizes})" if sizes else point.title
+
+
+def _running(model: BenchModel, progress: Progress) -> str:
+    parts = [f"{progress.done} of {progress.total}"]
+    if progress.failed:
+        parts[0] += f", {progress.failed} failed"
+    if model.stopping:
+        parts.append("stopping; the launches so far are kept")
+    elif model.paused:
+        waits = all(live.done for live in model.live.values())
+        parts.append("paused" if waits else "pausing when this launch is measured")
+    elif progress.left_s is not None:
+        parts.append(f"{clock(progress.left_s)} left")
+    for lane, live in model.live.items():
+        if live.done:
+            continue
+        where = f" on {lane}" if len(model.live) > 1 else ""
+        parts.append(f"{live.doing}{where}")
+    sensed = next((live.readings for live in reversed(model.live.values())), Readings())
+    return capital("; ".join(parts)) + _with_comma(readings_text(sensed)) + "."
+
+
+def _with_comma(text: str) -> str:
+    return f"; {text}" if text else ""
+
+
+def readings_text(readings: Readings) -> str:
+    """Clocks, temperature and power as they were read, those that were."""
+    values = (
+        (readings.sm_mhz, "SM {:,.0f} MHz"),
+        (readings.memory_mhz, "memory {:,.0f} MHz"),
+        (readings.temperature_c, "{:.0f} °C"),
+        (readings.power_w, "{:.0f} W"),
+    )
+    shown = [form.format(value).replace(",", "\u202f") for value, form in values if value]
+    return ", ".join(shown)
+
+
+def ended_sentence(model: BenchModel) -> str:
+    """How the last sweep ended."""
+    parts = []
+    if model.failed:
+        kinds = ", ".join(
+            dict.fromkeys(o.failure.title for o in model.failed if o.failure is not None)
+        )
+        parts.append(f"{plural(len(model.failed), 'launch', 'launches')} failed ({kinds})")
+    parts += [f"{lane} was given up: {why.rstrip('.')}" for lane, why in model.closed_lanes.items()]
+    if model.left:
+        parts.append(f"{plural(len(model.left), 'launch', 'launches')} not measured")
+    return f"{capital('; '.join(parts))}. All else is below." if parts else "Done."
+
+
+def failure_sentence(model: BenchModel) -> str:
+    """The last failure of the sweep, whole; empty without one."""
+    if not model.failed:
+        return ""
+    last = model.failed[-1]
+    assert last.failure is not None
+    kept = ""
+    if last.result is not None:
+        kept = f" Its first {plural(len(last.result.samples_ms), 'launch', 'launches')} are kept."
+    return f"{point_text(last.point)}: {last.failure.message}{kept}"
+
+
+def live_sentence(live: Live) -> str:
+    """What the plot of launches shows while they come."""
+    text = point_text(live.point)
+    if not live.times:
+        return f"{text}: {live.doing} …"
+    summary = summarise(live.times)
+    flops = live.begun.flops if live.begun is not None else None
+    rate = "" if flops is None else f", {grouped(round(flops / summary.median / 1e6))} GFLOPS"
+    launches = plural(len(live.times), "launch", "launches")
+    return f"{text}: {launches}, median {summary.median:.4g} ms{rate}, running."
+
+
+def measured_sentence(measured: Measured) -> str:
+    """What the plot of a result's launches shows."""
+    result = measured.result
+    sizes = parameters_text(result.parameters)
+    title = f"{result.title} ({sizes})" if sizes else result.title
+    if result.ok is False:
+        return f"{title}: a wrong result, so it was not timed."
+    where = f"{measured.when} on {result.device.name}"
+    parts = [plural(len(result.samples_ms), "launch", "launches")]
+    if result.median_ms is not None:
+        parts.append(f"median {result.median_ms:.4g} ms")
+    parts.append("checked against float64" if result.ok else "not checked")
+    if measured.failure is not None:
+        parts.append(f"cut off: {measured.failure.title}")
+    parts += [spaced(result.clock_text)] if result.clock_fell else []
+    readings = readings_text(result.readings)
+    return f"{title}, {where}: {', '.join(parts)}{_with_comma(readings)}."
+
+
+def counting_sentence(left: int) -> str:
+    """How many ceilings are still to come; empty when none is."""
+    return f"{plural(left, 'ceiling is', 'ceilings are')} still being counted." if left else ""
+
+
+def rates_of(times_ms: Sequence[float], flops: int | None) -> list[float]:
+    """GFLOPS of each launch, or its milliseconds where the work is not known."""
+    return [flops / (ms * 1e6) if flops is not None else ms for ms in times_ms if ms > 0]
+
+
+def clock(seconds: float) -> str:
+    """65.2 as "1 min 5 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+# What the benchmark page is set to measure: its fields as the plan of a sweep.
+
+
+CONFIGURED, CUBLAS = "configured", "cublas"
+TILE = "tile"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The page's fields as they are typed. `kernels` are keys of `choices`.
+
+    tuned: blocks and tiles that the fields do not set are those that are fast on a GPU, where the
+    ladder knows some, instead of those that are configured for stepping.
+    """
+
+    kernels: frozenset[str] = frozenset((CONFIGURED,))
+    sizes: str = "512, 1024, 2048, 4096"
+    tiles: str = "8, 16, 32"
+    budget_s: float = 2.0
+    tuned: bool = True
+    files: tuple[FileKernel, ...] = field(default_factory=tuple)
+
+
+def choices(ladder: Ladder, configuration: Configuration | None, setup: Setup) -> Mapping[str, str]:
+    """What may be measured, by its key: the configured kernel first."""
+    found = {CONFIGURED: "Configured kernel"}
+    if configuration is not None:
+        title = (
+            ladder[configuration.rung].title
+            if configuration.own is None
+            else configuration.own.name
+        )
+        found[CONFIGURED] = f"Configured: {title}"
+    found |= {rung.name: rung.title for rung in ladder.values() if rung.group != "broken"}
+    found[CUBLAS] = CublasKernel().title
+    return found | {f"file:{i}": kernel.title for i, kernel in enumerate(setup.files)}
+
+
+def configured_kernel(ladder: Ladder, configuration: Configuration, *, tuned: bool) -> Kernel:
+    """The kernel that is configured, with its edit; raises TilescopeError for a lost file."""
+    own = configuration.own
+    if own is None:
+        rung = ladder[configuration.rung]
+        return RungKernel(rung, configuration.parameters, configuration.source, tuned=tuned)
+    return FileKernel(configuration.source or read_source(Path(own.path)), own)
+
+
+def plan_of(ladder: Ladder, configuration: Configuration | None, setup: Setup) -> Plan:
+    """The sweep that the fields say. Raises TilescopeError with what is wrong with them."""
+    kernels = list(_chosen(ladder, configuration, setup))
+    axes: dict[str, Sequence[int]] = {}
+    for axis, text, what in ((SIZE, setup.sizes, "N"), (TILE, setup.tiles, "the tile")):
+        values = parse_values(text, what) if text.strip() else ()
+        if values and any(kernel.targets(axis) for kernel in kernels):
+            axes[axis] = values
+    return make_plan(kernels, axes)
+
+
+def _chosen(ladder: Ladder, configuration: Configuration | None, setup: Setup) -> Sequence[Kernel]:
+    found: list[Kernel] = []
+    for key in choices(ladder, configuration, setup):
+        if key not in setup.kernels:
+            continue
+        if key == CONFIGURED:
+            if configuration is not None:  # equal points, of a rung chosen twice, are one
+                found.append(configured_kernel(ladder, configuration, tuned=setup.tuned))
+        elif key == CUBLAS:
+            found.append(CublasKernel())
+        elif key.startswith("file:"):
+            found.append(setup.files[int(key.removeprefix("file:"))])
+        else:
+            rung = ladder[key]
+            same = configuration is not None and configuration.rung == key
+            given = dict(configuration.parameters) if same and configuration is not None else {}
+            found.append(RungKernel(rung, given, tuned=setup.tuned))
+    if not found:
+        raise TilescopeError("Choose at least one kernel to measure.")
+    return found
+
+
+def plan_sentence(plan: Plan) -> str:
+    """How much a plan is: "3 kernels, 36 launches; 4 left out (N must be …)"."""
+    kernels = len({point.title for point in plan.points})
+    text = f"{plural(kernels, 'kernel')}, {plural(len(plan.points), 'launch', 'launches')}"
+    if kernels == 1 and len(plan.points) == 1:
+        text = plan.points[0].text
+    if plan.left_out:
+        text += f"; {plural(len(plan.left_out), 'combination')} cannot be launched"
+    return text + "."
+
+
+def templated(launch: FileLaunch) -> FileLaunch:
+    """A launch of a file with its sizes as `{n}` and `{tile}`, where they can be made out.
+
+    A first guess for a form, which the user corrects: the scalar argument called N, in any case, is
+    `{n}` wherever its number stands; the define or block side called TILE… is `{tile}`.
+    """
+    size = next((t for name, t in launch.arguments if name.lower() == "n" and t.isdecimal()), None)
+    tile = next(
+        (word.partition("=")[2] for word in launch.defines.split() if "TILE" in word.upper()), None
+    )
+    block = launch.block.replace("x", ",").split(",")
+    if tile is None and len(block) > 1 and block[0].strip() == block[1].strip():
+        tile = block[0].strip()
+
+    def fill(text: str) -> str:
+        out = _with_number(text, size, "{n}")
+        return _with_number(out, tile, "{tile}")
+
+    grid = launch.grid
+    if size and tile and tile.isdecimal() and int(tile):
+        blocks = -(-int(size) // int(tile))
+        grid = _with_number(grid, str(blocks), "{ceil_div(n, tile)}")
+    return replace(
+        launch,
+        grid=grid,
+        block=_with_number(launch.block, tile, "{tile}"),
+        defines=_with_number(launch.defines, tile, "{tile}"),
+        arguments=tuple((name, fill(text)) for name, text in launch.arguments),
+    )
+
+
+def _with_number(text: str, number: str | None, template: str) -> str:
+    if not number:
+        return text
+    return re.sub(rf"(?<![\w.{{]){re.escape(number)}(?![\w.}}])", template, text)
+
+
+SWEPT_SIZES = (512, 1024, 2048, 4096, 8192)
 SIZE_NAMES = ("m", "n", "k")
+CLOCK_FELL = "clock fell"
 
 
 @dataclass(frozen=True)
@@ -36,10 +555,10 @@ class ResultRow:
 
     @property
     def rate_text(self) -> str:
-        """The rate, or why there is none."""
+        """The rate, or why there is none; an arrow where the SM clock fell meanwhile."""
         if self.gflops is None:
             return self.trouble or "–"
-        return grouped(round(self.gflops))
+        return grouped(round(self.gflops)) + (" ↓" if self.trouble == CLOCK_FELL else "")
 
     @property
     def bandwidth_text(self) -> str:
@@ -54,6 +573,8 @@ def result_row(measured: Measured) -> ResultRow:
     trouble = "wrong result" if result.ok is False else ""
     if measured.failure is not None:
         trouble = measured.failure.title
+    elif result.clock_fell and not trouble:
+        trouble = CLOCK_FELL
     return ResultRow(
         title=result.title,
         details=parameters_text(result.parameters) or f"block {block}",
@@ -73,6 +594,8 @@ def _notes(measured: Measured) -> str:
     if result.median_ms is not None:
         launches = len(result.samples_ms)
         notes.insert(0, f"median {result.median_ms:.4g} ms of {launches} launches ({result.ended})")
+    if result.clock_fell:
+        notes.append(f"{spaced(result.clock_text)}: compared with nothing")
     notes += [check.method for check in result.checks]
     if measured.failure is not None:
         notes.append(measured.failure.message)
@@ -115,8 +638,8 @@ def best_row(rows: Sequence[ResultRow], rung: str) -> int | None:
     return None
 
 
-def table_sentence(rows: Sequence[ResultRow], measured: Sequence[Measured]) -> str:
-    """What the table holds."""
+def table_sentence(rows: Sequence[ResultRow], measured: Sequence[Measured], of: int = 0) -> str:
+    """What the table holds; `of` is how many there are, where some are left out."""
     if not rows:
         return "Nothing has been measured yet."
     here = sum(m.origin == HERE for m in measured)
@@ -124,9 +647,247 @@ def table_sentence(rows: Sequence[ResultRow], measured: Sequence[Measured]) -> s
     parts = [f"{here} measured here"] if here else []
     parts += [f"{len(measured) - here} recorded"] if len(measured) > here else []
     parts += [f"{lost} failed"] if lost else []
-    return ", ".join(parts) + "; bars at the median, lines from the 5th to the 95th percentile."
+    some = f" of {of}: the kernels of the plot, each at its fastest" if of > len(measured) else ""
+    return (
+        ", ".join(parts) + some + "; bars at the median, lines from the 5th to the 95th percentile."
+    )
 
 
 def size_parameters(rung: Rung) -> tuple[str, ...]:
     """The parameters of a rung that set how large its arrays are (not its blocks)."""
     return tuple(p.name for p in rung.parameters if p.name in SIZE_NAMES)
+
+
+# The benchmark page's state: GPUs, a running sweep, what it says, and all results.
+#
+# Updates of a sweep come from other threads into a queue; `drain`, called by whoever owns the clock
+# of the view, takes them. So nothing here runs but in the caller's thread, and a burst of samples
+# costs one redraw.
+
+
+MakeWorker = Callable[[int], Executor]
+
+
+@dataclass
+class Live:
+    """The point that a GPU measures now, and the rates of its launches (GFLOPS, or ms)."""
+
+    point: Point
+    doing: str = "starting"
+    begun: BenchmarkResult | None = None
+    times: list[float] = field(default_factory=list)
+    readings: Readings = field(default_factory=Readings)
+    done: bool = False
+
+
+class BenchModel:
+    """`changed` carries the names of what changed: devices, results, progress, live, state."""
+
+    changed = Signal(frozenset)
+
+    def __init__(self, make_worker: MakeWorker, folder: Path | None = None) -> None:
+        """folder: where each sweep's outcomes are kept as they come; None keeps them nowhere."""
+        self._make_worker, self._folder = make_worker, folder
+        self._workers: dict[int, Any] = {}
+        self._probe: Future[Any] | None = None
+        self._told: queue.SimpleQueue[Update] = queue.SimpleQueue()
+        self._sweep: Sweep | None = None
+        self._journal: Journal | None = None
+        self.devices: tuple[DeviceReport, ...] = ()
+        self.trouble = ""
+        self.measured: list[Measured] = []
+        self.failed: list[Outcome] = []
+        self.live: dict[str, Live] = {}
+        self.closed_lanes: dict[str, str] = {}
+        self.left: tuple[Point, ...] = ()
+        self.stopping = False
+        self.kept: Path | None = None
+
+    # ---- what there is
+
+    def load(self) -> None:
+        """Take up recorded results, and those of earlier sweeps on this machine."""
+        for _ in self.loading():
+            pass
+
+    def loading(self) -> Iterator[None]:
+        """`load`, a file at a time."""
+        self.measured += [Measured(result, RECORDED) for result in recorded()]
+        yield
+        for path in sorted(self._folder.glob("*.jsonl")) if self._folder else ():
+            try:
+                self.measured += [Measured(result) for result in read_results(path)]
+            except TilescopeError as error:
+                self.trouble = str(error)
+            yield
+        self.changed.emit(frozenset(("results",)))
+
+    def import_file(self, path: Path) -> int:
+        """Take up results that were exported elsewhere; how many. Raises TilescopeError."""
+        results = read_results(path)
+        if not results:
+            raise TilescopeError(f"{path.name} holds no results.")
+        self.measured += [Measured(result, path.name) for result in results]
+        self.changed.emit(frozenset(("results",)))
+        return len(results)
+
+    def forget(self, machine: str) -> None:
+        """Leave out the results of a machine, until the next start."""
+        self.measured = [m for m in self.measured if m.machine != machine]
+        self.changed.emit(frozenset(("results",)))
+
+    def look_for_gpus(self) -> None:
+        """Ask the driver, once; `drain` takes the answer."""
+        if self._probe is None and not self.devices:
+            from core.gpu.session import describe_devices
+
+            self._probe = self._worker(0).submit(describe_devices)
+
+    # ---- a sweep
+
+    @property
+    def running(self) -> bool:
+        """Whether a sweep is under way, paused or not."""
+        return self._sweep is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether `drain` has something to wait for."""
+        return self._sweep is not None or self._probe is not None
+
+    @property
+    def paused(self) -> bool:
+        """Whether the sweep is paused."""
+        return self._sweep is not None and self._sweep.paused
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far the sweep is; None without one."""
+        return None if self._sweep is None else self._sweep.progress
+
+    def run(self, plan: Plan, timing: Timing, ordinals: Sequence[int]) -> None:
+        """Start a sweep on these GPUs; the results of it are kept as they come.
+
+        Raises TilescopeError where they cannot be kept.
+        """
+        if self._sweep is not None:
+            return
+        keep = None
+        if self._folder is not None:
+            now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M%S")
+            self._journal = Journal(self._folder / f"{now}.jsonl")
+            self.kept, keep = self._journal.path, self._journal.keep
+        lanes = [Lane(f"GPU {number}", self._worker(number)) for number in ordinals]
+        self.live, self.closed_lanes, self.left, self.failed = {}, {}, (), []
+        self.stopping = False
+        self._sweep = Sweep(plan.points, lanes, timing, self._told.put, keep)
+        self._sweep.start()
+        self.changed.emit(frozenset(("state", "progress", "live")))
+
+    def pause(self) -> None:
+        """Begin no further point, or go on."""
+        if self._sweep is not None:
+            self._sweep.resume() if self._sweep.paused else self._sweep.pause()
+            self.changed.emit(frozenset(("state",)))
+
+    def stop(self) -> None:
+        """Finish with what there is; a second time: at once."""
+        if self._sweep is not None:
+            self._sweep.stop(now=self.stopping)
+            self.stopping = True
+            self.changed.emit(frozenset(("state",)))
+
+    def drain(self) -> None:
+        """Take what came since the last time; emits `changed` at most once."""
+        names: set[str] = set()
+        if self._probe is not None and self._probe.done():
+            self._take_devices(self._probe)
+            self._probe = None
+            names |= {"devices", "state"}
+        while True:
+            try:
+                update = self._told.get_nowait()
+            except queue.Empty:
+                break
+            names |= self._take(update)
+        if self._sweep is not None:
+            names.add("progress")
+        if names:
+            self.changed.emit(frozenset(names))
+
+    def shut_down(self) -> None:
+        """End a sweep and the workers, and wait for them; what was measured is kept."""
+        if self._sweep is not None:
+            self._sweep.stop(now=True)
+            self._sweep.wait(10.0)
+            self.drain()
+        for worker in self._workers.values():
+            kill = getattr(worker, "kill", None)
+            if kill is not None:
+                kill()
+            worker.shutdown(wait=True, cancel_futures=True)
+        self._workers.clear()
+        self._close_journal()
+
+    # ---- updates
+
+    def _take_devices(self, probe: Future[Any]) -> None:
+        if probe.cancelled():
+            return
+        error = probe.exception()
+        if error is None:
+            self.devices = tuple(probe.result())
+        else:
+            self.trouble = str(error)
+
+    def _take(self, update: Update) -> set[str]:
+        match update:
+            case Started(point, lane):
+                self.live[lane] = Live(point)
+                return {"live"}
+            case Told(_, lane, event):
+                return self._hear(self.live[lane], event)
+            case Outcome(lane=lane, result=result, failure=failure):
+                self.live[lane].done = True
+                if result is not None:
+                    self.measured.append(Measured(result, HERE, failure))
+                if failure is not None:
+                    self.failed.append(update)
+                return {"results", "live"}
+            case LaneClosed(lane, why):
+                self.closed_lanes[lane] = why
+                return {"state"}
+            case Ended(left):
+                self.left, self._sweep, self.stopping = left, None, False
+                self._close_journal()
+                return {"state", "progress", "live", "ended"}
+
+    @staticmethod
+    def _hear(live: Live, event: Any) -> set[str]:
+        match event:
+            case Stage(doing):
+                live.doing = doing
+            case Begun(result):
+                live.begun = result
+            case Sample(_, milliseconds, _):
+                live.times.append(milliseconds)
+            case Sensed(readings):
+                live.readings = readings
+        return {"live"}
+
+    def _close_journal(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+    def _worker(self, number: int) -> Any:
+        if number not in self._workers:
+            self._workers[number] = self._make_worker(number)
+        return self._workers[number]
+
+
+def results_folder() -> Path:
+    """Where this user's measurements are kept."""
+    import platformdirs
+
+    return platformdirs.user_data_path("tilescope", appauthor=False) / "benchmarks"

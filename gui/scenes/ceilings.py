@@ -1,4 +1,4 @@
-"""What the ceilings page shows: a launch's ceilings, measured runs, sentences. No Qt here."""
+"""What the ceilings page shows: a launch's ceilings, measured runs, sentences."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from core.models.numbers import counted, number
+from core.devices.numbers import counted, number
 from gui.scenes.text import grouped
 from gui.scenes.text import spaced as with_spaces
 
 if TYPE_CHECKING:
+    from core.devices.table import Device
+    from core.explain.words import Explanation
     from core.gpu.result import BenchmarkResult
     from core.models.ceilings import Ceilings
     from core.models.counts import Counts
-    from core.models.devices import Device
 
 _TEXTS = {"as_written": "as written", "as_compiled": "as compiled", "": ""}
 
@@ -101,6 +102,8 @@ class Run:
     device: str
     recorded: bool
     date: str
+    fell: str = ""
+    """What the SM clock did, where it fell while this was timed."""
 
     @property
     def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
@@ -116,14 +119,20 @@ class Run:
     @property
     def sentence(self) -> str:
         """What the point stands for."""
-        return f"{self.title}, {self.block}: {rate_text(round(self.gflops))} GFLOPS, {self.where}."
+        fell = f"; the {spaced(self.fell)}" if self.fell else ""
+        return f"{self.name}: {rate_text(round(self.gflops))} GFLOPS, {self.where}{fell}."
+
+    @property
+    def name(self) -> str:
+        """The kernel and its block: "Uncoalesced, block 8 × 8"."""
+        return f"{self.title}, {self.block}"
 
 
 @cache
 def same_gpu(reported: str, device: Device) -> bool:
     """Whether a driver's name for a GPU is that of a row of the table."""
+    from core.devices.table import load_devices
     from core.errors import TilescopeError
-    from core.models.devices import load_devices
 
     if reported == device.name:
         return True
@@ -144,14 +153,18 @@ def runs_at(
         sizes = {v for k, v in result.parameters.items() if k in ("m", "n", "k")}
         if size is not None and sizes != {size}:
             continue
-        block = " × ".join(str(side) for side in result.block if side > 1) or "1"
         found.append(
             Run(
-                result.rung, result.title, dict(result.parameters), f"block {block}",
-                result.gflops, result.device.name, recorded, result.date[:10],
+                result.rung, result.title, dict(result.parameters), block_text(result.block),
+                result.gflops, result.device.name, recorded, result.date[:10], result.clock_text,
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def block_text(sides: Iterable[int]) -> str:
+    """The size of a block: "block 8 × 8"."""
+    return "block " + (" × ".join(str(side) for side in sides if side > 1) or "1")
 
 
 def run_of(runs: Iterable[Run], rung: str, parameters: Mapping[str, int]) -> Run | None:
@@ -166,9 +179,10 @@ def run_of(runs: Iterable[Run], rung: str, parameters: Mapping[str, int]) -> Run
 
 def headline(found: Ceilings) -> str:
     """Which ceiling binds."""
-    low = found.lowest
+    low, sides = found.lowest, found.counts.workload.launch.block
+    block = block_text((sides.x, sides.y, sides.z))
     return spaced(
-        f"{low.title} binds at {number(low.gflops)} GFLOPS, "
+        f"With {block}, {low.title} binds at {number(low.gflops)} GFLOPS, "
         f"{low.gflops / found.device.peak_gflops:.2%} of the FP32 peak."
     )
 
@@ -180,6 +194,8 @@ def placing(placed: int, of: int) -> str:
 
 def measured(found: Ceilings, run: Run) -> str:
     """How a run stands to the binding ceiling and to the textbook's."""
+    if run.fell:
+        return f"{run.sentence} A rate at another clock is compared with no ceiling."
     share = run.gflops / found.lowest.gflops
     text = f"{run.sentence} That is {share:.1%} of the binding ceiling."
     if share > 1:
@@ -187,10 +203,64 @@ def measured(found: Ceilings, run: Run) -> str:
     return spaced(f"{text} {found.against_textbook(run.gflops)}".rstrip())
 
 
-def unmeasured(found: Ceilings) -> str:
-    """What is said where the launch was not measured on the device."""
+def unmeasured(found: Ceilings, runs: Iterable[Run] = ()) -> str:
+    """What is said where the launch was not measured on the device; `runs` are others of it."""
     _, _, rest = found.why.partition("peak.")
-    return f"Not measured on {found.device.name}.{spaced(rest)}"
+    best = max(runs, key=lambda run: run.gflops, default=None)
+    other = ""
+    if best is not None:
+        other = (
+            f" Otherwise launched it was: {best.name}, {rate_text(round(best.gflops))} GFLOPS, "
+            "under ceilings of its own, which a click on its point shows."
+        )
+    return f"Not measured on {found.device.name}.{other}{spaced(rest)}"
+
+
+def simple(shown: Iterable[Row]) -> tuple[Row, ...]:
+    """The ceilings to begin with: the one that binds, the textbook's, and the FP32 peak."""
+    return tuple(row for row in shown if row.state != "above" or row.name == "fp32")
+
+
+def explanation(found: Ceilings, title: str, said: str) -> Explanation:
+    """The ceilings of a launch with their formulas; `said` is how the measured run stands."""
+    from core.explain.words import Explanation, Section
+
+    sections = [
+        Section(
+            f"{row.title} = {row.rate}{' (binds)' * (row.note != '')}", row.remark, (row.exact,)
+        )
+        for row in rows(found)
+    ]
+    first = Section("Measured", said)
+    return Explanation(
+        f"Ceilings of {title} on {found.device.name}", (first, *sections), headline(found)
+    )
+
+
+@dataclass(frozen=True)
+class LegendKey:
+    """A line of the roofline's legend: a sign, the theme's name of its colour, and words."""
+
+    sign: str
+    color: str
+    words: str
+
+
+def legend(*, measured: bool, chains: bool, fell: bool, few: bool) -> tuple[LegendKey, ...]:
+    """What the points and lines of the roofline stand for.
+
+    `measured`: the launch of the ceilings has a point; `chains`: points are joined; `fell`: the
+    clock fell at one; `few`: other launches of a kernel are left out.
+    """
+    keys = [LegendKey("●", "store", "this launch, whose ceilings are drawn")] if measured else []
+    keys.append(LegendKey("○", "load", "another launch, under ceilings of its own: click it"))
+    if chains:
+        keys.append(LegendKey("─", "load", "from kernel to kernel along the ladder"))
+    if not few:
+        keys.append(LegendKey("∘", "load", "the same kernel with another block"))
+    if fell:
+        keys.append(LegendKey("▽", "load", "the SM clock fell meanwhile"))
+    return tuple(keys)
 
 
 def transfers(counts: Counts) -> str:

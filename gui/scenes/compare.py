@@ -1,26 +1,249 @@
 """Two sessions on one clock, with one selection: what is shown on one side follows the other.
 
-No Qt here. `a` is the session that the window's clock drives. `b` shows the same moment of another
+`a` is the session that the window's clock drives. `b` shows the same moment of another
 launch (`gui.scenes.correspondence`), the same warp and lane, and the block at the same place of its
 grid. Whatever is set on one side, by the clock or by a click into a view, moves both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from gui.scenes.breakpoints import exists
+import numpy as np
+
+from core.errors import ParameterError
 from gui.scenes.correspondence import Lockstep, course_of, same_place
-from gui.scenes.phase_words import part_name
-from gui.scenes.selection import Element, Hover
-from gui.scenes.session import Session
-from gui.scenes.text import plural
+from gui.scenes.launch_form import stops
+from gui.scenes.selection import WARP_SIZE, Configuration, Element, Hover
+from gui.scenes.session import Session, exists
+from gui.scenes.text import part_name, plural
 from gui.scenes.timeline import step_label
 
 if TYPE_CHECKING:
+    from core.ladder import Ladder, Rung
     from core.launch import Dim3
-    from core.trace import Trace
+    from core.trace import Access, BlockTrace, Trace
+
+
+# What to compare a launch with, where nobody has said.
+
+
+TELLING = ("pad", "offset", "stride", "tile")
+"""Parameters whose effect is the lesson of a rung, the most telling first."""
+
+
+def counterpart(shown: Configuration, ladder: Ladder) -> Configuration:
+    """A launch that differs from `shown` in what its rung is about.
+
+    Padding, offset and stride go to none and back, a tile is halved or doubled. A rung without such
+    a parameter is compared with a neighbour that computes the same. A launch of a user's file is
+    compared with itself: they change one side.
+    """
+    if shown.own is not None:
+        return shown
+    rung = ladder[shown.rung]
+    for name in TELLING:
+        if name in shown.parameters:
+            return replace(shown, parameters={**shown.parameters, name: _other(rung, name, shown)})
+    neighbour = _neighbour(rung, ladder)
+    return with_parameters(neighbour, shown.parameters)
+
+
+def with_parameters(rung: Rung, wanted: Mapping[str, int]) -> Configuration:
+    """A rung with the parameters of another launch as far as it has them and can be launched."""
+    common = {name: value for name, value in wanted.items() if name in rung.defaults}
+    try:
+        return Configuration(rung.name, dict(rung.check(**common)))
+    except ParameterError:
+        return Configuration(rung.name, dict(rung.defaults))
+
+
+def _other(rung: Rung, name: str, shown: Configuration) -> int:
+    parameter = next(p for p in rung.parameters if p.name == name)
+    value = shown.parameters[name]
+    found = [stop for stop in stops(rung, name, shown.parameters) if stop != value]
+    if not found:
+        return value
+    if name == "tile":
+        return min(found, key=lambda tile: (abs(tile - 2 * value), tile))
+    if value != parameter.minimum:
+        return parameter.minimum
+    return parameter.default if parameter.default in found else found[0]
+
+
+def _neighbour(rung: Rung, ladder: Ladder) -> Rung:
+    """The rung with the other mapping, or the nearest of the same kind, or the next one.
+
+    Of the same kind is what takes the same parameters to the same result.
+    """
+    if rung.mapping is not None:
+        return ladder[rung.mapping.other]
+    others = [other for other in ladder.values() if other is not rung]
+    same = [o for o in others if o.defaults.keys() == rung.defaults.keys() and _alike(o, rung)]
+    after = [o for o in others if o.number > rung.number]
+    return min(same or after or others, key=lambda o: (abs(o.number - rung.number), o.number))
+
+
+def _alike(one: Rung, other: Rung) -> bool:
+    return one.layout == other.layout and one.group == other.group
+
+
+# Moments at which two launches' accesses cost something else.
+#
+# The searches are generators that yield after a few accesses each, so that whoever runs them can
+# see to other things meanwhile (`gui.frames.pieces`); what they return is a step of A, or None
+# where there is none.
+
+
+Measure = Literal["cost", "lanes"]
+Search = Generator[None, None, int | None]
+AT_A_TIME = 4  # accesses that are compared before others have their turn
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One warp's access: its memory, active lanes, and the sectors or wavefronts it moves."""
+
+    space: str
+    lanes: int
+    amount: int
+
+    def differs(self, other: Cost | None, measure: Measure) -> bool:
+        """Whether the other side's access moves another amount (or has other active lanes)."""
+        if other is None or self.space != other.space:
+            return measure == "cost"
+        if measure == "lanes":
+            return self.lanes != other.lanes
+        return self.amount != other.amount
+
+
+def cost_of(access: Access | None, warp: int) -> Cost | None:
+    """One warp's share of an access; None without one, or where the block has no such warp."""
+    if access is None or access.space not in ("global", "shared"):
+        return None
+    if warp * WARP_SIZE >= len(access.active):
+        return None
+    share = access.warp(warp)
+    amount = share.wavefronts if access.space == "shared" else share.n_sectors
+    return Cost(access.space, int(np.count_nonzero(share.active)), amount)
+
+
+class Pairs:
+    """What one warp's accesses of a block A cost, and those of a block B at the same moments."""
+
+    def __init__(self, a: BlockTrace, b: BlockTrace, warp: int) -> None:
+        self.a, self.b, self.warp = a, b, warp
+        self._lock = Lockstep(course_of(a), course_of(b))
+
+    def at(self, step: int) -> tuple[Cost | None, Cost | None]:
+        """Both costs at a step of A."""
+        theirs = self.b.access(self._lock.counterpart(step))
+        return cost_of(self.a.access(step), self.warp), cost_of(theirs, self.warp)
+
+
+def next_difference(
+    pairs: Pairs, step: int, *, forward: bool = True, measure: Measure = "cost"
+) -> Search:
+    """Search for the nearest access after (or before) `step` that costs B something else."""
+    accesses = np.asarray(pairs.a.access_steps)
+    ahead = accesses[accesses > step] if forward else accesses[accesses < step][::-1]
+    for count, at in enumerate(ahead.tolist(), start=1):
+        mine, theirs = pairs.at(at)
+        if mine is not None and mine.differs(theirs, measure):
+            return int(at)
+        if count % AT_A_TIME == 0:
+            yield
+    return None
+
+
+def largest_difference(pairs: Pairs) -> Search:
+    """Search for the first of the accesses of one memory whose amounts differ by most."""
+    most, found = 1.0, None
+    for count, at in enumerate(np.asarray(pairs.a.access_steps).tolist(), start=1):
+        mine, theirs = pairs.at(at)
+        if mine is not None and theirs is not None and mine.space == theirs.space:
+            low, high = sorted((mine.amount, theirs.amount))
+            if low and high / low > most:
+                most, found = high / low, int(at)
+        if count % AT_A_TIME == 0:
+            yield
+    return found
+
+
+# Comparisons worth a look, as links.
+
+
+Opens = Literal["largest", "next", "lanes", "end"]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A comparison: its name, what to look for, its link, and the view that shows it best.
+
+    `opens` says at which moment: where what the sides move differs most, where it differs first,
+    where other lanes take part, or at the end, when all has been loaded.
+    """
+
+    title: str
+    lesson: str
+    link: str
+    view: str = "Matrices"
+    opens: Opens = "largest"
+
+
+PRESETS: tuple[Preset, ...] = (
+    Preset(
+        "Uncoalesced and coalesced",
+        "A warp's loads of A: 32 sectors down a column, or one for all lanes.",
+        "uncoalesced?n=64&block_x=32&block_y=4&vs=coalesced",
+        "Memory",
+    ),
+    Preset(
+        "[32][32] and [32][33]",
+        "Stores of a transposed tile: all lanes in one bank, or a bank for each.",
+        "aat_padded?n=64&tile=32&pad=0&vs=aat_padded&vs.pad=1",
+        "Memory",
+    ),
+    Preset(
+        "Coalesced and tiled",
+        "Each element of A and B from global memory N times, or N / tile times.",
+        "coalesced?n=64&block_x=16&block_y=16&vs=tiled&vs.tile=16&heat=1",
+        opens="end",
+    ),
+    Preset(
+        "Tile 8 and tile 16",
+        "A tile twice as wide: half the phases, half the loads from global memory.",
+        "tiled?n=64&tile=8&vs=tiled&vs.tile=16&heat=1",
+        opens="end",
+    ),
+    Preset(
+        "Tile 16 and tile 32",
+        "Half the loads again, and the most threads that a block can have.",
+        "tiled?n=64&tile=16&vs=tiled&vs.tile=32&heat=1",
+        opens="end",
+    ),
+    Preset(
+        "Tile 8 and tile 32",
+        "Four phases of one are one phase of the other.",
+        "tiled?n=64&tile=8&vs=tiled&vs.tile=32",
+        opens="next",
+    ),
+    Preset(
+        "A Aᵀ: strided and shared",
+        "The second factor down its columns, or through shared memory.",
+        "aat_strided?n=64&block_x=32&block_y=32&vs=aat_shared&vs.tile=32",
+        "Memory",
+    ),
+    Preset(
+        "Any N: guards and none",
+        "N = 30 in tiles of 8: lanes that the guard switches off.",
+        "tiled_bounds?n=30&tile=8&vs=tiled&vs.n=32",
+        opens="lanes",
+    ),
+)
+
 
 MOMENT = frozenset({"trace", "block", "step"})
 SHARED = frozenset({"heat", "close_up", "warp_trail", "counts_by"})

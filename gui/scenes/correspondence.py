@@ -1,4 +1,4 @@
-"""Which step of one block's record is the same moment as a step of another's. No Qt here.
+"""Which step of one block's record is the same moment as a step of another's.
 
 Two launches of one algorithm pass through the same stages at different lengths: a tile of 8 takes
 four phases where a tile of 32 takes one. Moments are matched from coarse to fine. Phases come
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.scenes.once import once_for_each
+from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace

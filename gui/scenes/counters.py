@@ -1,4 +1,4 @@
-"""Counts of the whole launch as a table: actual against ideal, by array or by line. No Qt here."""
+"""Counts of the whole launch as a table: actual against ideal, by array or by line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from core.analysis.counters import UNITS, WAYS
+from core.rules.counters import UNITS, WAYS
 from gui.scenes.text import capital, grouped, plural, ratio
 
 if TYPE_CHECKING:
-    from core.analysis.counters import Count
-    from core.counting import Counted
+    from core.rules.counters import Count
+    from core.runs.counting import Counted
     from core.trace import Trace
     from gui.scenes.session import Session
 
@@ -139,4 +139,6 @@ def counters_caption(session: Session) -> str:
             )
     scope = "The whole launch" if session.counts_complete else _recorded(session)
     said = ", and ".join(sentences) or "nothing"
-    return capital(f"{scope} moved {said}.")
+    assembly = None if session.trace is None else session.trace.assembly
+    doubts = () if assembly is None or assembly.exact else assembly.sentences
+    return " ".join((capital(f"{scope} moved {said}."), *doubts))

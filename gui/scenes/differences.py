@@ -1,18 +1,18 @@
-"""What two launches cost, side by side: A, B, what differs and which is better. No Qt here."""
+"""What two launches cost, side by side, what differs and which is better."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.analysis.counters import UNITS, WAYS
-from core.analysis.explain_total import Place
-from gui.scenes.text import capital, grouped, plural
+from core.explain.total import Place
+from core.rules.counters import UNITS, WAYS
+from gui.scenes.text import capital, grouped
 
 if TYPE_CHECKING:
-    from core.analysis.counters import Count
-    from core.counting import Counted
+    from core.rules.counters import Count
+    from core.runs.counting import Counted
     from core.trace import Trace
     from gui.scenes.session import Session
 
@@ -120,8 +120,14 @@ def differences(a: Session, b: Session, grouping: Grouping) -> tuple[Difference 
     if a.trace is None or b.trace is None or a.counts is None or b.counts is None:
         return ()
     if grouping == "array":
-        return _by_array(a.counts, b.counts, _arrays(a.trace, b.trace))
-    return (*_telling_first(_totals(a.counts, b.counts)), *_launches(a, b))
+        rows = _by_array(a.counts, b.counts, _arrays(a.trace, b.trace))
+    else:
+        rows = (*_telling_first(_totals(a.counts, b.counts)), *_launches(a, b))
+    if alike(a, b):
+        return rows
+    return tuple(
+        replace(r, better="") if not isinstance(r, str) and r.better == "less" else r for r in rows
+    )
 
 
 def _totals(a: Trace | Counted, b: Trace | Counted) -> tuple[Difference | str, ...]:
@@ -169,8 +175,12 @@ def _row(
         return []
     ideals = [counts[name].ideal if name in counts else 0 for counts in (a, b)]
     tip = f"{name}: {grouped(ideals[0])} and {grouped(ideals[1])} would do."
-    better: Better = "" if name.endswith("requests") else "less"
-    space, way, _ = name.split("_")
+    space, way, what = name.split("_")
+    requests = f"{space}_{way}_requests"
+    both = all(requests in counts and counts[requests].value for counts in (a, b))
+    better: Better = (
+        "less" if both and what != "requests" else ""
+    )  # what one side leaves is its own
     topic = Place(space, way, array=array)
     return [Difference(label, values[0], values[1], better=better, tip=tip, topic=topic)]
 
@@ -201,7 +211,7 @@ def _launches(a: Session, b: Session) -> tuple[Difference | str, ...]:
     facts: list[tuple[str, Callable[[Session], float | None], Better, int, str]] = [
         ("Bytes moved from and to global memory", moved_bytes, "less", 0, "32 bytes a sector"),
         ("FLOP for each byte moved", intensity, "more", 2, "Arithmetic over bytes moved"),
-        ("Global sectors, % of use", efficiency, "more", 1, "Least sectors over those moved"),
+        ("Global sectors, % of use", efficiency, "", 1, "Least sectors over those moved"),
         ("Threads in a block", threads, "", 0, ""),
         ("Blocks", blocks, "", 0, ""),
         ("Shared memory in a block, bytes", shared_bytes, "", 0, "Static or dynamic"),
@@ -271,33 +281,19 @@ def _sectors(session: Session) -> tuple[int, int]:
     return sum(c.value for c in found), sum(c.ideal for c in found)
 
 
-def differences_caption(a: Session, b: Session) -> str:
-    """One sentence: what B moves against A."""
-    if a.counts is None or b.counts is None:
-        return "The two launches are being recorded."
-    if a.counts_complete != b.counts_complete:
-        return "One launch is counted whole and the other is still being counted."
-    said = []
-    for space, unit in UNITS.items():
-        rows = _moved(a, b, space)
-        if rows is None:
-            continue
-        noun = f"{space} {unit[:-1]}"
-        if rows.ratio_text == "the same":
-            said.append(f"the same number of {space} {unit}")
-        else:
-            said.append(
-                f"{plural(round(rows.b or 0), noun)} against {rows.text('a')}, {rows.ratio_text}"
-            )
-    scope = "" if a.counts_complete else " in the recorded blocks alone"
-    return f"B moves {', and '.join(said)}{scope}." if said else "Neither launch moves anything."
-
-
-def _moved(a: Session, b: Session, space: str) -> Difference | None:
+def moved(a: Session, b: Session, space: str) -> Difference | None:
+    """What both launches move of one memory in all; None where neither moves anything."""
     unit = UNITS[space]
     values = []
     for session in (a, b):
         totals = session.counts.counters.totals if session.counts is not None else {}
         names = [n for n in totals if n.startswith(space) and n.endswith(f"_{unit}")]
         values.append(sum(totals[n].value for n in names))
-    return Difference(space, values[0], values[1]) if any(values) else None
+    better: Better = "less" if all(values) and alike(a, b) else ""
+    return Difference(space, values[0], values[1], better) if any(values) else None
+
+
+def alike(a: Session, b: Session) -> bool:
+    """Whether two launches do the same work, so that less traffic for it is better."""
+    flops = {s.trace.workload.flops for s in (a, b) if s.trace is not None}
+    return len(flops - {None}) < 2

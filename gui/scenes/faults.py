@@ -1,4 +1,4 @@
-"""Illegal accesses in words, and where in a matrix they would lie. No Qt here.
+"""Illegal accesses in words, and where in a matrix they would lie.
 
 A thread at fault is not masked off: it made the access, to a place that is in no array (or that is
 not aligned). The emulator goes on after it, which a GPU does not.
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.scenes.grids import EMPTY, Grid
-from gui.scenes.history import Ints
-from gui.scenes.parts import elements_a_lane
+from gui.scenes.history import Ints, elements_a_lane
 from gui.scenes.text import plural
 
 if TYPE_CHECKING:
@@ -75,7 +74,8 @@ def _what(access: Access, threads: Sequence[int]) -> str:
     if array is None:
         named = sorted({faulty_name(access, t) for t in threads})
         more = f" … {named[-1]}" if len(named) > 1 else ""
-        return f"address {named[0]}{more}, in no array"
+        where = "freed before" if access.fault == "use_after_free" else "in no array"
+        return f"address {named[0]}{more}, {where}"
     wanted = np.unique([w for t in threads if (w := access.wanted(t)) is not None])
     if access.fault == "misaligned":
         return (

@@ -1,4 +1,4 @@
-"""What the kernel does wrong, as rows to list and places to go to. No Qt here."""
+"""What the kernel does wrong, as rows to list and places to go to."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.launch import ScalarArgument
-from core.launching.launch_guess import size_is_guessed
-from gui.scenes.once import once_for_each
+from core.launching.guess import size_is_guessed
 from gui.scenes.text import index_text, plural, spaced
+from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:
-    from core.analysis.findings import Finding
     from core.trace import Trace
+    from core.trace.finding import Finding
     from gui.scenes.session import Session
 
 MOST_READ = 200_000  # characters of a source: more take long to read
@@ -69,6 +69,24 @@ def _guessed(trace: Trace, name: str) -> str:
     )
 
 
+FAULTS = {
+    "race": "race on {}",
+    "out_of_bounds": "access out of bounds of {}",
+    "misaligned": "misaligned access to {}",
+    "uninitialised": "read of {} before it is written",
+}
+"""Kinds of findings that are about an array, with a place for its name."""
+
+
+def fault_names(trace: Trace | None) -> tuple[str, ...]:
+    """What is at fault, each once: "race on tile_a", "divergent barrier"."""
+    named = (
+        FAULTS.get(f.kind, f.kind.replace("_", " ")).format(f.array or "memory")
+        for f in (trace.findings if trace is not None else ())
+    )
+    return tuple(dict.fromkeys(named))
+
+
 def _place(finding: Finding) -> str:
     line = f"line {finding.line}" if finding.line > 0 else ""
     element = index_text(finding.array, finding.index) if finding.array and finding.index else ""
@@ -78,6 +96,8 @@ def _place(finding: Finding) -> str:
 def findings_caption(trace: Trace | None) -> str:
     """How many there are."""
     rows = finding_rows(trace)
+    if not rows and trace is not None and trace.cut:
+        return "No fault was found until the run was cut short."
     if not rows:
         return "No races, uninitialised reads or accesses out of bounds."
     return f"{plural(len(rows), 'fault')}. Click one to go to its step, thread and line."

@@ -5,23 +5,258 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scenes.grid import EMPTY, Grid, Rect
-from gui.scenes.history import Ints, history_of
-from gui.scenes.products import product_of
+from core.launch import MatrixLayout
+from gui.scenes.history import History, Ints, history_of
+from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:
     from core.trace import Array, BlockTrace, Trace
+
+
+# Whether a launch multiplies matrices, and which: from what its threads do.
+#
+# A rung says so itself. A kernel of somebody's own is looked at: C = A B where the thread that
+# stores C[i, j] has read elements of row i of A and of column j of B, itself or through shared
+# memory. So a sum of two matrices is no product, and pointers need not be const.
+
+
+LOOKED_AT = 600  # accesses of the first block
+MOST = 8  # matrices of a launch that are tried
+
+
+@once_for_each
+def product_of(trace: Trace) -> MatrixLayout | None:
+    """The matrices of a product, or None."""
+    block = trace.block(trace.recorded_blocks[0])
+    steps = block.access_steps
+    matrices = [a for a in trace.arrays if len(a.shape) == 2][:MOST]
+    if trace.workload.rung or not len(steps) or not matrices:
+        return trace.workload.layout
+    history, last = history_of(block), int(steps[min(LOOKED_AT, len(steps)) - 1])
+    stored = [a for a in matrices if len(history.stored(a.name)[0])]
+    if not stored:
+        return trace.workload.layout
+    for result in stored:
+        read = [a for a in matrices if a not in stored]
+        for left, top in permutations(read, 2):
+            if _fit(left, top, result) and _multiplies(history, left, top, result, last):
+                return MatrixLayout(left.name, top.name, result.name)
+    return None
+
+
+def _fit(left: Array, top: Array, result: Array) -> bool:
+    return (left.shape[1], left.shape[0], top.shape[1]) == (top.shape[0], *result.shape)
+
+
+def _multiplies(history: History, left: Array, top: Array, result: Array, step: int) -> bool:
+    """Whether the thread that stores the block's first element reads its row and its column."""
+    flats, threads, _ = history.stored(result.name)
+    thread = int(threads[0])
+    rows, columns = np.unravel_index(flats[threads == thread], result.shape)
+    of_left = np.unravel_index(_reads(history, left.name, thread, step), left.shape)
+    of_top = np.unravel_index(_reads(history, top.name, thread, step), top.shape)
+    enough = min(2, left.shape[1])
+    return (
+        len(of_left[0]) >= enough
+        and len(of_top[0]) >= enough
+        and bool(np.isin(of_left[0], rows).all())
+        and bool(np.isin(of_top[1], columns).all())
+    )
+
+
+def _reads(history: History, name: str, thread: int, step: int) -> Ints:
+    """What a thread uses of an array: the copies in shared memory if it reads any there."""
+    copies = history.read_by(name, thread, step, only_copies=True)
+    return copies if len(copies) else history.read_by(name, thread, step)
+
+
+# One array as a grid of rows and columns of cells.
+
+
+EMPTY = np.empty(0, np.int64)
+
+Rect = tuple[int, int, int, int]
+"""row, column, rows, columns"""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One array drawn as rows and columns of cells, at a place among the others.
+
+    `transposed` grids show element [r, c] at row c, column r (Aᵀ above C = A Aᵀ). A window of
+    `rows` by `columns` cells from (`top`, `left`) is shown; cells are numbered in the whole array.
+    """
+
+    array: Array
+    label: str
+    rows: int
+    columns: int
+    place: tuple[int, int]
+    transposed: bool = False
+    result: bool = False
+    top: int = 0
+    left: int = 0
+    extent: tuple[int, int] = (0, 0)
+    """Rows and columns of the whole array."""
+    overhang: tuple[int, int] = (0, 0)
+    """Rows and columns beyond the array, below and to the right, with something to show."""
+    before: tuple[int, int] = (0, 0)
+    """The same before the array: above it and to its left."""
+    plane: tuple[int, int] | None = None
+    """Rows and columns of what stands side by side: a slice of three axes, or a structure."""
+    gap: tuple[int, int] = (0, 0)
+    """Rows and columns left free below and right of each slice, for what lies beyond it."""
+
+    @property
+    def room(self) -> tuple[int, int]:
+        """Rows and columns of the overhang that room is left for.
+
+        Further ones are told in words: a block much larger than the array would leave the array
+        itself no room.
+        """
+        down, across = self.overhang
+        return min(down, max(2, self.rows // 4)), min(across, max(2, self.columns // 4))
+
+    @property
+    def room_before(self) -> tuple[int, int]:
+        """Rows and columns before the array that room is left for; further ones are told."""
+        up, left = self.before
+        return min(up, 2), min(left, 2)
+
+    @property
+    def drawn(self) -> tuple[int, ...]:
+        """Rows and columns of the window, and of the room around it."""
+        return self.rows, self.columns, *self.overhang, *self.before
+
+    @property
+    def pitch(self) -> tuple[int, int]:
+        """Rows and columns from one plane to the next; of a matrix, all of them."""
+        high, wide = self.plane or self.extent
+        return high + self.gap[0], wide + self.gap[1]
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The axes along which places are told: of a wrapped array one, of slices three."""
+        if len(self.array.shape) == 1 or (self.plane is not None and self.plane[0] == 1):
+            return (self.size,)
+        if self.plane is not None:
+            return (self.size // (self.plane[0] * self.plane[1]), *self.plane)
+        return self.extent
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the array is in the window."""
+        return (self.rows, self.columns) == self.extent
+
+    @property
+    def size(self) -> int:
+        """Number of elements; the last row of a wrapped 1-D array may be longer than they reach."""
+        return int(np.prod(self.array.shape))
+
+    def cells(self, flats: Ints) -> tuple[Ints, Ints]:
+        """Rows and columns of flat elements."""
+        if self.plane is not None:
+            number, inside = np.divmod(flats, self.plane[0] * self.plane[1])
+            return self._in_planes(number, *np.divmod(inside, self.plane[1]))
+        width = self.extent[0] if self.transposed else self.extent[1]
+        first, second = np.divmod(flats, width)
+        return (second, first) if self.transposed else (first, second)
+
+    def places(self, flats: Ints) -> Ints:
+        """Where elements are along each of `sides`: int64 (n, len(sides))."""
+        if len(self.sides) == 1:
+            return np.asarray(flats)[:, None]
+        if self.plane is None:
+            return np.stack(self.cells(flats), axis=1)
+        return np.stack(np.unravel_index(flats, self.sides), axis=1).astype(np.int64)
+
+    def cells_of(self, places: Ints) -> tuple[Ints, Ints]:
+        """Rows and columns of places, which may lie beyond `sides`.
+
+        Beyond a slice there are those of the gap, others are left out.
+        """
+        if len(self.sides) == 1:
+            return self.cells(places[:, 0])
+        if self.plane is None:
+            return places[:, 0], places[:, 1]
+        inside = ((places[:, 1:] >= 0) & (places[:, 1:] < self.pitch)).all(axis=1)
+        number, row, column = places[inside].T
+        return self._in_planes(number, row, column)
+
+    def _in_planes(self, number: Ints, row: Ints, column: Ints) -> tuple[Ints, Ints]:
+        high, wide = self.pitch
+        down, across = np.divmod(number, self.extent[1] // wide)
+        return down * high + row, across * wide + column
+
+    def _flat(self, down: Ints, across: Ints) -> Ints:
+        """The flat elements at rows and columns; too large where there is none."""
+        height, width = self.extent
+        if self.plane is not None:
+            (high, wide), (down_by, across_by) = self.plane, self.pitch
+            number = down // down_by * (width // across_by) + across // across_by
+            row, column = down % down_by, across % across_by
+            flats = (number * high + row) * wide + column
+            return np.where((row < high) & (column < wide), flats, self.size)
+        return across * height + down if self.transposed else down * width + across
+
+    def flats(self, shown: Rect) -> Ints:
+        """The flat elements of a rectangle of cells, row by row, of those that are elements."""
+        top, left, rows, columns = shown
+        down, across = np.mgrid[top : top + rows, left : left + columns].reshape(2, -1)
+        height, width = self.extent
+        flats = self._flat(down, across)
+        return flats[(down < height) & (across < width) & (flats < self.size)]
+
+    def flat(self, row: int, column: int) -> int:
+        """The flat element at a cell, -1 outside the array."""
+        height, width = self.extent
+        if not (0 <= row < height and 0 <= column < width):
+            return -1
+        flat = int(self._flat(np.int64(row), np.int64(column)))  # type: ignore[arg-type]
+        return flat if flat < self.size else -1
+
+    def row_name(self, row: int) -> str:
+        """What stands left of a row: its index, of a wrapped array that of its first element."""
+        if len(self.array.shape) == 1:
+            return str(row * self.extent[1])
+        if self.plane is None:
+            return str(row)
+        (high, _), (by, wide) = self.plane, self.pitch
+        if row % by >= high:
+            return ""
+        return str(row % by if high > 1 else row * (self.extent[1] // wide))
+
+    def column_name(self, column: int) -> str:
+        """What stands above a column: its index, in its slice; or the structure's field."""
+        if self.plane is None:
+            return str(column)
+        inside = column % self.pitch[1]
+        if inside >= self.plane[1]:
+            return ""
+        return self.array.fields[inside] if self.plane[0] == 1 else str(inside)
+
 
 WRAP_BYTES = 128  # a 1-D array is wrapped at a whole number of these: rows are cache lines
 MOST_ROWS = 16  # structures below each other, a row each; more stand side by side, too
 
 __all__ = [
-    "EMPTY", "Grid", "Owned", "Rect", "bounding_box", "close_up", "grids_of", "owned_by",
-    "rectangles", "shares_of",
+    "EMPTY",
+    "Grid",
+    "Owned",
+    "Rect",
+    "bounding_box",
+    "close_up",
+    "grids_of",
+    "is_product",
+    "owned_by",
+    "rectangles",
+    "scrolled",
+    "shares_of",
 ]  # fmt: skip
 
 
@@ -54,21 +289,42 @@ def _matrix(
     return Grid(array, label, rows, columns, place, transposed, result, extent=extent)
 
 
+def is_product(grids: tuple[Grid, ...]) -> bool:
+    """Whether they are A left of C and B above it."""
+    return len(grids) == 3 and grids[2].place == (1, 1)
+
+
 def close_up(grids: tuple[Grid, ...], block_trace: BlockTrace, step: int) -> tuple[Grid, ...]:
     """The same grids cut down to the block's part of C and the k that its current phase loads.
 
     The window along k is as wide as a tile of the block, and at least as wide as its part of C, so
     that a kernel without tiles moves through it step by step. Unchanged where there is no C = A B.
     """
-    if len(grids) != 3 or grids[2].place != (1, 1):
+    part = _part(grids, block_trace, step)
+    if part is None:
         return grids
+    row, column, rows, columns, first, wide = part
+    depth = grids[0].extent[1]
+    width = min(wide, depth)
+    first = min(first // width * width, depth - width)
+    return _windows(grids, (row, rows), (column, columns), (first, width))
+
+
+def _part(
+    grids: tuple[Grid, ...], block_trace: BlockTrace, step: int
+) -> tuple[int, int, int, int, int, int] | None:
+    """Of a product: row, column, rows and columns of the block's part of C, first k and its width.
+
+    None where there is no product, or the block stores nothing.
+    """
+    if not is_product(grids):
+        return None
     left, top, result = grids
     history = history_of(block_trace)
     flats = history.stored(result.array.name)[0]
     if not len(flats):
-        return grids
+        return None
     row, column, rows, columns = bounding_box(result, flats)
-    depth = left.extent[1]
     first, wide = 0, max(rows, columns)
     for phase in (_latest_phase(block_trace, 0), _latest_phase(block_trace, step)):
         tiles = history.loaded_in_phase(phase)
@@ -76,12 +332,67 @@ def close_up(grids: tuple[Grid, ...], block_trace: BlockTrace, step: int) -> tup
             for flats in tiles.get(grid.array.name, []):
                 box = bounding_box(grid, flats)
                 first, wide = box[axis], max(wide, box[axis + 2])
-    width = min(wide, depth)
-    first = min(first // width * width, depth - width)
+    return row, column, rows, columns, first, wide
+
+
+def scrolled(
+    grids: tuple[Grid, ...],
+    across: int,
+    down: int,
+    block_trace: BlockTrace,
+    step: int,
+    thread: int,
+) -> tuple[Grid, ...]:
+    """The grids of a product cut down to `across` columns and `down` rows of cells in all.
+
+    They scroll as one: rows of A with those of C, columns of B with those of C, and k. In sight is
+    what the thread stores and what it read last. They move on by whole tiles and parts of blocks,
+    so that what a step touches stays together, and the picture is a function of the step.
+    """
+    part = _part(grids, block_trace, step)
+    left, top, result = grids
+    high, wide, deep = left.rows, top.columns, left.columns
+    across = max(across - left.room[1] - max(top.room[1], result.room[1]), 2)
+    down = max(down - top.room[0] - max(left.room[0], result.room[0]), 2)
+    k = max(1, min(deep, across // 2, down // 2))
+    columns, rows = min(wide, across - k), min(high, down - k)
+    k = max(1, min(deep, across - columns, down - rows))
+    if (rows, columns, k) == (high, wide, deep):
+        return grids
+    row, column, part_rows, part_columns, tile, tile_wide = part or (0, 0, 1, 1, 0, 1)
+    history = history_of(block_trace)
+    flats, threads, _ = history.stored(result.array.name)
+    mine = flats[threads == thread]
+    if len(mine):
+        row, column = (int(v[0]) for v in result.cells(mine))
+    read = history.latest_read(left.array.name, thread, step)
+    if read >= 0:
+        tile = int(left.cells(np.array([read]))[1][0])
+    return _windows(
+        grids,
+        _page(row, rows, part_rows, left.top, high),
+        _page(column, columns, part_columns, top.left, wide),
+        _page(tile, k, tile_wide, left.left, deep),
+    )
+
+
+def _page(at: int, size: int, unit: int, start: int, whole: int) -> tuple[int, int]:
+    """First and number of the cells in sight: those around `at`, by whole units where they fit."""
+    step = size // unit * unit if size >= unit else size
+    first = (at - start) // step * step
+    return start + max(0, min(first, whole - size)), size
+
+
+Span = tuple[int, int]
+"""First and number."""
+
+
+def _windows(grids: tuple[Grid, ...], rows: Span, columns: Span, k: Span) -> tuple[Grid, ...]:
+    left, top, result = grids
     return (
-        _window(left, row, first, rows, width, k_axis=1),
-        _window(top, first, column, width, columns, k_axis=0),
-        _window(result, row, column, rows, columns),
+        _window(left, rows[0], k[0], rows[1], k[1], k_axis=1),
+        _window(top, k[0], columns[0], k[1], columns[1], k_axis=0),
+        _window(result, rows[0], columns[0], rows[1], columns[1]),
     )
 
 

@@ -7,20 +7,298 @@ as a question needs; each answer after that is a look-up.
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace import EventKind
-from gui.scenes.loads import Ints, Loads, Tally
-from gui.scenes.once import once_for_each
-from gui.scenes.origins import Origins
-from gui.scenes.parts import Part, parts_of
+from core.trace import Array, EventKind
+from gui.scenes.text import elements_name
+from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:
-    from core.trace import Access, BlockTrace
+    from core.trace import Access, BlockTrace, SharedArray, WarpAccess
+
+
+# An access of several elements a lane (`float4`) as that many accesses of one element each.
+
+
+@dataclass(frozen=True)
+class Part:
+    """One element a lane: its flat index (-1 where the lane is idle) and value; a place a lane."""
+
+    elements: NDArray[np.int64]
+    values: NDArray[Any]
+
+
+def elements_a_lane(access: Access | WarpAccess, itemsize: int) -> int:
+    """How many elements of an array each lane of an access touches, at least 1."""
+    return max(1, access.width // itemsize)
+
+
+def parts_of(access: Access | WarpAccess, dtype: np.dtype[Any]) -> tuple[Part, ...]:
+    """The parts of an access to an array of `dtype`, in the order of memory."""
+    count = elements_a_lane(access, dtype.itemsize)
+    elements, values = np.asarray(access.elements), np.asarray(access.values)
+    if count == 1 and values.ndim == 1 and values.dtype == dtype:
+        return (Part(elements, values),)
+    columns = _columns(values, dtype, count)
+    return tuple(
+        Part(np.where(elements >= 0, elements + j, -1), columns[:, min(j, columns.shape[1] - 1)])
+        for j in range(count)
+    )
+
+
+def _columns(values: NDArray[Any], dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    """One column for each element; registers of another type are read as the array's bits."""
+    table = np.ascontiguousarray(values.reshape(len(values), -1))
+    if table.dtype != dtype and table.nbytes == len(table) * count * dtype.itemsize:
+        return table.view(dtype)
+    return table
+
+
+def all_elements(access: Access | WarpAccess, itemsize: int) -> NDArray[np.int64]:
+    """The flat elements that the active lanes touch, every one of each lane, in lane order."""
+    live = np.asarray(access.elements)
+    live = live[live >= 0]
+    count = elements_a_lane(access, itemsize)
+    return live if count == 1 else (live[:, None] + np.arange(count)).reshape(-1)
+
+
+def accessed_name(access: Access | WarpAccess, array: Array | SharedArray) -> str:
+    """What the active lanes touch: an index may run out of an array into its neighbour, legally."""
+    what = elements_name(array, all_elements(access, array.dtype.itemsize))
+    active = np.asarray(access.active)
+    astray = active & (np.asarray(access.elements) < 0)
+    if not astray.any():
+        return what
+    rest = f"what lies outside {array.name}"
+    return rest if astray.sum() == active.sum() else f"{what} and {rest}"
+
+
+def numbers_of(part: WarpAccess, array: Array | SharedArray) -> NDArray[Any]:
+    """What each lane loads or stores, (32, numbers): a field of a mixed structure is one number."""
+    values = np.stack([p.values for p in parts_of(part, array.dtype)], axis=1)
+    live = np.asarray(part.elements)[np.asarray(part.active)]
+    field = array.field_at(int(live[0])) if isinstance(array, Array) and len(live) else None
+    if field is None or values.dtype != array.dtype or field[1].itemsize != values.shape[1]:
+        return values
+    row = array.shape[-1]
+    if (live % row != field[0] % row).any():  # lanes touch several fields
+        return values
+    return np.ascontiguousarray(values).view(field[1])
+
+
+def number_at(array: Array | SharedArray, data: NDArray[Any], flat: int) -> Any:
+    """An element among an array's values (flat); of a mixed structure the whole field."""
+    field = array.field_at(flat) if isinstance(array, Array) else None
+    if field is None:
+        return data[flat].item()
+    first, kind = field
+    return np.ascontiguousarray(data[first : first + kind.itemsize]).view(kind)[0].item()
+
+
+# Which elements of a global array a block has loaded, step by step.
+
+
+Ints = NDArray[np.int64]
+Rows = NDArray[np.int32]
+TABLE = 256  # accesses that are kept together
+NONE = np.empty(0, np.int64)
+
+
+class Loads:
+    """Loads of one global array's elements, in order: the step, and each thread's flat element."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self._tables: list[Rows] = []
+        """`TABLE` accesses each: one that grew would have to be copied, in the middle of a step."""
+        self._own = _Own(range(0))
+
+    def rows(self, first: int, last: int, threads: range | None = None) -> Rows:
+        """A row for each access from `first` to before `last`, a column for each thread.
+
+        Its element, -1 where it has none. `threads` asks for some that follow each other only.
+        """
+        last = min(last, len(self.steps))
+        columns = slice(None) if threads is None else slice(threads.start, threads.stop)
+        parts = [
+            self._tables[number][max(first - number * TABLE, 0) : last - number * TABLE, columns]
+            for number in range(first // TABLE, -(-last // TABLE))
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else np.empty((0, 0), np.int32)
+
+    def add(self, step: int, elements: NDArray[np.int64]) -> None:
+        """One access; -1 where a thread takes no part."""
+        table, place = divmod(len(self.steps), TABLE)
+        if table == len(self._tables):
+            self._tables.append(np.empty((TABLE, len(elements)), np.int32))
+        self._tables[table][place] = elements
+        self.steps.append(step)
+
+    def upto(self, step: int) -> int:
+        """How many accesses there are up to a step."""
+        return bisect_right(self.steps, step)
+
+    def of_threads(self, threads: range, step: int) -> Ints:
+        """What threads that follow each other loaded up to `step`, each element once."""
+        if self._own.threads != threads:
+            self._own = _Own(threads)
+        self._own.read(self)
+        return self._own.upto(step)
+
+    def of_element(self, flat: int, step: int) -> list[tuple[int, Ints]]:
+        """The steps up to `step` that loaded an element, each once, with the threads that did."""
+        count = self.upto(step)
+        found: dict[int, list[Ints]] = {}
+        for at, row in zip(self.steps[:count], self.rows(0, count), strict=True):
+            threads = np.flatnonzero(row == flat)
+            if len(threads):
+                found.setdefault(at, []).append(threads)
+        return [(at, np.unique(np.concatenate(rows))) for at, rows in found.items()]
+
+
+@dataclass
+class _Own:
+    """What the threads that were asked last have loaded, brought up to date as more is read."""
+
+    threads: range
+    flats: Ints = field(default_factory=lambda: NONE)
+    """Each element once, ascending."""
+    since: Ints = field(default_factory=lambda: NONE)
+    """The step of the first load of each."""
+    known: int = 0
+    """Accesses that were read."""
+
+    def read(self, loads: Loads) -> None:
+        """Bring in the accesses that have been added since the last time."""
+        count = len(loads.steps)
+        if count == self.known:
+            return
+        read = loads.rows(self.known, count, self.threads)
+        steps = np.repeat(np.array(loads.steps[self.known :], np.int64), read.shape[1])
+        live = read.reshape(-1) >= 0
+        flats = np.concatenate([self.flats, read.reshape(-1)[live].astype(np.int64)])
+        since = np.concatenate([self.since, steps[live]])
+        self.flats, first = np.unique(flats, return_index=True)
+        self.since = since[first]
+        self.known = count
+
+    def upto(self, step: int) -> Ints:
+        """The elements of which the first load is not later than `step`."""
+        return self.flats[self.since <= step]
+
+
+@dataclass
+class Tally:
+    """How often each element was loaded by the first `done` accesses.
+
+    Only elements that are loaded at all take room: few of a large array. `read` brings in
+    accesses before anybody asks.
+    """
+
+    flats: Ints = field(default_factory=lambda: NONE)
+    """Every element of the accesses that were read, ascending."""
+    counts: Ints = field(default_factory=lambda: NONE)
+    """How often each of `flats` was loaded."""
+    done: int = 0
+    _rows: list[tuple[Ints, Ints]] = field(default_factory=list)
+    """Of each access its elements, each once, and by how many threads."""
+
+    @property
+    def known(self) -> int:
+        """How many accesses were read."""
+        return len(self._rows)
+
+    def read(self, loads: Loads, upto: int) -> bool:
+        """Bring in the first `upto` accesses; whether there were any to bring in."""
+        new = loads.rows(len(self._rows), upto)
+        if not len(new):
+            return False
+        found = [np.unique(row[row >= 0], return_counts=True) for row in new]
+        self._rows += [(flats.astype(np.int64), times) for flats, times in found]
+        flats = np.unique(np.concatenate([flats for flats, _ in found])).astype(np.int64)
+        place = np.searchsorted(self.flats, flats)
+        missing = np.append(self.flats, -1)[place] != flats
+        self.counts = np.insert(self.counts, place[missing], 0)
+        self.flats = np.insert(self.flats, place[missing], flats[missing])
+        return True
+
+    def move(self, loads: Loads, upto: int) -> None:
+        """Count accesses in or out until the first `upto` are counted."""
+        self.read(loads, upto)
+        first, last = sorted((self.done, upto))
+        if first < last:
+            rows = self._rows[first:last]
+            places = np.searchsorted(self.flats, np.concatenate([flats for flats, _ in rows]))
+            times = np.concatenate([times for _, times in rows])
+            moved = np.bincount(places, times, len(self.flats)).astype(np.int64)
+            self.counts = self.counts + (moved if upto > self.done else -moved)
+        self.done = upto
+
+    @property
+    def loaded(self) -> tuple[Ints, Ints]:
+        """The elements that were loaded, ascending, and how often each."""
+        live = self.counts > 0
+        return self.flats[live], self.counts[live]
+
+
+# Where values in shared memory were copied from, known by the values themselves.
+
+
+RECENT = 16  # loaded elements of a thread that a value stored to shared memory may have come from
+
+
+class Origins:
+    """Which element of which global array each cell of shared memory holds a copy of."""
+
+    def __init__(self) -> None:
+        self._recent: list[tuple[int, Part]] = []
+        self._names: list[str] = []
+        self._cells: dict[str, tuple[NDArray[np.int16], Ints]] = {}
+
+    def loaded(self, name: str, part: Part) -> None:
+        """A load from global memory: its values may be stored to shared memory next."""
+        if name not in self._names:
+            self._names.append(name)
+        self._recent = [*self._recent[-RECENT + 1 :], (self._names.index(name), part)]
+
+    def stored(self, name: str, size: int, part: Part) -> None:
+        """A store to shared memory: each lane's value is looked for in its latest loads."""
+        names, flats = self._cells.setdefault(
+            name, (np.full(size, -1, np.int16), np.full(size, -1, np.int64))
+        )
+        live = np.flatnonzero(part.elements >= 0)
+        cells, values = part.elements[live], part.values[live]
+        names[cells], flats[cells] = -1, -1
+        open_lanes = np.ones(len(live), bool)
+        for number, load in reversed(self._recent):
+            same = open_lanes & (load.elements[live] >= 0) & (load.values[live] == values)
+            names[cells[same]] = number
+            flats[cells[same]] = load.elements[live[same]]
+            open_lanes &= ~same
+            if not open_lanes.any():
+                break
+
+    def read(self, name: str, part: Part) -> list[tuple[str, Ints]]:
+        """A load from shared memory: for each global array, the element each thread gets."""
+        if name not in self._cells:
+            return []
+        names, flats = self._cells[name]
+        live = part.elements >= 0
+        cell = np.where(live, part.elements, 0)
+        found = []
+        for number, source in enumerate(self._names):
+            mine = live & (names[cell] == number)
+            if mine.any():
+                found.append((source, np.where(mine, flats[cell], -1)))
+        return found
+
 
 BEFORE = -2
 """In place of a phase: all that comes before the first one."""
@@ -100,6 +378,25 @@ class History:
         if loads is None:
             return np.empty((0, 0), np.int64)
         return loads.rows(loads.upto(step - 1), loads.upto(step)).astype(np.int64)
+
+    def latest_read(self, name: str, thread: int, step: int) -> int:
+        """The element of global `name` that a thread read last up to `step`, -1 for none.
+
+        Of an access that it takes no part in, the one of the first thread that does.
+        """
+        self._scan(step)
+        latest, found = -1, -1
+        for kinds in (self._loads, self._through_shared):
+            loads = kinds.get(name)
+            count = loads.upto(step) if loads is not None else 0
+            if loads is None or not count or int(loads.steps[count - 1]) <= latest:
+                continue
+            row = loads.rows(count - 1, count)[0]
+            taking = np.flatnonzero(row >= 0)
+            if len(taking):
+                latest = int(loads.steps[count - 1])
+                found = int(row[thread] if row[thread] >= 0 else row[taking[0]])
+        return found
 
     def loads_of(self, name: str, flat: int, step: int) -> list[tuple[int, Ints]]:
         """The steps up to `step` that load an element of global `name`, each with its threads."""

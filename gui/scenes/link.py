@@ -1,36 +1,163 @@
-"""A link to one moment: `tiled?n=4&tile=2&step=12`. No Qt here.
+"""A link to one moment: `tiled?n=4&tile=2&step=12`.
 
-A path in place of the rung leads to a kernel in a file (`gui.scenes.file_links`). `vs` names what
+A path in place of the rung leads to a kernel in a file (`gui.scenes.link`). `vs` names what
 it is compared with, and `vs.` stands before its parameters; those left out are the first launch's:
 `tiled?n=64&tile=8&vs=tiled&vs.tile=16`. `source` is an edited text, `check` a sum over the file's.
 """
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote
 
-from core.errors import ParameterError
+from core.errors import ParameterError, TilescopeError
+from core.files import replace_file
 from core.ladder.buffers import INPUTS, Inputs
 from core.launching.file_launch import FileLaunch
-from gui.scenes.file_links import launch_of, name_of, names_file, pairs_of, refuse_unknown
-from gui.scenes.packed import checksum, pack, unpack
-from gui.scenes.selection import VIEWS, Configuration, Element
+from core.launching.user_files import read_plain
+from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, VIEWS, Configuration, Element
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from gui.scenes.session import Session
+
+
+# A source text as a part of a link: compressed, in letters that need no quoting.
+
+
+MOST_SOURCE = 1 << 18  # bytes of an edited source in a link, however few its packed form has
+
+
+def pack(source: str) -> str:
+    """The text as base64 of its zlib form, safe in URLs and without padding."""
+    return base64.urlsafe_b64encode(zlib.compress(source.encode(), 9)).decode().rstrip("=")
+
+
+def unpack(text: str) -> str:
+    """The text again. Raises ParameterError where it is damaged, or larger than `MOST_SOURCE`."""
+    damaged = ParameterError("The link's source is damaged: copy the whole of the link.")
+    try:
+        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        unpacker = zlib.decompressobj()
+        source = unpacker.decompress(data, MOST_SOURCE + 1)
+        if len(source) > MOST_SOURCE:
+            raise ParameterError(
+                f"The link's source has more than {MOST_SOURCE:,} bytes: open it as a file."
+            )
+        if not unpacker.eof:
+            raise damaged
+        return source.decode()
+    except (ValueError, zlib.error):
+        raise damaged from None
+
+
+def checksum(source: str) -> str:
+    """Eight hexadecimal digits that another text is unlikely to have."""
+    return f"{zlib.crc32(source.encode()):08x}"
+
+
+# A launch of a kernel in a user's file as a part of a link.
+#
+#     /home/ada/mine.cu?kernel=add&gridDim=8&blockDim=32&arg.n=200&step=12
+#
+# The names are CUDA's, `arg.` stands before an argument; what is left out is guessed from the
+# source.
+
+
+FIELDS = {
+    "kernel": "kernel",
+    "gridDim": "grid",
+    "blockDim": "block",
+    "shared": "shared",
+    "defines": "defines",
+}
+"""What a link calls the fields of a launch."""
+ARGUMENT = "arg."
+ELSEWHERE = re.compile(r"\s*@?\s*[/\\]{2}")
+"""Begins a path on another computer, or a device, on Windows: `//host/share/x.cu`."""
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that turn the direction of what follows."""
+PLAIN = "/:\\,=[]@.*"  # characters of paths and launches that a link shows as they are
+
+
+def names_file(name: str) -> bool:
+    """Whether a link begins with a path, and not with the name of a rung."""
+    return any(mark in name for mark in "./\\%")
+
+
+def launch_of(path: str, pairs: dict[str, str]) -> FileLaunch:
+    """The launch that a link asks for, its keys taken out of `pairs`; empty where it says nothing.
+
+    A path that does not begin at the root begins where the program was started, unless it is
+    `UNTITLED` and `pairs` has the text. Raises
+    ParameterError for one that leads to another computer, to no user's folder, or is none.
+    """
+    texts = {field: pairs.pop(key) for key, field in FIELDS.items() if key in pairs}
+    given = [key for key in pairs if key.startswith(ARGUMENT)]
+    arguments = tuple((key.removeprefix(ARGUMENT), pairs.pop(key)) for key in given)
+    for said in (path, *(text for _, text in arguments)):
+        if ELSEWHERE.match(said):
+            raise ParameterError(
+                f"The link leads to another computer or a device, `{said}`: copy the file to a "
+                "folder of your own, and open it from there."
+            )
+    blank = dict.fromkeys(FIELDS.values(), "")
+    is_text = path == UNTITLED and "source" in pairs
+    return FileLaunch(
+        path=path if is_text else _whole(path), arguments=arguments, **{**blank, **texts}
+    )
+
+
+def _whole(path: str) -> str:
+    if UNSEEN.search(path):
+        raise ParameterError(f"The link's path has characters that cannot be seen: {path!a}.")
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError:
+        raise ParameterError(
+            f"The link's path is `{path}`, and there is no such user's folder: write the whole "
+            "path, from the root."
+        ) from None
+
+
+def name_of(launch: FileLaunch) -> str:
+    """The path as a link begins with it."""
+    return quote(launch.path, safe=PLAIN.replace("=", ""))
+
+
+def pairs_of(launch: FileLaunch, prefix: str = "") -> Iterator[str]:
+    """`KEY=VALUE` for all that is said of a launch."""
+    texts = {key: getattr(launch, field) for key, field in FIELDS.items()}
+    texts |= {f"{ARGUMENT}{name}": text for name, text in launch.arguments}
+    for key, text in texts.items():
+        if text.strip():
+            yield f"{prefix}{quote(key)}={quote(text, safe=PLAIN)}"
+
+
+def refuse_unknown(keys: Mapping[str, str], more: tuple[str, ...], prefix: str = "") -> None:
+    """Raise ParameterError for a key that a link to a file cannot have."""
+    for key in keys:
+        if key not in more:
+            said = [name for name in more if name not in ("source", "check")]
+            names = ", ".join([*FIELDS, f"{ARGUMENT}NAME", *said])
+            raise ParameterError(
+                f"The link sets `{prefix}{key}`, unknown in a launch of a file: use {names}."
+            )
+
 
 LONGEST = 8000  # characters of a link that may be typed at any prompt
 LONGEST_READ = 2 * LONGEST  # what is read may have been quoted by a program on its way
 PLACES = ("block", "step", "thread", "line")
 LOOKS = ("heat", "close_up", "warp_trail")
 LARGE = "large"
-EXTRAS = (*PLACES, "element", *LOOKS, "view", LARGE, "inputs", "theme")
+EXTRAS = (*PLACES, "element", *LOOKS, "view", LARGE, "page", "inputs", "theme")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
 VERSUS = "vs"
 
@@ -60,7 +187,9 @@ class Moment:
     looks: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
     """How the matrices are shown: settings of the session, by name."""
     view: str | None = None
-    """The view in front, by its name in `gui.step_page`."""
+    """The view in front, by its name in `gui.views.step_page`."""
+    page: str | None = None
+    """The page, by its key; None for the one that steps, or that compares where `versus` is."""
     inputs: Inputs | None = None
     """What the arrays of a rung hold."""
     large: bool = False
@@ -90,7 +219,8 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     other = pairs.pop(VERSUS, None)
     theirs = {key.removeprefix(f"{VERSUS}."): pairs.pop(key) for key in [*pairs] if _is_other(key)}
     if theirs and other is None:
-        raise ParameterError(f"The link says `vs.{next(iter(theirs))}` but not which kernel: vs=…")
+        key = next(iter(theirs))
+        raise ParameterError(f"The link says `vs.{key}` but not which kernel: add vs=NAME.")
     own = None if name in ladder else launch_of(unquote(name), pairs)
     if own is not None:
         refuse_unknown(pairs, (*EXTRAS, "source", "check"))
@@ -103,6 +233,9 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     view, large = pairs.pop("view", None), _switch(LARGE, pairs.pop(LARGE, "0"))
     if view is not None and view not in VIEWS:
         raise ParameterError(f"The link's view is `{view}`: use one of {', '.join(VIEWS)}.")
+    page = pairs.pop("page", None)
+    if page is not None and page not in PAGE_KEYS:
+        raise ParameterError(f"The link's page is `{page}`: use one of {', '.join(PAGE_KEYS)}.")
     inputs = pairs.pop("inputs", None)
     if inputs is not None and inputs not in INPUTS:
         raise ParameterError(f"The link's inputs are `{inputs}`: use {', '.join(INPUTS)}.")
@@ -121,6 +254,7 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         element=parse_element(element) if element is not None else None,
         looks=MappingProxyType(looks),
         view=view,
+        page=page,
         inputs=inputs,
         large=large,
         exact=True,
@@ -140,7 +274,10 @@ def parse_element(text: str) -> Element:
     found = re.fullmatch(r"(\w+)\[ ?([0-9]{1,12}(?:, ?[0-9]{1,12})*) ?\]", text)
     if found is None:
         raise ParameterError(f"The link's element is `{text}`: write it as A[0,2].")
-    return found[1], tuple(int(part) for part in found[2].split(","))
+    index = tuple(int(part) for part in found[2].split(","))
+    if max(index) > MOST:
+        raise ParameterError(f"The link's element is `{text}`: {MOST} is the most in an index.")
+    return found[1], index
 
 
 def _pairs(query: str) -> dict[str, str]:
@@ -168,7 +305,7 @@ def _check_keys(
         if key not in known and key not in more:
             names = ", ".join([*known, *(m for m in more if m != "source")])
             raise ParameterError(
-                f"The link sets `{prefix}{key}`, which {name} has not: it has {names}."
+                f"The link sets `{prefix}{key}`, unknown in a launch of {name}: use {names}."
             )
 
 
@@ -192,10 +329,11 @@ def _versus(
     return Configuration(name, {**rung.defaults, **common, **numbers}, edited)
 
 
-def link_to(session: Session, theme: str, versus: Configuration | None = None) -> str:
+def link_to(session: Session, versus: Configuration | None = None) -> str:
     """The link to what the session shows, compared with another launch where `versus` is given.
 
-    Raises ParameterError where a link cannot say it.
+    It names no theme: who opens it keeps their own. Raises ParameterError where a link cannot say
+    it.
     """
     origin = session.origin
     if origin is None:
@@ -207,7 +345,8 @@ def link_to(session: Session, theme: str, versus: Configuration | None = None) -
     if versus is not None:
         name = name_of(versus.own) if versus.own is not None else versus.rung
         parts += [f"{VERSUS}={name}", *_launch(versus, f"{VERSUS}.")]
-    parts += [f"theme={theme}"]
+    if session.page != ("step" if versus is None else "compare"):
+        parts.append(f"page={session.page}")
     if shown.own is not None and shown.source is None:
         parts.append(f"check={checksum(origin.original)}")
     parts.sort(key=lambda part: part.partition("=")[0].endswith("source"))  # the longest last
@@ -291,6 +430,8 @@ def _number(key: str, value: str) -> int:
     number = int(value)
     if key in PLACES and number < 0:
         raise ParameterError(f"The link's {key} is {number}: it counts from 0.")
+    if abs(number) > MOST:
+        raise ParameterError(f"The link's {key} is {number}: {MOST} is the most.")
     return number
 
 
@@ -298,3 +439,62 @@ def _switch(key: str, value: str) -> bool:
     if value not in ("0", "1"):
         raise ParameterError(f"The link's {key} is `{value}`: use 1 for on, 0 for off.")
     return value == "1"
+
+
+# A list of named moments, as a plain text of links: what a lecture goes through.
+#
+#     # The stride: 32 sectors
+#     uncoalesced?n=64&step=39
+#
+# A line that begins with `#` names the link below it; empty lines mean nothing.
+
+
+MOST_BYTES = 1 << 20  # of a file that is read
+
+
+@dataclass(frozen=True)
+class Named:
+    """One moment: its link, and what it is called."""
+
+    name: str
+    link: str
+
+
+def text_of(moments: Sequence[Named]) -> str:
+    """The list as it stands in a file."""
+    return "".join(f"# {moment.name}\n{moment.link}\n\n" for moment in moments)
+
+
+def moments_in(text: str, check: Callable[[str], object]) -> tuple[Named, ...]:
+    """The moments of a file's text; a link without a name is called by itself.
+
+    `check(link)` raises ParameterError for what is no link. Raises ParameterError with the line.
+    """
+    found, name = [], ""
+    for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
+        if line.startswith("#"):
+            name = line[1:].strip()
+        elif line:
+            try:
+                check(line)
+            except ParameterError as error:
+                raise ParameterError(f"Line {number} is no moment. {error}") from error
+            found.append(Named(name or line, line))
+            name = ""
+    if not found:
+        raise ParameterError("There is no moment in the file: put a link on each line.")
+    return tuple(found)
+
+
+def read(path: Path, check: Callable[[str], object]) -> tuple[Named, ...]:
+    """The moments of a file. Raises TilescopeError."""
+    try:
+        text = read_plain(path, MOST_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TilescopeError(f"{path} cannot be read: it is no text.") from None
+    return moments_in(text, check)
+
+
+def write(path: Path, moments: Sequence[Named]) -> None:
+    """Put a list into a file. Raises TilescopeError."""
+    replace_file(path, text_of(moments))

@@ -1,17 +1,20 @@
-"""What the occupancy page shows: curves, what limits, how an SM is filled, examples. No Qt here."""
+"""What the occupancy page shows: curves, what limits, how an SM is filled, examples."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.models.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
+from core.devices.occupancy import LIMITS, Occupancy, Resources, curve, occupancy, warps_of
+from core.explain.words import Explanation, Section, columns
 from gui.scenes.ceilings import spaced
 from gui.scenes.text import grouped, plural
 
 if TYPE_CHECKING:
-    from core.models.capability import Capability
+    from core.devices.table import Capability
+    from core.gpu.result import BenchmarkResult
+    from core.ladder import Ladder
     from core.models.counts import Counts
 
 Axis = Literal["block_threads", "registers", "shared_bytes"]
@@ -137,6 +140,101 @@ def bars(found: Occupancy) -> tuple[Bar, ...]:
             )
         )  # fmt: skip
     return tuple(made)
+
+
+def explanation(found: Occupancy, name: str, example: str) -> Explanation:
+    """What limits the occupancy, and why occupancy matters; `example` is `counter_example`'s."""
+    sm, needs = found.capability, found.resources
+    allowed = [(b.title, b.total, b.each, b.allowed, b.limits) for b in bars(found)]
+    rows = [("resource", "an SM has", "a block takes", "blocks", "")]
+    rows += [
+        (t, grouped(total), grouped(each), "any" if n is None else grouped(n), "limits" * limits)
+        for t, total, each, n, limits in allowed
+    ]
+    counts = ", ".join(grouped(n) for _, _, _, n, _ in allowed if n is not None)
+    sections = [
+        Section(
+            "What limits",
+            "An SM takes a block only when it has all that the block needs; a resource allows as "
+            "many blocks as fit into what the SM has of it.",
+            tuple(columns(rows)),
+        ),
+        Section(
+            f"Blocks = {found.blocks}",
+            "The least of what the resources allow.",
+            (f"min({counts}) = {found.blocks}",),
+        ),
+        Section(
+            f"Occupancy = {_percent(found.occupancy)}",
+            "Warps that an SM holds over the most that it can hold.",
+            (
+                f"{found.blocks} blocks × {warps_of(needs.block_threads)} warps / {sm.warps} warps "
+                f"= {found.warps} / {sm.warps}",
+            ),
+        ),
+        Section("Next step down", cliff(found).partition(": ")[2].capitalize()),
+        Section("Why it matters", WHY_IT_MATTERS),
+        Section("And when it does not", example),
+    ]
+    answer = spaced(found.why)
+    shown = tuple(s for s in sections if s.text)
+    return Explanation(f"Occupancy on {name}", shown, answer)
+
+
+WHY_IT_MATTERS = (
+    "A warp that waits for memory issues nothing, for hundreds of clocks after a load from DRAM. "
+    "The schedulers of the SM then issue for other warps that it holds, at no cost: the more there "
+    "are, the more likely one is ready. That hides latency. Occupancy counts the warps held; it is "
+    "a means, and no speed."
+)
+
+
+def counter_example(results: Iterable[BenchmarkResult], ladder: Ladder) -> str:
+    """The fastest float32 product that was measured, beside the one that holds the most warps.
+
+    At the largest N where they differ; empty where there is none.
+    """
+    at: dict[tuple[str, int], list[tuple[Occupancy, BenchmarkResult]]] = {}
+    for result in results:
+        n = result.parameters.get("n")
+        product = result.rung in ladder.names and ladder[result.rung].arithmetic == "float32"
+        if product and n is not None and result.gflops and not result.clock_fell:
+            at.setdefault((result.device.name, n), []).append((held_by(result), result))
+    for (device, n), found in sorted(at.items(), key=lambda item: -item[0][1]):
+        best = max(found, key=lambda one: one[1].gflops or 0.0)
+        full = max(found, key=lambda one: (one[0].warps, one[1].gflops or 0.0))
+        if full[0].warps > best[0].warps:
+            return _told(device, n, best, full)
+    return ""
+
+
+def held_by(result: BenchmarkResult) -> Occupancy:
+    """The occupancy of a launch that was measured, on the GPU that it ran on."""
+    from core.devices.table import capability_of
+
+    x, y, z = result.block
+    shared = result.static_shared_bytes + result.dynamic_shared_bytes
+    needs = Resources(x * y * z, result.registers, shared)
+    return occupancy(capability_of(result.device.compute_capability), needs)
+
+
+def _told(device: str, n: int, *both: tuple[Occupancy, BenchmarkResult]) -> str:
+    (_, best), (_, full) = both
+    told = "; ".join(
+        f"{result.title} holds {held.warps} of {held.capability.warps} warps "
+        f"({_percent(held.occupancy)}) and reaches {grouped(round(result.gflops or 0))} GFLOPS"
+        for held, result in both
+    )
+    return (
+        f"Measured on {device} at N = {grouped(n)}: {told}. A thread of the first has "
+        f"{best.registers} registers, of the second {full.registers}: room for many "
+        "multiplications that do not wait for one another, so that few warps keep an SM busy. "
+        "More occupancy helps where warps wait, and nowhere else."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", "\u202f%")
 
 
 def limit_text(found: Occupancy) -> str:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from core.analysis.phase_export import as_latex, as_markdown, as_text
-from core.analysis.phase_table import MAX_THREADS, PhaseTable, phase_table, too_large
 from core.errors import ParameterError
-from core.ladder.blocks import smaller_block
+from core.explain.phase_table import (
+    MAX_THREADS,
+    Entry,
+    PhaseTable,
+    as_latex,
+    as_markdown,
+    as_text,
+    phase_table,
+    too_large,
+)
+from core.ladder.rung import smaller_block
 from gui.scenes.selection import Configuration
 from gui.scenes.text import plural
 
@@ -17,6 +27,54 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.trace import BlockTrace, Trace
     from gui.scenes.session import Session
+
+
+# How a phase table's entries are folded into lines, and how much room they take.
+
+
+@lru_cache(maxsize=1 << 14)
+def folded(text: str) -> tuple[str, ...]:
+    """An entry on lines: the terms of a sum below each other."""
+    target, sign, terms = text.partition("= ")
+    first, *others = re.split(r" (?=[+-] )", terms)
+    indent = " " * len(target)
+    return (target + sign + first, *(indent + other for other in others))
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """What the size of a table depends on, in type of one width."""
+
+    longest: tuple[str, ...]
+    """Of each column its longest line."""
+    lines: tuple[int, ...]
+    """Of each row how many lines its highest cell has."""
+
+
+def shape_of(table: PhaseTable) -> TableShape:
+    """The shape of a table; a table widget would ask each cell for its size."""
+    cells = [[_lines(cell) for cell in row.cells] for row in table.rows]
+    columns = zip(*cells, strict=True)
+    return TableShape(
+        tuple(max((line for cell in column for line in cell), key=len, default="")
+              for column in columns),
+        tuple(max(map(len, row), default=0) for row in cells),
+    )  # fmt: skip
+
+
+def shaped(job: Callable[..., PhaseTable]) -> Callable[..., tuple[PhaseTable, TableShape]]:
+    """A job that makes a table, with its shape."""
+
+    def work(progress: Any, cancelled: Any) -> tuple[PhaseTable, TableShape]:
+        table = job(progress, cancelled)
+        return table, shape_of(table)
+
+    return work
+
+
+def _lines(cell: tuple[Entry, ...]) -> list[str]:
+    return [line for entry in cell for line in folded(entry.short)]
+
 
 COPIES: dict[str, Callable[[PhaseTable], str]] = {
     "Text": as_text,
@@ -50,7 +108,7 @@ def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] 
 
 def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:
     """A job for `gui.frames.work.Worker` that makes the table."""
-    return lambda progress, cancelled: phase_table(trace, block, cancelled)
+    return lambda *_: phase_table(trace, block)
 
 
 def lit_column(session: Session, table: PhaseTable) -> int:

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.ptx.ast import Symbol
-from gui.scenes.once import once_for_each
+from gui.scenes.source import Span
 from gui.scenes.text import plural
+from gui.scenes.weak_memo import once_for_each
 
 if TYPE_CHECKING:
     from core.trace import Trace
@@ -44,10 +45,17 @@ class PtxListing:
         return found
 
     @cached_property
+    def _digits(self) -> int:
+        return len(str(max((row.line for row in self.rows), default=0)))
+
+    def spans(self, first: int, last: int) -> list[list[Span]]:
+        """The coloured spans of some rows of `text`: faint line numbers, operations."""
+        return [_spans(row, self._digits + 4) for row in self.rows[first:last]]
+
+    @cached_property
     def text(self) -> str:
         """The listing, with the source line before each instruction that begins another."""
-        width = len(str(max((row.line for row in self.rows), default=0)))
-        shown, lines = 0, []
+        width, shown, lines = self._digits, 0, []
         for row in self.rows:
             if row.pc < 0:
                 lines.append(row.text)
@@ -70,6 +78,21 @@ class PtxListing:
         if not 0 <= place < len(self.rows):
             return None
         return self.rows[place].line or None
+
+
+OPERATIONS = {"ld": "load", "ldu": "load", "st": "store", "atom": "store", "red": "store"}
+
+
+def _spans(row: PtxRow, start: int) -> list[Span]:
+    """The spans of a row whose instruction begins at `start`."""
+    if row.pc < 0:
+        return [Span(0, len(row.text), "label" if row.text.endswith(":") else "function")]
+    words = row.text.split(" ")
+    skipped = len(words[0]) + 1 if words[0].startswith("@") else 0
+    operation = words[1 if skipped else 0]
+    category = OPERATIONS.get(operation.split(".", maxsplit=1)[0], "operation")
+    width = len(operation.rstrip(";"))
+    return [Span(0, start, "number"), Span(start + skipped, width, category)]
 
 
 @once_for_each

@@ -1,19 +1,21 @@
-"""The roofline of the ceilings page: where measured runs stand, and its frame. No Qt here."""
+"""The roofline of the ceilings page: where measured runs stand, and its frame."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gui.scenes.text import join
+from gui.scenes.benchmark import neighbours
 
 if TYPE_CHECKING:
+    from core.devices.table import Device
     from core.ladder import Ladder
     from core.models.ceilings import Ceilings
-    from core.models.devices import Device
     from gui.scenes.ceilings import Run
+
+NEIGHBOURS = 3  # of the chosen kernel, in the simple plot
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,36 @@ def marks(
     )
 
 
-def chains(found: Sequence[Mark], ladder: Ladder) -> tuple[tuple[Mark, ...], ...]:
-    """One mark a rung, in the order of the ladder: the chosen one or the fastest.
+def simple(found: Sequence[Mark], ladder: Ladder, rung: str) -> tuple[Mark, ...]:
+    """A kernel's mark and those of its neighbours on the ladder, one for each kernel.
 
-    There is one chain for each series of rungs (numbers 10 to 19, 20 to 29 …).
+    The kernel's is that of the chosen launch, or of its fastest where that was not measured.
     """
+    best = _best(mark for mark in found if ladder[mark.run.rung].arithmetic == _kind(ladder, rung))
+    order = [name for name in ladder.names if name in best]
+    return tuple(best[name] for name in neighbours(order, rung, NEIGHBOURS))
+
+
+def _kind(ladder: Ladder, rung: str) -> str:
+    return ladder[rung].arithmetic if rung in ladder.names else "float32"
+
+
+def _best(found: Iterable[Mark]) -> dict[str, Mark]:
+    """A mark for each kernel: the chosen one or the fastest."""
     best: dict[str, Mark] = {}
     for mark in found:
         old = best.get(mark.run.rung)
         if old is None or (mark.chosen, mark.run.gflops) > (old.chosen, old.run.gflops):
             best[mark.run.rung] = mark
+    return best
+
+
+def chains(found: Sequence[Mark], ladder: Ladder) -> tuple[tuple[Mark, ...], ...]:
+    """One mark a rung, in the order of the ladder: the chosen one or the fastest.
+
+    There is one chain for each series of rungs (numbers 10 to 19, 20 to 29 …).
+    """
+    best = _best(found)
     series: dict[int, list[Mark]] = {}
     for name in ladder.names:
         if name in best:
@@ -64,6 +86,8 @@ class Label:
     x: float
     y: float
     text: str
+    chosen: bool = False
+    """Whether it names the launch whose ceilings are drawn."""
 
 
 def labels(chained: Sequence[Mark], apart: tuple[float, float]) -> tuple[Label, ...]:
@@ -82,9 +106,9 @@ def labels(chained: Sequence[Mark], apart: tuple[float, float]) -> tuple[Label, 
     for group in groups:
         x = sum(math.log10(m.x) for m in group) / len(group)
         y = min(math.log10(m.run.gflops) for m in group)
-        names = list(dict.fromkeys(m.run.title for m in group))
-        text = join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
-        made.append(Label(x, y, text))
+        run = group[0].run
+        text = run.name if len(group) == 1 else f"{run.title} and {len(group) - 1} more"
+        made.append(Label(x, y, text, any(mark.chosen for mark in group)))
     return tuple(made)
 
 
@@ -109,6 +133,25 @@ def at_left(
     wrong_behind = _crossed(frame, behind) + 2 * (behind[2] > right)
     wrong_behind += any(_meet(behind, one) for one in taken)
     return wrong_before <= wrong_behind
+
+
+def beside(
+    at: tuple[float, float], size: tuple[float, float], gap: tuple[float, float], right: float,
+    taken: Sequence[Box],
+) -> Box:  # fmt: skip
+    """Where the name of the point `at` stands: right or left of it, a little below or above.
+
+    The first of these that meets nothing `taken` and ends before `right`; else it is moved down.
+    `size` is width and height, `gap` what lies between them and the point. All in decades.
+    """
+    (x, y), (wide, high) = at, size
+    across = [x + gap[0], x - gap[0] - wide]
+    if across[0] + wide > right:
+        across.reverse()
+    ways = [(left, top) for left in across for top in (y - gap[1], y + gap[1] + high)]
+    boxes = [(left, top - high, left + wide, top) for left, top in ways]
+    free = (box for box in boxes if not any(_meet(box, one) for one in taken))
+    return next((box for box in free if box[2] <= right), None) or below(boxes[0], taken)
 
 
 def below(box: Box, taken: Iterable[Box]) -> Box:
@@ -169,16 +212,24 @@ class Roofline:
         return self.peak / self.bandwidth
 
 
-def roofline(found: Ceilings | None, device: Device, shown: Sequence[Mark]) -> Roofline:
-    """The frame for a device, the marks, and the ceilings within eight times its peak."""
+def roofline(
+    found: Ceilings | None,
+    device: Device,
+    shown: Sequence[Mark],
+    names: Collection[str] | None = None,
+) -> Roofline:
+    """The frame for a device, the marks, and the ceilings within eight times its peak.
+
+    `names` are the ceilings that are shown, None for all of them.
+    """
     textbook = found.ceilings.get("textbook") if found is not None else None
     x = textbook.intensity if textbook is not None else None
     xs = [mark.x for mark in shown] + ([x] if x else [])
     left = min([0.25, *xs]) / 90  # room for the names of the ceilings
-    right = max([device.ridge * 6, *(x * 25 for x in xs)])  # room for the names of the points
+    right = max([device.ridge * 6, *(x * 60 for x in xs)])  # room for the names of the points
     rates = [mark.run.gflops for mark in shown] + [device.peak_gflops, device.bandwidth_gbs / 8]
     if found is not None:
-        rates += [c.gflops for c in found.ceilings.values()]
+        rates += [c.gflops for n, c in found.ceilings.items() if names is None or n in names]
     top = max(rate for rate in rates if rate <= 8 * device.peak_gflops)
     return Roofline(
         x, left, right, min(rates) / 2, top * 2.2, device.bandwidth_gbs, device.peak_gflops

@@ -1,26 +1,36 @@
-"""What is kept between two starts, as one JSON file. No Qt here.
+"""What is kept between two starts, as one JSON file.
 
-A file that is not there, broken, or of another version is no reason not to start: it is ignored,
-and the log says so.
+Several windows may keep theirs in one file: each adds what it has changed since it read the file
+(`merged`). Where two have edited one source, the text of the one that closed first goes into a file
+of its own. A file that cannot be read is no reason not to start: it is set aside.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from core.errors import TilescopeError
+from core.files import replace_file
 from core.ladder.buffers import INPUTS
 from core.launching.file_launch import FileLaunch
-from gui.scenes.selection import COMPARED_VIEWS, UNITS, Breakpoint, Configuration
+from core.launching.user_files import read_plain
+from gui.scenes.link import Named, checksum
+from gui.scenes.selection import COMPARED_VIEWS, MOST, UNITS, Breakpoint, Configuration
 
 if TYPE_CHECKING:
     from gui.scenes.session import Session
 
+T = TypeVar("T")
+
 VERSION = 2
+MOST_BYTES = 64 << 20  # of a file that is read
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +66,11 @@ class Saved:
     breakpoints: Mapping[str, frozenset[Breakpoint]] = field(default_factory=dict)
     drafts: Mapping[str, str] = field(default_factory=dict)
     launches: Mapping[str, FileLaunch] = field(default_factory=dict)
+    moments: tuple[Named, ...] = ()
+    moment: int = -1
+    """The place in `moments` of the one that was shown last, -1 for none."""
+    aside: tuple[str, ...] = ()
+    """Files with the texts of other windows that nobody has been told of yet."""
 
 
 def selection(session: Session) -> dict[str, Any]:
@@ -72,30 +87,138 @@ def default_path() -> Path:
     return platformdirs.user_state_path("tilescope", appauthor=False) / "session.json"
 
 
-def save(saved: Saved, path: Path) -> None:
-    """Write the file, whole or not at all; a failure is logged."""
-    draft = path.with_suffix(".part")
+def save(saved: Saved, path: Path, base: Saved | None = None) -> None:
+    """Write the file, whole or not at all; a failure is logged.
+
+    `base` is what was read from it, or written to it, last: what others have written since stays.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps({"version": VERSION, **_plain(saved)}, indent=1), "utf-8")
-        draft.replace(path)
-    except OSError as error:
+        try:
+            theirs = load(path)
+        except TilescopeError as error:
+            theirs = None
+            log.warning("%s It is kept as %s.", error, set_aside(path))
+        if theirs is not None:
+            saved, others = merged(base or Saved(), saved, theirs)
+            files = [str(_put_aside(path.parent / "drafts", *other)) for other in others.items()]
+            saved = replace(saved, aside=(*saved.aside, *files))
+        replace_file(path, json.dumps({"version": VERSION, **_plain(saved)}, indent=1))
+    except (OSError, TilescopeError) as error:
         log.warning("The session could not be saved in %s: %s", path, error)
 
 
-def load(path: Path) -> Saved | None:
-    """Read the file; None where there is none to use."""
+def _put_aside(folder: Path, key: str, text: str) -> Path:
+    """Write a text into a file of its own, named after its source and its content."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{Path(key.partition('#')[0]).stem}-{checksum(text)}.cu"
+    replace_file(path, text)
+    return path
+
+
+def merged(base: Saved, ours: Saved, theirs: Saved) -> tuple[Saved, dict[str, str]]:
+    """Our session with what others have changed in theirs since `base`.
+
+    Gives also, by their keys, the texts of others that ours replace.
+    """
+    drafts, others = _merged(base.drafts, ours.drafts, theirs.drafts)
+    moments, moment = ours.moments, ours.moment
+    if theirs.moments != base.moments and moments == base.moments:
+        moments, moment = theirs.moments, theirs.moment
+    elif theirs.moments != base.moments:
+        known = {*ours.moments, *base.moments}
+        moments = (*ours.moments, *(m for m in theirs.moments if m not in known))
+    whole = replace(
+        ours,
+        toured=ours.toured or theirs.toured,
+        drafts=drafts,
+        launches=_merged(base.launches, ours.launches, theirs.launches)[0],
+        breakpoints=_merged(base.breakpoints, ours.breakpoints, theirs.breakpoints)[0],
+        moments=moments,
+        moment=moment,
+        aside=tuple(path for path in theirs.aside if path not in base.aside),
+    )
+    return whole, others
+
+
+def _merged(
+    base: Mapping[str, T], ours: Mapping[str, T], theirs: Mapping[str, T]
+) -> tuple[dict[str, T], dict[str, T]]:
+    """Ours with their changes since `base`, and what of theirs gave way to ours, both by key."""
+    found = {key: value for key, value in theirs.items() if key not in ours}
+    for key in base.keys() & found.keys():
+        if found[key] == base[key]:  # we have taken it away
+            del found[key]
+    others = {}
+    for key, value in ours.items():
+        other = theirs.get(key)
+        if value == base.get(key):
+            if other is not None:
+                found[key] = other
+            continue
+        found[key] = value
+        if other is not None and other not in (value, base.get(key)):
+            others[key] = other
+    return found, others
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there was to restore, and a sentence where that was not all."""
+
+    saved: Saved | None
+    sentence: str = ""
+    usable: bool = True
+    """Whether the session can be kept at its place."""
+
+
+def find(path: Path) -> Found:
+    """Read the file; one that cannot be read is set aside, so that nothing in it is lost."""
     try:
-        data = json.loads(path.read_text("utf-8"))
+        return Found(load(path))
+    except TilescopeError as error:
+        why = f"The last session could not be restored ({str(error).rstrip('.')})"
+    try:
+        return Found(None, f"{why}; its file is kept as {set_aside(path)}.")
+    except OSError:
+        return Found(None, f"{why}; nothing of this one will be kept until it is moved.", False)
+
+
+def set_aside(path: Path) -> Path:
+    """Give a file another name beside its own; returns it. Raises OSError for what must stay."""
+    mode = path.lstat().st_mode
+    if stat.S_ISDIR(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise OSError("no file of ours")
+    number = 1
+    while os.path.lexists(kept := path.with_name(f"{path.stem}-damaged-{number}{path.suffix}")):
+        number += 1
+    return path.rename(kept)
+
+
+def said_aside(files: Sequence[str]) -> str:
+    """A sentence about texts of other windows, empty where there are none."""
+    if not files:
+        return ""
+    return f"Two windows had edited one source; what the other one held is in {', '.join(files)}."
+
+
+def load(path: Path) -> Saved | None:
+    """Read the file; None where there is none. Raises TilescopeError where it cannot be used."""
+    if not os.path.lexists(path):
+        return None
+    raw = read_plain(path, MOST_BYTES)
+    try:
+        data = json.loads(raw, parse_constant=_no_number)
         if data["version"] != VERSION:
-            log.warning("%s is of version %s and is ignored", path, data["version"])
-            return None
+            raise TilescopeError(f"{path} is of another version of Tilescope.")
         return _saved(data)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        log.warning("The session in %s cannot be read and is ignored: %r", path, error)
-        return None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        log.info("%s is damaged: %r", path, error)
+        raise TilescopeError(f"{path} is damaged.") from None
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(text)
 
 
 def _plain(saved: Saved) -> dict[str, Any]:
@@ -107,6 +230,8 @@ def _plain(saved: Saved) -> dict[str, Any]:
         "breakpoints": {
             key: [asdict(place) for place in places] for key, places in saved.breakpoints.items()
         },
+        "moments": [[moment.name, moment.link] for moment in saved.moments],
+        "aside": list(saved.aside),
     }
 
 
@@ -129,6 +254,7 @@ LOOKS: Mapping[str, type] = {
     "warp_table": bool,
     "counts_by": str,
     "follow_memory": bool,
+    "everything": bool,
     "compared_view": str,
     "inputs": str,
 }
@@ -150,11 +276,14 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "left": int,
     "looks": dict,
     "drafts": dict,
+    "moment": int,
 }
+_LATER: Mapping[str, Any] = {"text_size": 0, "moments": [], "moment": -1, "aside": []}
+"""What older files have not."""
 
 
 def _saved(data: Mapping[str, Any]) -> Saved:
-    data = {"text_size": 0, **data}  # which older files have not
+    data = {**_LATER, **data}
     values = {name: _checked(data[name], kind, name) for name, kind in _FIELDS.items()}
     if values["unit"] not in UNITS:
         raise ValueError(f"unit {values['unit']!r}")
@@ -166,8 +295,9 @@ def _saved(data: Mapping[str, Any]) -> Saved:
         if name == "inputs" and value not in INPUTS:
             raise ValueError(f"{name} {value!r}")
         _checked(value, LOOKS[name], name)
-    for text in values["drafts"].values():
-        _checked(text, str, "drafts")
+    values["drafts"] = {key: _source(text) for key, text in values["drafts"].items()}
+    for name in ("geometry", "layout"):
+        values[name].encode("ascii")
     return Saved(
         configuration=_configuration(data["configuration"]),
         versus=_configuration(data.get("versus")),
@@ -176,8 +306,19 @@ def _saved(data: Mapping[str, Any]) -> Saved:
             key: frozenset(_breakpoint(place) for place in places)
             for key, places in data["breakpoints"].items()
         },
+        moments=tuple(_moment(*moment) for moment in data["moments"]),
+        aside=tuple(_checked(text, str, "aside") for text in data["aside"]),
         **values,
     )
+
+
+def _moment(name: Any, link: Any) -> Named:
+    return Named(*(" ".join(_checked(text, str, "moments").split()) for text in (name, link)))
+
+
+def _source(text: Any) -> str:
+    """A text as an encoder takes it: half a pair of surrogates becomes a question mark."""
+    return str(_checked(text, str, "source")).encode("utf-8", "replace").decode()
 
 
 def _configuration(data: Mapping[str, Any] | None) -> Configuration | None:
@@ -185,7 +326,7 @@ def _configuration(data: Mapping[str, Any] | None) -> Configuration | None:
         return None
     own = _launch(data["own"]) if data["own"] is not None else None
     parameters = {name: _checked(n, int, name) for name, n in data["parameters"].items()}
-    source = _checked(data["source"], (str, type(None)), "source")
+    source = _source(data["source"]) if data["source"] is not None else None
     pasted = _checked(data.get("pasted", ""), str, "pasted")
     return Configuration(_checked(data["rung"], str, "rung"), parameters, source, own, pasted)
 
@@ -208,4 +349,6 @@ def _breakpoint(data: Mapping[str, Any]) -> Breakpoint:
 def _checked(value: Any, kind: type | tuple[type, ...], name: str) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise TypeError(f"{name} is {value!r}")
+    if isinstance(value, int | float) and not abs(value) <= MOST:
+        raise ValueError(f"{name} is {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""What can be selected, pointed at, asked for and stopped at: values of a session. No Qt here."""
+"""What can be selected, pointed at, asked for and stopped at: values of a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from core.launching.file_launch import FileLaunch
-    from gui.scenes.session import Session
 
 WARP_SIZE = 32
 
@@ -20,11 +19,15 @@ VIEWS = (
     *("Breakpoints", "Findings"),
 )
 """The views of the step page by name, the first one in front where none is named."""
+PAGE_KEYS = ("step", "compare", "benchmark", "ceilings", "occupancy")
+"""The window's pages, by what links and sessions call them; `gui.shell.pages` makes them."""
 COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")
 """Views of a comparison; "Memory" is whichever of the next two the step accesses."""
 MIN_SPEED, MAX_SPEED = 0.5, 60.0
 TEXT_SIZES = (80, 90, 100, 115, 130, 150, 175, 200)
 """Sizes of text there are, in per cent of the theme's."""
+MOST = 2**31 - 1
+"""The largest number that a place or a parameter may have: Qt's signals carry no larger one."""
 UNTITLED = "untitled.cu"
 """In place of a path: a text that is in no file. Paths of files are whole, so that none is this."""
 
@@ -43,16 +46,6 @@ class Hover:
     """First byte address of a 32-byte sector of global memory."""
     bank: int | None = None
     """Shared memory bank, 0..31."""
-
-
-def pointed_line(session: Session) -> int | None:
-    """The line of the compiled source that the pointer rests on, in whichever view."""
-    return session.hover.line if session.hover is not None else None
-
-
-def pointed_thread(session: Session) -> int | None:
-    """The linear thread of the block that the pointer rests on, in whichever view."""
-    return session.hover.thread if session.hover is not None else None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Properties whose changes are announced, several of them as one change. No Qt here."""
+"""Properties whose changes are announced, several of them as one change."""
 
 from __future__ import annotations
 

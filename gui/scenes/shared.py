@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace.arrays import SharedArray, owner_of
+from core.trace.access import SharedArray, owner_of
 from gui.scenes import faults
-from gui.scenes.history import Ints, history_of
-from gui.scenes.naming import element_name, numbers_name
-from gui.scenes.once import last_for_each
-from gui.scenes.parts import accessed_name, all_elements, elements_a_lane
-from gui.scenes.text import capital, plural
+from gui.scenes.history import Ints, accessed_name, all_elements, elements_a_lane, history_of
+from gui.scenes.text import capital, element_name, numbers_name, plural
 from gui.scenes.warp import LANES, verb_of
+from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, Trace

@@ -1,4 +1,4 @@
-"""The source pane's content: coloured text, totals for each line, and a caption. No Qt here."""
+"""The source pane's content: coloured text, totals for each line, and a caption.."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.analysis.counters import UNITS, WAYS, Count
+from core.rules.counters import UNITS, WAYS, Count
 from core.trace import EventKind
 from gui.scenes.text import compact, grouped, plural
 
 if TYPE_CHECKING:
-    from core.counting import Counted
+    from core.runs.counting import Counted
     from core.trace import BlockTrace, Trace
     from gui.scenes.session import Session
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Span:
     """Characters of one line that share a colour.
 
-    `category` is comment, preprocessor, keyword, type, builtin, number, string or function.
+    Of CUDA C `category` is comment, preprocessor, keyword, type, builtin, number, string or
+    function; of PTX number (the source line's), label, function, operation, load or store.
     """
 
     start: int
@@ -93,7 +94,7 @@ def totals_text(totals: LineTotals) -> str:
 
 @lru_cache(maxsize=16)
 def highlight(source: str) -> tuple[tuple[Span, ...], ...]:
-    """Coloured spans of each line of CUDA C, by Pygments' lexer."""
+    """Coloured spans of each line of CUDA C, or of some of its lines, by Pygments' lexer."""
     from pygments.lexers.c_like import CudaLexer
 
     lines: list[list[Span]] = [[]]
@@ -110,29 +111,35 @@ def highlight(source: str) -> tuple[tuple[Span, ...], ...]:
     return tuple(tuple(line) for line in lines)
 
 
-@lru_cache(maxsize=4096)
-def highlight_line(text: str, *, inside_comment: bool = False) -> tuple[tuple[Span, ...], bool]:
-    """Coloured spans of one line by itself, and whether a comment goes on in the next.
+_OPENERS = re.compile(
+    r"//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
 
-    For texts too long to be read whole at every keystroke.
-    """
-    opening = "/*" if inside_comment else ""
-    shift = len(opening)
-    spans = tuple(
-        Span(max(s.start - shift, 0), s.length - max(shift - s.start, 0), s.category)
-        for s in highlight(f"{opening}{text}\n")[0]
-        if s.start + s.length > shift
-    )
-    plain = re.sub(r'//.*|"(?:\\.|[^"\\])*"|/\*.*?\*/', "", opening + text)
-    return spans, "/*" in plain
+
+def lines_inside_comments(source: str) -> frozenset[int]:
+    """The lines (from 0) that begin within a comment of several lines."""
+    found: set[int] = set()
+    line = place = 0
+    for match in _OPENERS.finditer(source):
+        if match[0].startswith("/*") and "\n" in match[0]:
+            line += source.count("\n", place, match.start())
+            place = match.end()
+            lines = match[0].count("\n")
+            found.update(range(line + 1, line + lines + 1))
+            line += lines
+    return frozenset(found)
 
 
 CUDA_BUILTINS = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads"}
+
+STATEMENTS = {"if", "for", "while", "switch", "return"}
 
 
 def _category(token: str, text: str) -> str:
     if text in CUDA_BUILTINS:
         return "builtin"
+    if text in STATEMENTS:  # in a part of a function, `else if (…) {` looks like another function
+        return "keyword"
     for prefix, category in (
         ("Token.Comment.Preproc", "preprocessor"),
         ("Token.Comment", "comment"),

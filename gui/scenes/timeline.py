@@ -1,4 +1,4 @@
-"""The scrub bar's content: phases as bands, accesses and barriers as marks. No Qt here."""
+"""The scrub bar's content: phases as bands, accesses and barriers as marks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.scenes import faults
-from gui.scenes.naming import element_name
-from gui.scenes.once import last_for_each
-from gui.scenes.phase_words import FILL, fills, part_name
-from gui.scenes.text import grouped, plural
+from gui.scenes.text import FILL, element_name, fills, grouped, part_name, plural
+from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, Trace

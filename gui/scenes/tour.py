@@ -66,8 +66,8 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "Source",
         "Edit and run",
-        "This is an editor: change the kernel and press Ctrl+Return. A click left of a line's "
-        "number sets a breakpoint, and F8 runs to it, Shift+F8 back.",
+        "F2 lets you change the kernel, Ctrl+Return runs it, Escape goes back to reading. A click "
+        "left of a line's number sets a breakpoint, and F8 runs to it, Shift+F8 back.",
         "Source",
     ),
     Stop(

@@ -1,4 +1,4 @@
-"""The variables of the selected thread, or of its whole warp. No Qt here."""
+"""The variables of the selected thread, or of its whole warp."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from core.trace.variables import Value, Variable
-from gui.scenes.naming import name_of_thread
 from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import join, variable_text
+from gui.scenes.text import join, name_of_thread, variable_text
 
 if TYPE_CHECKING:
     from core.trace import BlockTrace

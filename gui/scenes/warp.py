@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis import coalescing
+from core.rules import global_memory
 from gui.scenes import faults
-from gui.scenes.history import history_of
-from gui.scenes.naming import elements_name, numbers_name, span_name
-from gui.scenes.once import last_for_each
-from gui.scenes.parts import all_elements, elements_a_lane, numbers_of
-from gui.scenes.text import plural
+from gui.scenes.history import all_elements, elements_a_lane, history_of, numbers_of
+from gui.scenes.text import elements_name, numbers_name, percent, plural, span_name
+from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
     from core.trace import Access, Array, BlockTrace, SharedArray
@@ -88,6 +86,22 @@ class WarpScene:
     def bytes_fetched(self) -> int:
         """Sectors times 32 bytes."""
         return self.sectors * SECTOR
+
+    @property
+    def excess(self) -> bool:
+        """Whether another order of lanes or data would take fewer sectors.
+
+        This alone colours figures red or green, in every view. How many of the bytes fetched some
+        lane uses is no verdict: a broadcast uses 4 of a sector's 32, and nothing takes fewer.
+        """
+        return self.sectors > self.ideal
+
+    @property
+    def use_text(self) -> str:
+        """How much of what is fetched is used, and what that says."""
+        share = f"{percent(self.bytes_used, self.bytes_fetched)} of the bytes used"
+        whole = self.excess or self.bytes_used >= self.bytes_fetched
+        return share if whole else f"{share}, no sector too many"
 
     @property
     def one_row_per_y(self) -> tuple[tuple[int, int, str], ...]:
@@ -275,7 +289,7 @@ def _summaries(access: Access, n_warps: int) -> tuple[WarpSummary, ...]:
     active = access.active.reshape(n_warps, LANES)
     lanes = np.count_nonzero(active, axis=1)
     sectors = access.warp_sectors
-    ideal = coalescing.ideal_sectors(sectors, lanes, access.width)
+    ideal = global_memory.ideal_sectors(sectors, lanes, access.width)
     return tuple(
         WarpSummary(warp, *figures)
         for warp, figures in enumerate(

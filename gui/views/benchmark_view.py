@@ -3,32 +3,719 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QModelIndex, QObject, QRectF, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.errors import TilescopeError
+from core.files import replace_file
+from core.gpu.files import READ, write_results
 from core.gpu.jobs import Timing
-from gui.frames.pieces import PAUSE, Steps
-from gui.scenes.bench_model import BenchModel
-from gui.scenes.bench_plan import Setup, choices, plan_of, plan_sentence
-from gui.scenes.bench_words import (
+from core.gpu.plan import SIZE, FileKernel, make_plan
+from core.launching.file_launch import FileLaunch
+from core.launching.guess import guess_launch
+from core.launching.user_files import read_source
+from core.source.kernel_signature import kernel_names
+from gui.frames.pieces import PAUSE, Pieces, Steps, whole
+from gui.frames.work import Worker
+from gui.jobs.bench_work import CeilingCounter
+from gui.looks.theme import current_theme
+from gui.pictures.files import Picture, write_picture
+from gui.pictures.painted import image_of, pdf_of
+from gui.scenes.benchmark import (
+    FAMILIES,
+    HERE,
+    RECORDED,
+    BenchModel,
+    Measured,
+    ResultRow,
+    Setup,
+    best_row,
+    choices,
+    counting_sentence,
     failure_sentence,
+    families,
+    family_of,
+    live_sentence,
+    machine_sentence,
+    machines,
+    measured_sentence,
+    plan_of,
+    plan_sentence,
+    rates_of,
+    recorded,
+    row_of,
+    rows_of,
     state_sentence,
+    table_sentence,
+    templated,
 )
-from gui.scenes.recorded import recorded
-from gui.views.bench_files import BenchFiles, FileDialog
-from gui.views.benchmark_results import BenchmarkResults
+from gui.scenes.benchmark_plot import simple_results, simple_series
+from gui.views.base import Caption, Panel
+from gui.views.benchmark_plots import CurvesPanel, LaunchPlot
+from gui.views.benchmark_setup import SetupStrip
+from gui.views.page_parts import PageView, panels_in, simple_or_all
+from gui.views.tables import Index, RowModel, RowTable
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
     from core.gpu.plan import Plan
+    from core.gpu.result import BenchmarkResult
+    from core.gpu.sweep import Outcome
     from core.ladder import Ladder
+    from gui.scenes.benchmark_plot import Ceilings
     from gui.scenes.session import Session
+
+
+# Measured kernels as a table with bars.
+
+
+RATE, BANDWIDTH, BAR = 2, 3, 4
+_TIPS = {
+    RATE: "10⁹ floating-point operations a second at the median launch; ↓: the SM clock fell",
+    BANDWIDTH: "Bytes of the arrays, each once, over the time: what the algorithm needs, not what "
+    "the kernel moves. Small where every byte is used often, as in a matrix product",
+}
+
+
+class ResultsModel(RowModel[ResultRow]):
+    """Rows of `gui.scenes.benchmark`."""
+
+    HEADS = ("Kernel", "Parameters", "GFLOPS", "Effective GB/s", "")
+    RIGHT = frozenset({RATE, BANDWIDTH})
+
+    @property
+    def results(self) -> tuple[ResultRow, ...]:
+        """The rows, none of which is a heading."""
+        return tuple(row for row in self.rows if not isinstance(row, str))
+
+    def text(self, row: ResultRow, column: int) -> str:
+        """The kernel, how it was launched, and its rates."""
+        return (row.title, row.details, row.rate_text, row.bandwidth_text, "")[column]
+
+    def head_tip(self, column: int) -> str:
+        """What the rates are."""
+        return _TIPS.get(column, "")
+
+    def tip(self, row: ResultRow) -> str:
+        """What is to be said about the measurement."""
+        return row.notes
+
+    def color(self, row: ResultRow, column: int) -> str:
+        """A rate that is not to be trusted is red."""
+        if row.trouble and column == RATE:
+            return "error"
+        return "text" if column in (0, RATE) else "text_dim"
+
+
+class RateBar(QStyledItemDelegate):
+    """A bar of the rate, with a line from the 5th to the 95th percentile."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw the bar on the scale of the fastest row."""
+        model = index.model()
+        assert isinstance(model, ResultsModel)
+        row, theme = model.results[index.row()], current_theme()
+        most = max((r.high or r.gflops or 0.0) if r.gflops else 0.0 for r in model.results)
+        if not row.gflops or not most:
+            return
+        painter.save()
+        painter.setPen(Qt.PenStyle.NoPen)
+        box = QRectF(option.rect).adjusted(8, 0, -12, 0)
+        scale = box.width() / most
+        painter.setBrush(
+            theme.tint("load", 0.85 if row.measured and row.measured.origin == HERE else 0.45)
+        )
+        painter.drawRect(QRectF(box.left(), box.center().y() - 5, row.gflops * scale, 10))
+        if row.low is not None and row.high is not None:
+            painter.setBrush(theme.color("text"))
+            left, right = box.left() + row.low * scale, box.left() + row.high * scale
+            painter.drawRect(QRectF(left, box.center().y() - 1, max(right - left, 2), 2))
+        painter.restore()
+
+
+class ResultsTable(RowTable):
+    """The table; `load` replaces its rows. `chosen(place)` is emitted when a row is selected."""
+
+    chosen = Signal(int)
+
+    def __init__(self) -> None:
+        model = ResultsModel()
+        super().__init__(model, "Measured kernels")
+        self.rows = model
+        self.setItemDelegateForColumn(BAR, RateBar(self))
+        self.selectionModel().currentRowChanged.connect(self._on_row)
+
+    def _on_row(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.chosen.emit(index.row())
+
+    def load(self, rows: tuple[ResultRow, ...]) -> None:
+        """Show these results, none selected."""
+        whole(self.loading(rows))
+
+    def loading(self, rows: tuple[ResultRow, ...]) -> Steps:
+        """`load`, piece by piece."""
+        self.rows.load(rows)
+        yield
+        yield from self.fitting()
+
+
+# The results panel of the benchmark page: one machine's results as a table.
+
+
+class ResultsPanel(QWidget):
+    """`row_chosen(row, by_user)`; `machine_chosen()` when other results are to be shown."""
+
+    row_chosen = Signal(object, bool)
+    machine_chosen = Signal()
+
+    def __init__(self, arithmetics: Mapping[str, str]) -> None:
+        """arithmetics: what the ladder's matrix products compute with, by rung."""
+        super().__init__()
+        self._arithmetics = arithmetics
+        self._family = ""
+        self.family = QComboBox()
+        self.family.setAccessibleName("Kind of kernels")
+        self.family.setToolTip("Which results stand beside each other")
+        self.family.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.caption = Caption()
+        self.table = ResultsTable()
+        self.contents = Caption(role="dim")
+        self.machine = QComboBox()
+        self.machine.setAccessibleName("Machine")
+        self.machine.setToolTip("Whose results are shown")
+        self.machine.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.import_button = QPushButton("Import…")
+        self.import_button.setToolTip("Show results that were measured on another machine")
+        self.save_button = QPushButton("Export…")
+        self.save_button.setToolTip("CSV, JSON, Parquet, a report, or the plots as PNG or PDF")
+        self.controls = (self.family, self.machine, self.import_button, self.save_button)
+        self.measured: list[Measured] = []
+        self.keys: Callable[[Sequence[Measured]], frozenset[str] | None] = lambda _: None
+        """Which series of the results are shown, each at its fastest; None for everything."""
+        self._name = ""
+        self.table.chosen.connect(self._on_row)
+        self.machine.textActivated.connect(self._on_machine)
+        self.family.activated.connect(lambda _: self._on_family(self.family.currentData()))
+        self._lay_out()
+
+    @property
+    def rows(self) -> tuple[ResultRow, ...]:
+        """The table's rows."""
+        return self.table.rows.results
+
+    def show_machine(self, name: str) -> None:
+        """Show all of this machine's results at the next `show_results`."""
+        self._name, self._family = name, "all"
+
+    def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
+        """Show those of the chosen machine, or of the first there is."""
+        whole(self.showing(every, failed))
+
+    def showing(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> Steps:
+        """`show_results`, piece by piece."""
+        known = machines(every)
+        if self._name not in known:
+            self._name = known[0] if known else ""
+        if [self.machine.itemText(i) for i in range(self.machine.count())] != list(known):
+            self.machine.clear()
+            self.machine.addItems(known)
+        self.machine.setCurrentText(self._name)
+        self.machine.setEnabled(len(known) > 1)
+        yield
+        of_machine = [m for m in every if m.machine == self._name]
+        family = self._offer_families(families(of_machine, self._arithmetics))
+        self.measured = [
+            m for m in of_machine if family in ("all", family_of(m, self._arithmetics))
+        ]
+        here = not self.measured or self.measured[-1].origin == HERE
+        yield
+        keys = self.keys(self.measured)
+        shown: Sequence[Measured] = self.measured
+        if keys is not None:
+            shown = simple_results(shown, keys)
+        rows = rows_of(shown, failed if here else ())
+        yield
+        self.table.setColumnHidden(BANDWIDTH, keys is not None)
+        yield from self.table.loading(rows)
+        self.contents.setText(table_sentence(rows, shown, len(self.measured)))
+        self.caption.setText(machine_sentence(self.measured))
+
+    def _offer_families(self, there: tuple[str, ...]) -> str:
+        """Show the choice where there is one; gives the family to show."""
+        chosen = self._family if self._family in there else next(iter(there), "all")
+        if [self.family.itemData(i) for i in range(self.family.count())] != list(there):
+            self.family.clear()
+            for key in there:
+                self.family.addItem(FAMILIES[key], key)
+        self.family.setCurrentIndex(max(there.index(chosen) if there else 0, 0))
+        self.family.setVisible(len(there) > 1)
+        return chosen
+
+    def show_family(self, key: str) -> None:
+        """Show this family at the next `show_results`, where there is any of it."""
+        self._family = key
+
+    def select(self, measured: Measured) -> None:
+        """Select a result's row, if it is there."""
+        place = row_of(self.rows, measured)
+        if place is not None:
+            self.table.selectRow(place)
+
+    def select_rung(self, rung: str) -> ResultRow | None:
+        """Select a rung's fastest result; None if there is none."""
+        place = best_row(self.rows, rung)
+        if place is None:
+            return None
+        self.table.selectRow(place)
+        return self.rows[place]
+
+    def _on_row(self, place: int) -> None:
+        self.row_chosen.emit(self.rows[place], self.table.hasFocus())
+
+    def _on_family(self, key: str) -> None:
+        self._family = key
+        self.machine_chosen.emit()
+
+    def _on_machine(self, name: str) -> None:
+        self._name, self._family = name, ""
+        self.machine_chosen.emit()
+
+    def _lay_out(self) -> None:
+        space = current_theme().spacing
+        head = QWidget()
+        line = QVBoxLayout(head)
+        line.setContentsMargins(space.margin, 0, space.gap, 0)
+        line.addWidget(self.contents)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(head)
+        column.addWidget(self.table, 1)
+
+
+# Results and plots of the benchmark page to files, results from files, and a file to sweep.
+
+
+KINDS = (
+    "Table (*.csv);;Results of this program (*.json);;Parquet (*.parquet);;"
+    "Report with plots (*.md);;Plots as pictures (*.png);;Plots as drawings (*.pdf)"
+)
+OPENED = f"Results ({' '.join('*' + ending for ending in READ)})"
+
+
+class BenchFiles(QObject):
+    """Writes and reads off the UI thread. `said(sentence, ok)` tells how it went."""
+
+    said = Signal(str, bool)
+    read = Signal(object)
+
+    def __init__(self, page: QWidget, plots: Callable[[], dict[str, QWidget]]) -> None:
+        super().__init__(page)
+        self._page, self._plots = page, plots
+        self._worker = Worker(self, "benchmark files", keeps_all=True)
+        self._worker.finished.connect(lambda path: self.said.emit(f"Saved {path}", True))
+        self._worker.failed.connect(lambda error: self.said.emit(_sentence(error), False))
+
+    def close(self) -> None:
+        """Wait until what is being written is written."""
+        self._worker.close()
+
+    def ask_and_save(
+        self, measured: Sequence[Measured], failures: Sequence[tuple[str, str]], ceilings: Ceilings
+    ) -> None:
+        """Ask for a file, and save results, a report or the plots as its ending says."""
+        name, kind = QFileDialog.getSaveFileName(
+            self._page, "Save results", "tilescope-benchmark.csv", KINDS
+        )
+        if name:
+            path = Path(name)
+            if not path.suffix:
+                path = path.with_suffix(kind[kind.index("*") + 1 : kind.index(")")])
+            self.save(path, measured, failures, ceilings)
+
+    def save(
+        self,
+        path: Path,
+        measured: Sequence[Measured],
+        failures: Sequence[tuple[str, str]] = (),
+        ceilings: Ceilings | None = None,
+    ) -> None:
+        """Save to a file, as its ending says."""
+        results = tuple(m.result for m in measured)
+        ending = path.suffix.lower()
+        if ending in (".png", ".pdf"):
+            self._worker.submit(self._pictures(path, ending)[0])
+            return
+        if ending != ".md":
+
+            def write(progress: Any, cancelled: Any) -> Path:
+                write_results(path, results)
+                return path
+
+            self._worker.submit(write)
+            return
+        pictures, files = self._pictures(path, ".png")
+        known = {}
+        for place, m in enumerate(measured):
+            key = m.ceiling_key
+            found = None if key is None or ceilings is None else ceilings.get(key)
+            if found is not None:
+                known[place] = found
+
+        def job(progress: Any, cancelled: Any) -> Path:
+            from core.gpu.files import report
+
+            pictures(progress, cancelled)
+            text = report(results, failures=failures, pictures=files, ceilings=known)
+            return replace_file(path, text)
+
+        self._worker.submit(job)
+
+    def _pictures(self, path: Path, ending: str) -> tuple[Any, dict[str, str]]:
+        """The work of writing the plots beside `path`, and their files' names by title."""
+        jobs, names = [], {}
+        for title, widget in self._plots().items():
+            content = pdf_of(widget, title) if ending == ".pdf" else image_of(widget)
+            file = path.with_name(f"{path.stem}-{title.lower().replace(' ', '-')}{ending}")
+            jobs.append(partial(write_picture, Picture(content), file))
+            names[title] = file.name
+
+        def job(progress: Any, cancelled: Any) -> Path:
+            for one in jobs:
+                one()
+            return path.with_name(" and ".join(names.values()))
+
+        return job, names
+
+    def ask_and_read(self) -> list[Path]:
+        """Ask for files of results."""
+        names, _ = QFileDialog.getOpenFileNames(self._page, "Import results", "", OPENED)
+        return [Path(name) for name in names]
+
+
+def _sentence(error: object) -> str:
+    return str(error) if isinstance(error, TilescopeError) else f"It was not saved: {error!r}."
+
+
+class FileDialog(QDialog):
+    """How a file's kernel is launched at any size: texts with `{n}` and `{tile}` in them."""
+
+    FIELDS = (
+        ("grid", "Grid", "{ceil_div(n, tile)}, {ceil_div(n, tile)}"),
+        ("block", "Block", "{tile}, {tile}"),
+        ("shared", "Dynamic shared memory, bytes", "0"),
+        ("defines", "Defines", "TILE_WIDTH={tile}"),
+    )
+
+    def __init__(self, path: Path, launch: FileLaunch | None, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(f"Sweep {path.name}")
+        self.source = read_source(path)
+        names = kernel_names(self.source)
+        if not names:
+            raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
+        guess = launch or guess_launch(self.source, str(path), names[0])
+        self._launch = templated(guess)
+        self.kernel: FileKernel | None = None
+        self._make()
+
+    def _make(self) -> None:
+        form = QFormLayout(self)
+        intro = QLabel(
+            "What stands in braces is filled in for each point of the sweep: {n} from the sizes, "
+            "{tile} from the tiles; arithmetic such as {n // tile} works."
+        )
+        intro.setWordWrap(True)
+        form.addRow(intro)
+        self.fields: dict[str, QLineEdit] = {}
+        for name, label, example in self.FIELDS:
+            self.fields[name] = self._line(form, label, getattr(self._launch, name), example)
+        self.arguments = QPlainTextEdit("\n".join(f"{n}={t}" for n, t in self._launch.arguments))
+        self.arguments.setAccessibleName("Arguments")
+        self.arguments.setMinimumWidth(420)
+        self.arguments.setFixedHeight(110)
+        form.addRow("Arguments", self.arguments)
+        self.fields["flops"] = self._line(form, "Operations", "", "2*n*n*n, for GFLOPS")
+        self.fields["expected"] = self._line(form, "Right result", "", "C = A @ B, to check it")
+        self.error = QLabel()
+        self.error.setProperty("role", "error")
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
+        self.error.setWordWrap(True)
+        form.addRow(self.error)
+        kinds = QDialogButtonBox.StandardButton
+        buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
+        buttons.accepted.connect(self.take)
+        buttons.rejected.connect(self.reject)
+        form.addRow(buttons)
+
+    @staticmethod
+    def _line(form: QFormLayout, label: str, text: str, example: str) -> QLineEdit:
+        line = QLineEdit(text)
+        line.setPlaceholderText(example)
+        line.setAccessibleName(label)
+        form.addRow(label, line)
+        return line
+
+    def take(self) -> None:
+        """Check the texts with small sizes, and close; a mistake is shown and nothing closes."""
+        pairs = [line.partition("=") for line in self.arguments.toPlainText().splitlines()]
+        launch = replace(
+            self._launch,
+            **{name: self.fields[name].text() for name, _, _ in self.FIELDS},
+            arguments=tuple((n.strip(), t.strip()) for n, _, t in pairs if n.strip()),
+        )
+        texts = self.fields["flops"].text().strip(), self.fields["expected"].text().strip()
+        kernel = FileKernel(self.source, launch, *texts)
+        try:
+            axes = {
+                axis: (value,) for axis, value in ((SIZE, 64), ("tile", 16)) if kernel.targets(axis)
+            }
+            make_plan([kernel], axes).points[0].subject.workload()
+        except TilescopeError as error:
+            self.error.setText(str(error))
+            return
+        self.error.setText("")
+        self.kernel = kernel
+        self.accept()
+
+
+# What the benchmark page is made of: fields, two plots, and a table of results.
+
+
+class BenchmarkParts(PageView):
+    """The page's widgets in their places; a subclass has them do something."""
+
+    def arithmetics(self) -> Mapping[str, str]:
+        """What each matrix product that is offered computes with, by its name."""
+        raise NotImplementedError
+
+    def building(self) -> Steps:
+        """Make the page."""
+        self.caption = Caption("Looking for a GPU …")
+        self.trouble = Caption(role="error")
+        self.trouble.hide()
+        self.shown = Caption()
+        yield from self._build_setup()
+        # They are in their places before they are filled: Qt styles what is put in, each by itself.
+        plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
+        splitter.addWidget(plots)
+        self._page.addWidget(splitter, 1)
+        yield PAUSE
+        yield from self._build_plots(plots)
+        yield from self._build_results(splitter)
+
+    def restyling(self) -> Steps:
+        """Take up the theme's colours."""
+        self.strip.restyle()
+        yield PAUSE
+        yield from self.results.table.fitting()
+        self.launches.restyle()
+        yield
+        yield from self.curves.plot.drawing()
+
+    def _build_setup(self) -> Steps:
+        self._page = QVBoxLayout(self)
+        self._page.setContentsMargins(0, 0, 0, 0)
+        self._page.setSpacing(8)
+        setup = QWidget()
+        inner = QVBoxLayout(setup)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(4)
+        self.strip = SetupStrip()
+        yield PAUSE
+        yield from self.strip.building()
+        self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
+        inner.addWidget(self.strip)
+        inner.addWidget(self.trouble)
+        yield PAUSE
+        panel = Panel("Measure", setup, caption=self.caption)
+        yield PAUSE
+        self._page.addWidget(panel)
+        yield PAUSE
+
+    def _build_plots(self, plots: QSplitter) -> Steps:
+        self.launches = LaunchPlot()
+        yield PAUSE
+        yield from self.launches.building()
+        yield PAUSE
+        plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
+        yield PAUSE
+        self.curves = CurvesPanel()
+        controls, caption = [simple_or_all(self.session)], self.curves.caption
+        plots.addWidget(Panel("Sweep", self.curves, caption=caption, controls=controls, flush=True))
+        plots.setSizes([400, 600])
+        yield PAUSE
+        yield from self.curves.building()
+
+    def _build_results(self, splitter: QSplitter) -> Steps:
+        self.results = results = ResultsPanel(self.arithmetics())
+        yield PAUSE
+        panel = Panel(
+            "Results", results, caption=results.caption, controls=results.controls, flush=True
+        )
+        yield PAUSE
+        splitter.addWidget(panel)
+        splitter.setSizes([520, 260])
+        yield PAUSE
+
+
+# The results of the benchmark page: its table, its plots, and the sweep while it runs.
+
+
+class BenchmarkResults(BenchmarkParts):
+    """Shows what the model has measured, and is measuring; a subclass runs it."""
+
+    def __init__(self, session: Session, ladder: Ladder, model: BenchModel) -> None:
+        super().__init__(session)
+        self.model = model
+        self.ceilings = CeilingCounter(ladder, self)
+        self.picked: Measured | None = None
+        """The result that was chosen by hand."""
+        self._ladder = ladder
+        self._curves = Pieces(self)
+
+    @property
+    def measured(self) -> tuple[BenchmarkResult, ...]:
+        """All results but those that come with the program: measured here, or imported."""
+        return tuple(m.result for m in self.model.measured if m.origin != RECORDED)
+
+    @property
+    def samples(self) -> list[float]:
+        """The rates in the plot of launches."""
+        return self.launches.values
+
+    def pictures(self) -> dict[str, QWidget]:
+        """The plots, by what they are called in a file."""
+        return {"Launches": self.launches, "Sweep": self.curves.plot}
+
+    def arithmetics(self) -> dict[str, str]:
+        """What the ladder's matrix products compute with, by rung."""
+        products = (rung for rung in self._ladder.values() if rung.layout is not None)
+        return {rung.name: rung.arithmetic for rung in products}
+
+    def finish(self) -> None:
+        """Show at once what is being brought up to date."""
+        super().finish()
+        self._curves.finish()
+
+    def shut_down(self) -> None:
+        """End what is being drawn, and counted for it."""
+        super().shut_down()
+        self._curves.stop()
+        self.ceilings.close()
+
+    # ---- while a sweep runs
+
+    def _show_live(self) -> None:
+        live = next((one for one in reversed(self.model.live.values()) if not one.done), None)
+        if live is None:
+            return
+        self.shown.setText(live_sentence(live))
+        if live.times:  # until then the launches before stay: no plot flickers between points
+            flops = live.begun.flops if live.begun is not None else None
+            unit = "ms" if flops is None else "GFLOPS"
+            self.launches.show_values(rates_of(live.times, flops), unit)
+
+    def _show_end(self) -> None:
+        """Show the last result whole: nothing says "running" any more."""
+        here = [m for m in self.model.measured if m.origin == HERE]
+        if self.picked is None:
+            if here and self.model.live:
+                self._show_measured(here[-1])
+            else:
+                self.shown.setText("Nothing was measured.")
+
+    # ---- what was measured
+
+    def _show_results(self) -> None:
+        news = [m for m in self.model.measured if m.origin == HERE]
+        if self.model.running and news:
+            self.results.show_machine(news[-1].machine)
+        self.results.show_results(self.model.measured, self.model.failed)
+        self._show_curves()
+        if self.picked is not None:
+            self.results.select(self.picked)
+
+    def _on_machine(self) -> None:
+        self.picked = None
+        self._show_results()
+
+    def _show_curves(self) -> None:
+        self._curves.start(self._showing_curves())
+
+    def _showing_curves(self) -> Steps:
+        measured = self.results.measured
+        keys = self._simple_keys(measured)
+        yield from self.curves.showing(measured, self.ceilings.known, keys)
+        if self.curves.request.quantity == "share":
+            self.ceilings.want(self.curves.drawn_results(measured))
+            self.curves.add_to_caption(counting_sentence(self.ceilings.left))
+
+    def _simple_keys(self, measured: Sequence[Measured]) -> frozenset[str] | None:
+        """The series that Simple shows; None for All."""
+        if self.session.everything:
+            return None
+        configuration = self.session.configuration
+        chosen = configuration.rung if configuration is not None else ""
+        return simple_series(measured, self._ladder.names, chosen)
+
+    def _on_row(self, row: ResultRow, *, by_user: bool) -> None:
+        if row.measured is None:
+            self.shown.setText(f"{row.title}, {row.details}: {row.notes}")
+        elif by_user or not self.model.running:
+            self.picked = row.measured if by_user else self.picked
+            self._show_measured(row.measured)
+
+    def _pick(self, measured: Measured) -> None:
+        self.picked = measured
+        self.results.select(measured)
+        self._show_measured(measured)
+
+    def _show_measured(self, measured: Measured) -> None:
+        whole(self._showing_measured(measured))
+
+    def _showing_measured(self, measured: Measured) -> Steps:
+        result = measured.result
+        unit = "ms" if result.flops is None else "GFLOPS"
+        self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
+        self.shown.setText(measured_sentence(measured))
+        yield
+        self.curves.plot.set_chosen(result.series)
+
+    # ---- building
+
+    def building(self) -> Steps:
+        """Make the page, and show what is known."""
+        yield from super().building()
+        self.results.keys = self._simple_keys
+        self.curves.order = self._ladder.names
+        yield from self.model.loading()
+        yield from self.results.showing(self.model.measured, self.model.failed)
+        yield from self._showing_curves()
+
 
 REDRAW_MS = 33
 
@@ -54,7 +741,7 @@ class BenchmarkView(BenchmarkResults):
     """
 
     said = Signal(str, bool)
-    WATCHES = frozenset({"configuration"})
+    WATCHES = frozenset({"configuration", "everything"})
 
     def __init__(
         self,
@@ -84,6 +771,10 @@ class BenchmarkView(BenchmarkResults):
         yield
         self._show_plan()
         yield
+        if configuration is not None and "configuration" in names and not self.session.everything:
+            self.results.show_family(self.arithmetics().get(configuration.rung, "other"))
+        yield from self.results.showing(self.model.measured, self.model.failed)
+        yield from self._showing_curves()
         if configuration is not None and not self.model.running:
             with QSignalBlocker(self.results):
                 row = self.results.select_rung(configuration.rung)

@@ -2,30 +2,467 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QProgressBar,
+    QScrollArea,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from core.models.devices import load_devices
+from core.devices.table import load_devices
 from gui.frames.pieces import PAUSE, Steps
 from gui.frames.still import Still
+from gui.frames.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
+from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
-from gui.scenes.bench_measured import parameters_text
-from gui.scenes.recorded import recorded
+from gui.scenes.benchmark import SWEPT_SIZES, parameters_text, recorded
+from gui.scenes.ceilings import LegendKey, Row
+from gui.scenes.occupancy import first_order
 from gui.scenes.selection import Configuration
-from gui.views.ceilings_parts import AS_CONFIGURED, CeilingsParts
+from gui.scenes.text import grouped
+from gui.views.base import Caption, Panel
+from gui.views.page_parts import (
+    PageView,
+    choice,
+    fill,
+    panels_in,
+    share,
+    simple_or_all,
+    subject_caption,
+    subject_row,
+)
+from gui.views.roofline_plot import RooflinePlot
 
 if TYPE_CHECKING:
+    from core.devices.table import Device
+    from core.explain.words import Explanation
     from core.gpu.result import BenchmarkResult
     from core.ladder import Ladder
+    from core.launch import Workload
     from core.models.ceilings import Ceilings
-    from core.models.devices import Device
     from gui.scenes.session import Session
+
+
+# The ceilings of a launch as cards: the rate, a bar, and the formula with its numbers.
+
+
+EDGE = 3  # pixels
+
+
+class _Bar(QWidget):
+    """The rate on a logarithmic scale, with a mark where the launch was measured."""
+
+    def __init__(self, share: float, mark: float | None, color: str) -> None:
+        super().__init__()
+        self._share, self._mark, self._color = share, mark, color
+        self.setFixedHeight(8)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = current_theme(), QPainter(self)
+        painter.setPen(Qt.PenStyle.NoPen)
+        width = self.width()
+        painter.setBrush(theme.color("raised"))
+        painter.drawRect(QRectF(0, 2, width, 4))
+        painter.setBrush(theme.color(self._color))
+        painter.drawRect(QRectF(0, 2, width * self._share, 4))
+        if self._mark is not None:
+            painter.setBrush(theme.color("store"))
+            painter.drawRect(QRectF(min(width * self._mark, width - 3), 0, 3, 8))
+
+
+class _Formula(QLabel):
+    """The calculation in few digits; copied, it has all of them."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(row.formula)
+        self._exact = row.exact
+        self.setProperty("role", "dim")
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def copy(self) -> None:
+        """Put the calculation with exact figures on the clipboard."""
+        QGuiApplication.clipboard().setText(self._exact)
+
+    def event(self, event: QEvent) -> bool:
+        """Have Ctrl+C before the text's own."""
+        keys = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress)
+        copies = event.type() in keys and isinstance(event, QKeyEvent)
+        if not (copies and event.matches(QKeySequence.StandardKey.Copy)):  # type: ignore[attr-defined]
+            return super().event(event)
+        if event.type() == QEvent.Type.KeyPress:
+            self.copy()
+        event.accept()
+        return True
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Copy with exact figures", self.copy)
+        menu.popup(event.globalPos())
+
+
+class _Card(QFrame):
+    """One ceiling. A click chooses it."""
+
+    def __init__(self, row: Row, share: float, mark: float | None, owner: CeilingList) -> None:
+        super().__init__()
+        self._row, self._owner = row, owner
+        theme = current_theme()
+        binding, chosen = row.state == "binding", row.name == owner.chosen
+        self._stands_out = "conflict" if binding else "load" if chosen else ""
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        title = self._label(row.title, "figure" if binding else "caption")
+        title.setWordWrap(True)
+        title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        head.addWidget(title, 1)
+        if row.note:
+            head.addWidget(self._label(row.note, "small"))
+        head.addWidget(self._label(row.rate, "figure"))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(EDGE + 10, 4, theme.spacing.margin, 5)
+        layout.setSpacing(2)
+        layout.addLayout(head)
+        layout.addWidget(_Bar(share, mark, "conflict" if binding else "load"))
+        layout.addWidget(_Formula(row))
+        if chosen or row.state != "above":
+            assumes = self._label(row.remark, "small")
+            assumes.setWordWrap(True)
+            layout.addWidget(assumes)
+        self.setAccessibleName(f"{row.title}: {row.rate}. {row.note}")
+        of_peak = f"{row.of_peak:.2%}".replace("%", "\u202f%")
+        self.setToolTip(f"{row.exact}\n{of_peak} of the FP32 peak. Assumes {row.assumes}.")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, painter = current_theme(), QPainter(self)
+        if self._stands_out:
+            painter.fillRect(self.rect(), theme.tint(self._stands_out, 0.07))
+        painter.fillRect(0, 0, EDGE, self.height(), theme.color(self._stands_out or "border"))
+
+    @staticmethod
+    def _label(text: str, role: str) -> QLabel:
+        label = QLabel(text)
+        label.setProperty("role", role)
+        return label
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._owner.ceiling_chosen.emit(self._row.name)
+
+
+Shown = tuple[tuple[Row, ...], float | None, tuple[str, ...], str]
+"""Ceilings, the measured rate, remarks, and the name of the one that is unfolded."""
+
+
+class CeilingList(QScrollArea):
+    """Cards, the lowest ceiling first. `ceiling_chosen(name)` is emitted when one is clicked."""
+
+    ceiling_chosen = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName("Ceilings")
+        self.chosen = ""
+        self._shown: Shown = ((), None, (), "")
+        self._drawn: Shown | None = None
+
+    def sizeHint(self) -> QSize:
+        return QSize(380, 400)
+
+    def showing(self, rows: Sequence[Row], measured: float | None, notes: Sequence[str]) -> Steps:
+        """Show these ceilings, where the launch was measured, and remarks below."""
+        self._shown = (tuple(rows), measured, tuple(notes), self.chosen)
+        if self._shown != self._drawn:
+            yield from self.drawing()
+
+    def drawing(self) -> Steps:
+        """Make the cards anew, in the theme's colours, one by one; then they are shown together."""
+        shown = self._shown
+        body = QWidget(self.viewport())  # so each card is dressed when it is put in
+        body.hide()
+        try:
+            yield from self._filling(body, shown)
+        except GeneratorExit:
+            body.deleteLater()
+            raise
+        at, before = self.verticalScrollBar().value(), self.takeWidget()
+        self.setWidget(body)
+        body.setAutoFillBackground(False)
+        self.viewport().setAutoFillBackground(False)
+        self.verticalScrollBar().setValue(at)
+        self._drawn = shown
+        yield
+        if before is not None:
+            before.deleteLater()
+
+    def _filling(self, body: QWidget, shown: Shown) -> Steps:
+        rows, measured, notes, _ = shown
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(8, 2, 0, 8)
+        layout.setSpacing(7)
+        share = _scale([row.gflops for row in rows], measured)
+        mark = share(measured) if measured else None
+        for row in rows:
+            card = _Card(row, share(row.gflops), mark, self)
+            yield
+            layout.addWidget(card)
+            for widget in (card, *card.findChildren(QWidget)):
+                widget.ensurePolished()
+            yield
+        for note in notes:
+            label = QLabel(note)
+            label.setProperty("role", "small")
+            label.setWordWrap(True)
+            label.setContentsMargins(12, 4, 12, 0)
+            layout.addWidget(label)
+            yield
+        layout.addStretch(1)
+        layout.activate()
+        yield
+
+
+def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], float]:
+    """How far a rate reaches on a logarithmic scale of them all, 0..1."""
+    low = math.log10(min([*rates, *([measured] if measured else [])], default=1.0)) - 0.5
+    high = math.log10(max(rates, default=10.0))
+    return lambda gflops: (math.log10(gflops) - low) / max(high - low, 1e-9)
+
+
+# First-order counts of a launch: its threads and blocks, what a block loads and computes.
+
+
+AS_CONFIGURED = "as configured"
+
+
+class FirstOrderList(QScrollArea):
+    """The figures; `caption` and `controls` are for the panel around it. A worker counts."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        super().__init__()
+        self._ladder = ladder
+        self._configuration: Configuration | None = None
+        self.setAccessibleName("First-order figures")
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.caption = Caption(role="dim")
+        self.size_label = QLabel("N")
+        self.size_label.setProperty("role", "dim")
+        self.size_box = QComboBox()
+        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SWEPT_SIZES)])
+        self.size_box.setCurrentText("1024")
+        self.size_box.setAccessibleName("Size of the counted launch")
+        self.size_box.setToolTip("N of the launch that is counted")
+        self.size_box.currentTextChanged.connect(lambda _: self._count())
+        self.controls = (self.size_label, self.size_box)
+        self.rows = QGridLayout()
+        self.rows.setColumnStretch(1, 1)
+        self.rows.setHorizontalSpacing(10)
+        self.rows.setVerticalSpacing(4)
+        self._make_body()
+        self._counter = Worker(self, "first order")
+        self._counter.finished.connect(self._on_counted)
+        self._counter.failed.connect(self._on_failure)
+
+    def _make_body(self) -> None:
+        space, body = current_theme().spacing, QWidget()
+        outer = QGridLayout(body)
+        outer.setContentsMargins(space.margin, 2, space.margin, space.gap)
+        outer.addLayout(self.rows, 0, 0)
+        outer.setRowStretch(1, 1)
+        self.setWidget(body)
+        body.setAutoFillBackground(False)
+        self.viewport().setAutoFillBackground(False)
+
+    def show_launch(self, configuration: Configuration) -> None:
+        """Count a launch, at the chosen size if it is a rung's."""
+        self._configuration = configuration
+        for control in self.controls:
+            control.setVisible(configuration.own is None)
+        self._count()
+
+    def close_worker(self) -> None:
+        """End the counting and wait for it."""
+        self._counter.close()
+
+    def _count(self) -> None:
+        if self._configuration is None:
+            return
+        text = self.size_box.currentText()
+        size = None if text == AS_CONFIGURED else int(text)
+        self.caption.setText("Counting the launch …")
+        wanted = work.sized(self._ladder, self._configuration, size)
+        self._counter.submit(work.first_order_job(self._ladder, wanted))
+
+    def _on_counted(self, found: Any) -> None:
+        for place in reversed(range(self.rows.count())):
+            item = self.rows.takeAt(place)
+            widget = item.widget() if item is not None else None
+            if widget is not None:
+                widget.deleteLater()
+        for row, one in enumerate(first_order(found.counts, found.phases)):
+            figure, text = QLabel(one.figure), QLabel(one.text)
+            figure.setProperty("role", "figure")
+            figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+            text.setProperty("role", "dim")
+            text.setWordWrap(True)
+            self.rows.addWidget(figure, row, 0)
+            self.rows.addWidget(text, row, 1)
+        self.caption.setText(_title(found.counts.workload))
+
+    def _on_failure(self, error: object) -> None:
+        self.caption.setText(f"Not counted: {error}")
+
+
+def _title(workload: Workload) -> str:
+    values = ", ".join(f"{k} = {grouped(v)}" for k, v in workload.parameters.items())
+    return f"{workload.title}: {values}, as written." if values else f"{workload.title}."
+
+
+# What the ceilings page is made of: a plot, a list of ceilings, and what chooses the launch.
+
+
+DEFAULT_SIZE = 4096
+DEVICE_LETTERS = 24
+
+
+class CeilingsParts(PageView):
+    """The page's widgets in their places; a subclass has them do something."""
+
+    _keys: tuple[LegendKey, ...] = ()
+
+    def building(self) -> Steps:
+        """Make the page."""
+        self._make_controls()
+        yield PAUSE
+        self._make_choices()
+        yield PAUSE
+        self.plot = RooflinePlot()
+        yield PAUSE
+        self.list = CeilingList()
+        self._make_texts()
+        yield PAUSE
+        yield from self._laying_out()
+
+    def restyling(self) -> Steps:
+        """Take up the theme's colours."""
+        yield from self.plot.drawing()
+        self.show_legend(self._keys)
+        yield from self.list.drawing()
+
+    def _make_controls(self) -> None:
+        self.caption = Caption("Choose a kernel.")
+        self.subject = subject_caption()
+        self.back = QToolButton()
+        self.back.setProperty("role", "action")
+        self.back.setText("Back to the configured launch")
+        self.back.setToolTip("Leave the measured run that was clicked")
+        self.back.hide()
+        self.size_label = QLabel("N")
+        self.size_label.setProperty("role", "dim")
+        self.progress = QProgressBar()
+        self.progress.setTextVisible(False)
+        self.progress.setFixedHeight(3)
+        self.progress.hide()
+
+    def _make_choices(self) -> None:
+        self.size_box = QComboBox()
+        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SWEPT_SIZES)])
+        self.size_box.setCurrentText(str(DEFAULT_SIZE))
+        self.size_box.setAccessibleName("Size of the launch")
+        self.size_box.setToolTip("N of the launch; the left column sets block and tile")
+        tip = "Whose figures the ceilings are computed with"
+        self.device_box = choice("Device", tip, DEVICE_LETTERS)
+
+    def _make_texts(self) -> None:
+        self.hover = Caption(role="dim")
+        self.legend = QLabel()
+        self.legend.setTextFormat(Qt.TextFormat.RichText)
+        self.legend.setWordWrap(True)
+        self.legend.setProperty("role", "small")
+        self.legend.setAccessibleName("Legend of the roofline")
+        self.against = QLabel()
+        self.transfers = QLabel()
+        for label, role in ((self.against, "caption"), (self.transfers, "dim")):
+            label.setProperty("role", role)
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def _laying_out(self) -> Steps:
+        space = current_theme().spacing
+        choices = (self.back, self.size_label, self.size_box, self.device_box)
+        controls = subject_row(self.subject, choices, below=2)
+        upper = QWidget()
+        column = QVBoxLayout(upper)
+        column.setContentsMargins(0, 4, 0, space.gap)
+        column.setSpacing(4)
+        column.addLayout(controls)
+        column.addWidget(self.progress)
+        column.addWidget(self.plot, 1)
+        below = QVBoxLayout()
+        below.setContentsMargins(space.margin, 0, space.margin, 0)
+        below.setSpacing(4)
+        for widget in (self.legend, self.hover, self.against, self.transfers):
+            below.addWidget(widget)
+        column.addLayout(below)
+        yield PAUSE
+        splitter = panels_in(Qt.Orientation.Horizontal)
+        fill(self, splitter)
+        yield PAUSE
+        amount = [simple_or_all(self.session)]
+        splitter.addWidget(
+            Panel("Roofline", upper, caption=self.caption, controls=amount, flush=True)
+        )
+        yield PAUSE
+        splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
+        share(splitter, (3, 2), (640, 420))
+        yield PAUSE
+
+    def show_legend(self, keys: Sequence[LegendKey]) -> None:
+        """Say what the plot's points and lines stand for, in the theme's colours."""
+        self._keys = tuple(keys)
+        theme = current_theme()
+        self.legend.setText(
+            " &nbsp; ".join(
+                f'<span style="color:{theme.color(key.color).name()}">{key.sign}</span>\u00a0'
+                f"{key.words}"
+                for key in keys
+            )
+        )
+
+    def pictures(self) -> dict[str, QWidget]:
+        """The plot, and the list beside it."""
+        return {"Roofline": self.plot, "Ceilings": self.list}
+
 
 TOGETHER_MS = 250  # runs whose places are found in this time are drawn together
 
@@ -39,7 +476,7 @@ def prepare() -> None:
 class CeilingsView(CeilingsParts):
     """The page. `results` gives what was measured in this session, if anything was."""
 
-    WATCHES = frozenset({"configuration"})
+    WATCHES = frozenset({"configuration", "everything"})
 
     def __init__(
         self,
@@ -192,14 +629,30 @@ class CeilingsView(CeilingsParts):
         run = self._run(runs)
         marks = roofline.marks(runs, self.model.intensities, run)
         rows = scene.rows(self.found) if self.found is not None else ()
-        frame = roofline.roofline(self.found, self.device, marks)
+        everything = self.session.everything
+        if not everything:
+            wanted = self.wanted
+            marks = roofline.simple(marks, self._ladder, wanted.rung if wanted else "")
+            rows = scene.simple(rows)
+        names = [row.name for row in rows]
+        frame = roofline.roofline(self.found, self.device, marks, names)
         chains = roofline.chains(marks, self._ladder)
+        self.plot.joins = everything
+        self.show_legend(
+            scene.legend(
+                measured=any(mark.chosen for mark in marks),
+                chains=everything,
+                fell=any(mark.run.fell for mark in marks),
+                few=not everything,
+            )
+        )
         yield
         yield from self.plot.showing(frame, rows, marks, chains)
         notes = []
         if self.found is not None:
             counts = self.found.counts
-            notes = [scene.spaced(n) for n in (scene.left_out(self.found), counts.note) if n]
+            told = (scene.left_out(self.found), counts.note) if everything else (counts.note,)
+            notes = [scene.spaced(note) for note in told if note]
         yield from self.list.showing(rows, run.gflops if run else None, notes)
         self._explain(run)
 
@@ -209,10 +662,26 @@ class CeilingsView(CeilingsParts):
             self.against.setText("")
             self.transfers.setText("")
             return
-        text = scene.measured(found, run) if run is not None else scene.unmeasured(found)
-        self.against.setText(text)
+        self.against.setText(self._stands(found, run))
+        self.session.tell(frozenset({"explained"}))
         self.transfers.setText(scene.transfers(found.counts))
         self.transfers.setToolTip(scene.exact_transfers(found.counts))
+
+    def _stands(self, found: Ceilings, run: scene.Run | None) -> str:
+        """How the measured run stands to the ceilings, or that there is none."""
+        if run is not None:
+            return scene.measured(found, run)
+        wanted = self.wanted
+        rung = wanted.rung if wanted is not None else ""
+        return scene.unmeasured(found, [one for one in self.runs() if one.rung == rung])
+
+    def explanation(self) -> Explanation | None:
+        """The ceilings of the launch, each with its formula."""
+        wanted, found = self.wanted, self.found
+        if wanted is None or found is None:
+            return None
+        run = self._run(self.runs())
+        return scene.explanation(found, self._title(wanted), self._stands(found, run))
 
     # ---- what happens
 

@@ -1,30 +1,277 @@
-"""The editor of CUDA C: coloured text, errors on their lines, and room for a margin at the left."""
+"""The text of CUDA C: read until somebody edits it, coloured, errors on their lines, a margin."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
+    QBrush,
+    QFocusEvent,
+    QFontMetrics,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPen,
     QResizeEvent,
     QTextBlock,
     QTextCharFormat,
     QTextCursor,
-    QTextDocument,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from core.errors import TilescopeError
-from core.launching.plain_files import MOST_SOURCE, must_be_short_enough
+from core.foreign_text import visible
+from core.launching.user_files import MOST_SOURCE, must_be_short_enough
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.source import highlight, highlight_line
-from gui.views.gutter import Gutter
-from gui.views.patient_colours import PatientHighlighter
+from gui.scenes.source import LineTotals, Span, Total, highlight, lines_inside_comments, totals_text
+from gui.scenes.versions import Changes
+from gui.views.coloured_text import ColouredText
+
+# The margin beside the source: line numbers, and what each line moved.
+
+
+GUTTER_COLUMNS = ("sectors", "wavefronts")
+PADDING = 10  # pixels of a column beside its numbers
+CHANGED = "load"  # the theme's colour of what differs between two versions
+SHORT_NAMES = {"sectors": "sect.", "wavefronts": "wavef."}
+
+
+def current_line_brush(*, stale: bool) -> QBrush:
+    """The mark of the running line; hatched where the text was edited and not yet run."""
+    color = current_theme().color("current_line")
+    return QBrush(color, Qt.BrushStyle.BDiagPattern if stale else Qt.BrushStyle.SolidPattern)
+
+
+class Gutter(QWidget):
+    """Breakpoints, line numbers and totals beside the text.
+
+    A click on a line's number emits `break_wanted(line)`, one on a total its line and column.
+    """
+
+    number_clicked = Signal(int, str)
+    break_wanted = Signal(int)
+
+    def __init__(self, edit: CodeEdit) -> None:
+        super().__init__(edit)
+        self._edit = edit
+        self.totals: dict[int, LineTotals] = {}
+        self.stale = False  # the text was changed since the figures were made
+        self.current: int | None = None
+        self.selected: int | None = None
+        self.breaks: frozenset[int] = frozenset()
+        self.changes = Changes()
+        """What differs from another version of the text, if that is compared with this."""
+        self.sign = ""  # beside the lines that differ
+        self._under: int | None = None  # the line whose number is pointed at
+        self.setAccessibleName("Breakpoints, line numbers and totals")
+        self.brief = False
+        self._widths = (0, 0)
+        self.setMouseTracking(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    @property
+    def errors(self) -> dict[int, str]:
+        """The messages of the lines that did not compile."""
+        return {error.line: error.message for error in reversed(self._edit.errors)}
+
+    def mark(self, current: int | None, selected: int | None) -> None:
+        """Mark the running and the selected line; only lines that change are painted."""
+        touched = {self.current, self.selected} ^ {current, selected}
+        touched |= {self.current, current} if self.current != current else set()
+        self.current, self.selected = current, selected
+        for line in touched:
+            if line is None:
+                continue
+            block = self._edit.document().findBlockByNumber(line - 1)
+            rect = self._edit.block_rect(block).toAlignedRect()
+            self.update(0, rect.top(), self.width(), rect.height())
+
+    def wanted_width(self) -> int:
+        """Pixels that the numbers need."""
+        return self.number_width() + sum(self.column_widths()) + 12
+
+    def number_width(self) -> int:
+        """Pixels of the line-number column."""
+        digits = max(2, len(str(self._edit.blockCount())))
+        return self._edit.fontMetrics().horizontalAdvance("0" * digits) + 16 + self.dot_room()
+
+    def dot_room(self) -> int:
+        """Pixels left of the numbers, for breakpoints."""
+        return self._edit.fontMetrics().height() * 3 // 4
+
+    def column_widths(self) -> tuple[int, int]:
+        """Pixels of the sectors and wavefronts columns; a column with no numbers takes none."""
+        return self._widths
+
+    def measure(self) -> None:
+        """Find the columns' widths; after a change of numbers, font or room."""
+        metrics = self._small_metrics()
+        widths = []
+        for name in GUTTER_COLUMNS:
+            texts = [self._text(t[name]) for t in self.totals.values() if name in t]
+            longest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
+            label = self._head_metrics().horizontalAdvance(SHORT_NAMES[name])
+            widths.append(max(longest, label) + PADDING if longest else 0)
+        self._widths = (widths[0], widths[1])
+
+    def column_name(self, name: str, width: int) -> str:
+        """What stands over a column: its numbers, not its name, say how wide it is."""
+        fits = self._head_metrics().horizontalAdvance(name) <= width - PADDING
+        return name if fits else SHORT_NAMES[name]
+
+    def _text(self, total: Total) -> str:
+        return total.short if self.brief else total.text
+
+    @staticmethod
+    def _head_metrics() -> QFontMetrics:
+        return QFontMetrics(current_theme().font("small"))
+
+    def _small_metrics(self) -> QFontMetrics:
+        return QFontMetrics(current_theme().mono(0.9))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the visible lines' numbers."""
+        theme, painter = current_theme(), QPainter(self)
+        painter.fillRect(event.rect(), theme.color("panel"))
+        errors = self.errors
+        block = self._edit.firstVisibleBlock()
+        while block.isValid():
+            rect = self._edit.block_rect(block)
+            if rect.top() > event.rect().bottom():
+                break
+            if event.region().intersects(rect.toAlignedRect().adjusted(0, 0, self.width(), 0)):
+                number = block.blockNumber() + 1
+                self._paint_line(painter, theme, number, rect, wrong=number in errors)
+            block = block.next()
+        painter.setPen(theme.color("grid"))
+        painter.drawLine(self.width() - 5, 0, self.width() - 5, self.height())
+
+    def _paint_line(
+        self, painter: QPainter, theme: Theme, line: int, rect: QRectF, *, wrong: bool
+    ) -> None:
+        top, height = int(rect.top()), int(rect.height())
+        if line == self.current:
+            brush = current_line_brush(stale=self.stale)
+            painter.fillRect(0, top, self.width() - 5, height, brush)
+        if wrong:
+            painter.fillRect(0, top, self.width() - 5, height, theme.tint("error", 0.14))
+            painter.fillRect(0, top, 4, height, theme.color("error"))
+        elif line == self.selected:
+            painter.fillRect(0, top, 4, height, theme.color("accent"))
+        if line in self.changes.lines:
+            painter.setFont(theme.mono(0.9, bold=True))
+            painter.setPen(theme.color(CHANGED))
+            centre = int(Qt.AlignmentFlag.AlignCenter)
+            painter.drawText(5, top, self.dot_room(), height, centre, self.sign)
+        if line in self.breaks or line == self._under:
+            self._paint_dot(painter, theme, rect, there=line in self.breaks)
+        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        painter.setFont(theme.mono(0.9))
+        strong = line in (self.current, self.selected)
+        painter.setPen(theme.color("text" if strong else "text_faint"))
+        width = self.number_width() - 6
+        painter.drawText(0, top, width, height, right, str(line))
+        x, totals = self.number_width(), self.totals.get(line, {})
+        for name, column in zip(GUTTER_COLUMNS, self.column_widths(), strict=True):
+            total = totals.get(name)
+            if total is not None:
+                color = "conflict" if total.wasteful else "ideal"
+                painter.setPen(theme.color("text_faint" if self.stale else color))
+                painter.drawText(x, top, column - 6, height, right, self._text(total))
+            x += column
+
+    def _paint_dot(self, painter: QPainter, theme: Theme, rect: QRectF, *, there: bool) -> None:
+        """A breakpoint, or where one would be."""
+        size = 0.62 * self.dot_room()
+        centre = QPointF(5 + self.dot_room() / 2, rect.center().y())
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("error", 1.0 if there else 0.6), 1.2))
+        painter.setBrush(theme.color("error") if there else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(centre, size / 2, size / 2)
+        painter.restore()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Set or clear a breakpoint, ask about a total, or choose the line."""
+        point = event.position()
+        if point.x() < self.number_width():
+            self.break_wanted.emit(self._edit.line_at(point.y()))
+            return
+        line, column = self._edit.line_at(point.y()), self.column_at(point.x())
+        self._edit.put_caret(line)
+        if column in self.totals.get(line, {}):
+            self.number_clicked.emit(line, column)
+        else:
+            self._edit.line_clicked.emit(line)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Go to the line's next step; on its number it is a click like any other."""
+        if event.position().x() < self.number_width():
+            self.mousePressEvent(event)
+            return
+        self._edit.line_double_clicked.emit(self._edit.line_at(event.position().y()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """No number is pointed at any more."""
+        self._point_at(None)
+        super().leaveEvent(event)
+
+    def _point_at(self, line: int | None) -> None:
+        if line != self._under:
+            self._under = line
+            self.update()
+
+    def column_at(self, x: float) -> str:
+        """The column of totals at a position, empty over the line numbers."""
+        right = float(self.number_width())
+        if x < right:
+            return ""
+        for name, width in zip(GUTTER_COLUMNS, self.column_widths(), strict=True):
+            right += width
+            if x < right:
+                return name
+        return ""
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say in words what the numbers are."""
+        line = self._edit.line_at(event.position().y())
+        numbers = event.position().x() < self.number_width()
+        self._point_at(line if numbers else None)
+        tip = totals_text(self.totals.get(line, {}))
+        if numbers and not self.errors.get(line):
+            there = line in self.breaks
+            tip = f"Click to {'clear the breakpoint at' if there else 'stop at'} line {line}"
+        if tip and self.stale:
+            tip += " Counted before the edit."
+        text = self.errors.get(line) or tip
+        QToolTip.showText(event.globalPosition().toPoint(), text, self)
+
+
+class GutterHead(QWidget):
+    """Names of the gutter's columns."""
+
+    def __init__(self, gutter: Gutter) -> None:
+        super().__init__()
+        self._gutter = gutter
+        self.setFixedHeight(18)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the names over their columns."""
+        theme, painter = current_theme(), QPainter(self)
+        painter.setFont(theme.font("small"))
+        painter.setPen(theme.color("text_dim"))
+        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        x, height = self._gutter.number_width(), self.height()
+        painter.drawText(0, 0, x - 6, height, right, "line")
+        for name, column in zip(GUTTER_COLUMNS, self._gutter.column_widths(), strict=True):
+            if column:
+                words = self._gutter.column_name(name, column)
+                painter.drawText(x, 0, column - 6, height, right, words)
+            x += column
+
 
 STYLES = {  # category -> (theme colour, bold)
     "comment": ("text_faint", False),
@@ -36,9 +283,12 @@ STYLES = {  # category -> (theme colour, bold)
     "string": ("ideal", False),
     "function": ("text", True),
 }
-LONG = 120  # lines; a longer text is coloured line by line, so that a keystroke costs nothing
-INSIDE_COMMENT = 1
 INDENT = "    "
+PASSING = (  # why the keyboard goes away for a moment
+    Qt.FocusReason.ActiveWindowFocusReason,
+    Qt.FocusReason.PopupFocusReason,
+    Qt.FocusReason.MenuBarFocusReason,
+)
 CONTEXT = 2  # lines around one that is shown
 MARGIN = 14  # pixels between code and the edge, or an error's message
 
@@ -56,60 +306,75 @@ class LineError:
         return int(self.cursor.blockNumber()) + 1
 
 
-class Highlighter(PatientHighlighter):
-    """Colours CUDA C by Pygments' tokens."""
-
-    def __init__(self, document: QTextDocument) -> None:
-        super().__init__(document)
-        self.restyle(current_theme())
-
-    def restyle(self, theme: Theme) -> None:
-        """Take up a theme's colours."""
-        self._formats = {}
-        for category, (name, bold) in STYLES.items():
-            style = QTextCharFormat()
-            style.setForeground(theme.color(name))
-            if bold:
-                style.setFontWeight(theme.font(bold=True).weight())
-            self._formats[category] = style
-        self.rehighlight()
-
-    def colour(self, text: str) -> None:
-        """Colour the current line."""
-        if self.document().blockCount() > LONG:
-            inside = self.previousBlockState() == INSIDE_COMMENT
-            spans, inside = highlight_line(text, inside_comment=inside)
-            self.setCurrentBlockState(INSIDE_COMMENT if inside else 0)
-        else:
-            lines = highlight(self.document().toPlainText())
-            number = self.currentBlock().blockNumber()
-            spans = lines[number] if number < len(lines) else ()
-        for span in spans:
-            self.setFormat(span.start, span.length, self._formats[span.category])
-
-
-class CodeEdit(QPlainTextEdit):
-    """The text itself. The margin at its left belongs to `Gutter`."""
+class CodeEdit(ColouredText):
+    """The text itself, read-only until `edit_on`. The margin at its left belongs to `Gutter`."""
 
     line_clicked = Signal(int)
     line_double_clicked = Signal(int)
     line_pointed = Signal(int)
     """0 when the pointer has left."""
     refused = Signal(str)
-    """Why something is not pasted."""
+    """Why something is not done."""
+    editing_changed = Signal(bool)
+    focus_changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.setUndoRedoEnabled(True)
+        self.setReadOnly(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName("Kernel source")
         self.viewport().setMouseTracking(True)
         self.errors: list[LineError] = []
         self.marks: list[QTextEdit.ExtraSelection] = []
+        self._comments: frozenset[int] | None = None
+        self.document().contentsChanged.connect(self._forget_comments)
         self.gutter = Gutter(self)
+        self.restyle()
         self.updateRequest.connect(self._scroll_gutter)
+
+    def spans(self, first: int, last: int) -> Sequence[Iterable[Span]]:
+        """Spans of CUDA C: the lines are read as one piece, and what is above only for comments."""
+        if self._comments is None:
+            self._comments = lines_inside_comments(self.toPlainText())
+        block, lines = self.document().findBlockByNumber(first), []
+        for _ in range(first, last):
+            lines.append(block.text())
+            block = block.next()
+        opening = ["/*"] if first in self._comments else []
+        return highlight("\n".join([*opening, *lines]))[len(opening) :]
+
+    def _forget_comments(self) -> None:
+        self._comments = None
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        self.take_styles(STYLES)
+
+    @property
+    def editing(self) -> bool:
+        """Whether keys are typed into the text; otherwise they are commands."""
+        return not self.isReadOnly()
+
+    @editing.setter
+    def editing(self, on: bool) -> None:
+        if on != self.editing:
+            self.setReadOnly(not on)
+            self.editing_changed.emit(on)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Tell that the caret's line is the one in use."""
+        super().focusInEvent(event)
+        self.focus_changed.emit()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Editing ends when the keyboard goes to another part of the window."""
+        super().focusOutEvent(event)
+        self.focus_changed.emit()
+        if event.reason() not in PASSING:
+            self.editing = False
 
     def line_at(self, y: float) -> int:
         """Line number (from 1) at a height of the viewport; the last line below the text."""
@@ -142,12 +407,23 @@ class CodeEdit(QPlainTextEdit):
         """Show where lines begin, as far as a line's error, or the caret in use, stays in sight."""
         bar, places = self.horizontalScrollBar(), []
         places += [e.cursor.selectionEnd() for e in self.errors if e.line == line]
-        places += [self.textCursor().position()] if self.hasFocus() else []
+        places += [self.textCursor().position()] if self.editing else []
         bar.setValue(0)
         if places:
             cursor = QTextCursor(self.document())
             cursor.setPosition(places[0])
             bar.setValue(self.cursorRect(cursor).right() + MARGIN - self.viewport().width())
+
+    def reveal_sideways(self, cursor: QTextCursor) -> None:
+        """Scroll so far to the right that a selection is seen, or as much of it as there is room.
+
+        Its beginning stays.
+        """
+        bar, start = self.horizontalScrollBar(), QTextCursor(cursor)
+        start.setPosition(cursor.selectionStart())
+        over = self.cursorRect(cursor).right() + MARGIN - self.viewport().width()
+        most = self.cursorRect(start).left() - 3 * MARGIN
+        bar.setValue(bar.value() + max(min(over, most), 0))
 
     def set_text(self, text: str) -> None:
         """Put in another text as an edit, so that it can be undone."""
@@ -158,19 +434,18 @@ class CodeEdit(QPlainTextEdit):
         cursor.insertText(text)
 
     def put_caret(self, line: int) -> None:
-        """Set the caret at the first character of a line that is not a space, and show it."""
+        """Set the caret at the first character of a line that is not a space."""
         block = self.document().findBlockByNumber(line - 1)
         if block.isValid():
             text = block.text()
             cursor = QTextCursor(block)
             cursor.setPosition(block.position() + len(text) - len(text.lstrip()))
             self.setTextCursor(cursor)
-            self.reveal(line)
 
     def show_errors(self, places: Iterable[tuple[int, int | None, str]]) -> None:
         """Mark (line, column or None, message); the marks replace those there were."""
         self.errors = [
-            LineError(self._error_cursor(line, column), message)
+            LineError(self._error_cursor(line, column), visible(message))
             for line, column, message in places
             if 1 <= line <= self.blockCount()
         ]
@@ -205,7 +480,7 @@ class CodeEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Return keeps the indentation and Tab gives four spaces."""
-        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        plain = self.editing and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if plain and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             before = self.textCursor().block().text()[: self.textCursor().positionInBlock()]
             indent = before[: len(before) - len(before.lstrip())]
@@ -237,6 +512,12 @@ class CodeEdit(QPlainTextEdit):
         """Draw each error's message after its line, or after the next one where that is full."""
         super().paintEvent(event)
         theme, painter = current_theme(), QPainter(self.viewport())
+        painter.setPen(QPen(theme.color(CHANGED), 2, Qt.PenStyle.DashLine))
+        for line in self.gutter.changes.gaps:  # where the other version has lines
+            block = self.document().findBlockByNumber(line - 1)
+            rect = self.block_rect(block if block.isValid() else self.document().lastBlock())
+            y = int(rect.top() if block.isValid() else rect.bottom())
+            painter.drawLine(0, y, self.viewport().width(), y)
         painter.setFont(theme.font("small"))
         metrics = painter.fontMetrics()
         first = {e.line: e for e in reversed(self.errors)}

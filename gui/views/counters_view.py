@@ -12,8 +12,8 @@ from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import grouped
 from gui.views.base import Caption, SessionView
-from gui.views.row_table import Index, RowModel, RowTable
-from gui.views.segmented import Segmented
+from gui.views.tables import Index, RowModel, RowTable
+from gui.views.widgets import Segmented
 
 REQUESTS = 2
 BAR = 5

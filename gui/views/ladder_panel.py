@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import (
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QLabel,
@@ -25,12 +17,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.frames.pieces import PAUSE, Steps, whole
 from gui.looks.theme import current_theme
+from gui.views.base import Panel
+from gui.views.launch_form import ConfigurationForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from core.ladder import Rung
+    from core.ladder import Ladder, Rung
+    from gui.scenes.selection import Configuration
 
 LEAST_ROWS = 7  # of the list; in a lower panel it has no summary
 NUMBER = Qt.ItemDataRole.UserRole + 1
@@ -41,8 +37,8 @@ class RungRow(QStyledItemDelegate):
     """Draws a rung: its number, dim, and its title."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex) -> QSize:  # type: ignore[override]
-        """One control high."""
-        return QSize(80, current_theme().spacing.control - 1)
+        """A little lower than a control: there are many."""
+        return QSize(80, current_theme().spacing.control - 5)
 
     def paint(
         self,
@@ -179,3 +175,46 @@ class LadderPanel(QWidget):
     def _describe(self, name: str) -> None:
         rung = self._rungs.get(name)
         self.summary.setText(rung.summary if rung else OWN if name in dict(self._files) else "")
+
+
+# The ladder and the form of side B, in the left column beside those of side A.
+
+
+class SideColumn(QWidget):
+    """Chooses a launch as the left column does, for another session."""
+
+    def building(self, ladder: Ladder) -> Steps:
+        """Make the column, piece by piece; it is whole after the last."""
+        self.ladder = ladder
+        self.ladder_panel = LadderPanel(ladder[name] for name in ladder.names)
+        yield PAUSE
+        self.form = ConfigurationForm()
+        yield PAUSE
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(Panel("Kernel ladder, B", self.ladder_panel, flush=True), 1)
+        yield PAUSE
+        layout.addWidget(Panel("Configuration, B", self.form, controls=[self.form.reset]))
+        yield PAUSE
+
+    def show_launch(self, configuration: Configuration) -> None:
+        """Show a launch in the fields, without a signal."""
+        whole(self.showing(configuration))
+
+    def showing(self, configuration: Configuration) -> Steps:
+        """Show a launch in the fields, without a signal, piece by piece."""
+        self.ladder_panel.select(configuration.rung)
+        yield PAUSE
+        if configuration.own is not None:
+            self.form.show_file()
+            self.form.file.follow(configuration.own)
+            return
+        rung = self.ladder[configuration.rung]
+        if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):
+            yield from self.form.showing(rung, configuration.parameters)
+
+    def restyle(self) -> None:
+        """Take up the theme's icons and sizes."""
+        self.form.restyle()
+        self.ladder_panel.list.scheduleDelayedItemsLayout()

@@ -2,32 +2,233 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QHideEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.grids import Grid, Owned, close_up, grids_of, shares_of
-from gui.scenes.guards import Guards, guards_of
+from gui.scenes.grids import Grid, Owned, close_up, grids_of, is_product, scrolled, shares_of
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
-from gui.scenes.reaches import reaches_of
+from gui.scenes.outside import Guards, guards_of, reaches_of
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
-from gui.views.base import Caption
-from gui.views.element_menu import element_menu
-from gui.views.kept import Backdrop
-from gui.views.matrix_controls import extent_choice, fit_button, mode_choice
-from gui.views.matrix_drawing import NAME_GAP, title_widths
-from gui.views.matrix_ground import MatrixGround
-from gui.views.matrix_layout import Margins, MatrixLayout, arranged
-from gui.views.matrix_marks import MatrixMarks
-from gui.views.painting import nothing
-from gui.views.pan_zoom import PanZoomView
+from gui.views.base import Caption, SessionView, element_menu
+from gui.views.drawing_tools import Backdrop, nothing
+from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, title_widths
+from gui.views.matrix_layout import (
+    READ_FROM,
+    SCROLLED_TO,
+    Margins,
+    MatrixLayout,
+    Transform,
+    arranged,
+)
 from gui.views.reading_ahead import ReadingAhead
+from gui.views.widgets import Segmented, action_button
+
+# What stands in the heading of the matrices: which picture of them, and how much of each.
+
+
+def mode_choice(session: Session) -> Segmented:
+    """What the step does, or how often elements have been loaded."""
+    mode = Segmented(
+        {"step": "This step", "loads": "Times loaded"},
+        {
+            "step": "What this step loads and stores, and who owns the result",
+            "loads": "How often the block has loaded each element from global memory so far",
+        },
+    )
+    mode.bind(session, "heat", {"step": False, "loads": True})
+    return mode
+
+
+def extent_choice(session: Session) -> Segmented:
+    """The whole of each matrix, or the block's part."""
+    extent = Segmented(
+        {"whole": "Whole", "block": "Block"},
+        {
+            "whole": "Every matrix as a whole",
+            "block": "Only what the block works on: its part of C and the k of this phase",
+        },
+    )
+    extent.bind(session, "close_up", {"whole": False, "block": True})
+    return extent
+
+
+def fit_button() -> QToolButton:
+    """The button that shows everything."""
+    return action_button(
+        "Fit",
+        "Show the whole of every matrix; once more: numbers that can be read (0)",
+        "Fit the matrices",
+    )
+
+
+# A view that shows a layout of grids through a window that zooms and pans.
+
+
+DRAG_START = 4  # pixels
+
+
+class PanZoomView(SessionView):
+    """The wheel zooms about the pointer, dragging or Shift+arrow pans, 0 shows everything."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._layout: MatrixLayout | None = None
+        self._view = Transform(1.0, 0.0, 0.0)
+        self._fitted = True
+        self._press: QPointF | None = None
+        self._grab: Transform | None = None
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def view_changed(self) -> None:
+        """The scale or place has changed: draw anew."""
+        raise NotImplementedError
+
+    def point_at(self, point: QPointF) -> None:
+        """The pointer is at a pixel and nothing is being dragged."""
+        raise NotImplementedError
+
+    def click_at(self, point: QPointF) -> None:
+        """A pixel was clicked."""
+        raise NotImplementedError
+
+    def menu_at(self, point: QPointF) -> QMenu | None:
+        """The menu of what lies under a pixel, None where nothing does."""
+        return None
+
+    def fit(self) -> None:
+        """Show the whole of every matrix."""
+        self._fitted = True
+        if self._layout is not None:
+            self._view = self._layout.fit(self.width(), self.height())
+        self.view_changed()
+
+    def zoom(self, factor: float, about: QPointF | None = None) -> None:
+        """Enlarge by `factor` about a pixel (the middle when None)."""
+        if self._layout is None:
+            return
+        middle = QPointF(self.width() / 2, self.height() / 2)
+        least = self._layout.fit(self.width(), self.height()).scale
+        view = self._layout.zoomed(self._view, factor, about or middle, least)
+        if view.scale <= least:
+            self.fit()
+            return
+        self._show(view)
+
+    def pan(self, dx: float, dy: float) -> None:
+        """Move the picture by pixels."""
+        self._show(replace(self._view, x=self._view.x + dx, y=self._view.y + dy))
+
+    def begin_drag(self, point: QPointF) -> None:
+        """The picture is about to be moved by hand."""
+
+    def show_all(self) -> None:
+        """Show everything."""
+        self.fit()
+
+    def _show(self, view: Transform) -> None:
+        self._fitted = False
+        self._view = view
+        self.view_changed()
+
+    # ---- input
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep everything in view, or the place where the user zoomed to."""
+        super().resizeEvent(event)
+        if self._fitted:
+            self.fit()
+        else:
+            self.view_changed()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A click or a drag begins."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._press = event.position()
+            self._grab = None
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Pan while dragging, else say what is pointed at."""
+        if self._press is None or not event.buttons() & Qt.MouseButton.LeftButton:
+            self.point_at(event.position())
+            return
+        moved = event.position() - self._press
+        if self._grab is None and moved.manhattanLength() > DRAG_START:
+            self.begin_drag(self._press)
+            self._grab = self._view
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        if self._grab is not None:
+            grab = self._grab
+            self._show(replace(grab, x=grab.x + moved.x(), y=grab.y + moved.y()))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Without a drag this was a click."""
+        if event.button() != Qt.MouseButton.LeftButton or self._press is None:
+            return
+        dragged, self._press, self._grab = self._grab is not None, None, None
+        self.unsetCursor()
+        if not dragged:
+            self.click_at(event.position())
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of what is pointed at, else leave it to the window."""
+        menu = self.menu_at(QPointF(event.pos()))
+        event.setAccepted(menu is not None)
+        if menu is not None:
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(event.globalPos())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is pointed at any more."""
+        self.session.hover = None
+        super().leaveEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom about the pointer."""
+        self.zoom(1.0015 ** event.angleDelta().y(), event.position())
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Zoom with + and −, show everything with 0, pan with Shift and an arrow."""
+        step = 60.0
+        moves = {
+            Qt.Key.Key_Left: (step, 0.0),
+            Qt.Key.Key_Right: (-step, 0.0),
+            Qt.Key.Key_Up: (0.0, step),
+            Qt.Key.Key_Down: (0.0, -step),
+        }
+        if event.key() in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+            self.zoom(1.25)
+        elif event.key() == Qt.Key.Key_Minus:
+            self.zoom(0.8)
+        elif event.key() == Qt.Key.Key_0:
+            self.show_all()
+        elif event.key() in moves and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.pan(*moves[Qt.Key(event.key())])
+        else:
+            super().keyPressEvent(event)
 
 
 class MatrixCanvas(PanZoomView):
     """Draws `MatrixScene`; the wheel zooms about the pointer, dragging pans, 0 shows everything.
+
+    Where a product's numbers could not be read if all of it were shown, its matrices scroll as one
+    with the step, as long as a good part of them is in sight.
 
     Hovering names an element to the session; a click selects it and, in C, the thread that owns it.
     """
@@ -43,7 +244,8 @@ class MatrixCanvas(PanZoomView):
         self.caption = Caption()
         self.mode, self.extent = mode_choice(session), extent_choice(session)
         self.fit_button = fit_button()
-        self.fit_button.clicked.connect(self.fit)
+        self.fit_button.clicked.connect(self.show_all)
+        self.extent.chosen.connect(self.read)
         self.controls: tuple[QWidget, ...] = (self.mode, self.extent, self.fit_button)
         self._whole: tuple[Grid, ...] = ()
         self._guards: Guards | None = None
@@ -51,6 +253,8 @@ class MatrixCanvas(PanZoomView):
         self._scene: MatrixScene | None = None
         self._own: tuple[Owned, ...] = ()
         self._ground = Backdrop()
+        self._all = False
+        """Whether all is to be seen at once, though no numbers can be read then."""
         self._covered: int | None = None
         """The step up to which what is loaded has no values in the ground: the heat lies there."""
         self.ahead = ReadingAhead(self)
@@ -64,7 +268,7 @@ class MatrixCanvas(PanZoomView):
 
     def minimumSizeHint(self) -> QSize:
         """Below this nothing could be told apart."""
-        return QSize(280, 240)
+        return QSize(240, 140)
 
     # ---- what is drawn
 
@@ -124,31 +328,48 @@ class MatrixCanvas(PanZoomView):
         if trace is not None:
             self._guards = guards_of(trace)
             self._whole = tuple(map(reaches_of(trace).roomy, grids_of(trace)))
-        self._grids = self._whole
+        self._grids, self._all = self._whole, False
         self.ahead.forget()
-        product = len(self._whole) == 3 and self._whole[2].place == (1, 1)
+        product = is_product(self._whole)
         if self.extent.parentWidget() is not None or not product:  # alone it would be a window
             self.extent.setVisible(product)
         self._relayout()
 
     def _change_extent(self) -> None:
-        self._grids = self._whole
-        self._follow_block()
+        self._all = False
         self._relayout()
 
     def _follow_block(self) -> None:
-        """In a close-up, move the window along k with the phase."""
-        block = self.session.block_trace
-        if not self.session.close_up or block is None or not block.n_steps:
+        """Move the windows of a close-up, and of what scrolls, with the step."""
+        grids = self._wanted()
+        if grids == self._grids:
             return
-        grids = close_up(self._whole, block, self.session.step)
-        if grids != self._grids:
-            earlier, self._grids = self._grids, grids
-            if [g.drawn for g in grids] != [g.drawn for g in earlier] or self._layout is None:
-                self._relayout()
-            else:
-                self._layout = MatrixLayout(grids, self._layout.margins)
-                self._ground.forget()
+        earlier, self._grids = self._grids, grids
+        if [g.drawn for g in grids] != [g.drawn for g in earlier] or self._layout is None:
+            self._relayout()
+        else:
+            self._layout = MatrixLayout(grids, self._layout.margins)
+            self._ground.forget()
+
+    def _wanted(self) -> tuple[Grid, ...]:
+        """What is to be seen of the grids: all, the block's part, or as much as can be read."""
+        grids, block = self._whole, self.session.block_trace
+        if block is None or not block.n_steps or not is_product(grids):
+            return grids
+        step, thread = self.session.step, self.session.thread
+        if self.session.close_up:
+            grids = close_up(grids, block, step)
+        if self._all or not self._fitted:
+            return grids
+        layout, room = MatrixLayout(grids, self._margins()), (self.width(), self.height())
+        if layout.read_at(layout.fit(*room)) or not layout.can_scroll(*room):
+            return grids
+        ample, tight = (
+            scrolled(grids, *layout.cells_in_sight(*room, cell), block, step, thread)
+            for cell in (SCROLLED_TO, READ_FROM)
+        )
+        part = close_up(self._whole, block, step)
+        return tight if _cut(tight, part) < _cut(ample, part) else ample
 
     def view_changed(self) -> None:
         """The ground is to be drawn anew."""
@@ -157,27 +378,70 @@ class MatrixCanvas(PanZoomView):
         self.update()
 
     def _relayout(self) -> None:
-        """Make the layout anew for the grids and the theme's type, and show everything."""
-        self._layout = MatrixLayout(self._grids, self._margins()) if self._grids else None
+        """Make the layout anew for the grids and the theme's type."""
+        self._fitted = True
+        self.fit()
+
+    def read(self) -> None:
+        """Have numbers that can be read, of as much as there is room for."""
+        self._all = False
+        self.fit()
+
+    def show_all(self) -> None:
+        """Undo zooming; then show all of every matrix, and then again what can be read of them."""
+        if self._fitted:
+            self._all = not self._all
         self.fit()
 
     def fit(self) -> None:
-        """Show the whole of every matrix, those of no product where there is more room for them."""
-        if self._layout is not None and self._grids is self._whole:
-            margins = self._margins()
+        """Show what is wanted, arrays of no product where there is more room for them."""
+        self._fitted = True
+        earlier, self._grids, margins = self._grids, self._wanted(), self._margins()
+        if self._grids and self._grids is self._whole:
             found = arranged(self._whole, margins, self.width(), self.height())
             if found != self._whole:
                 self._whole = self._grids = found
-                self._layout = MatrixLayout(found, margins)
                 self.ahead.forget()
                 self._open_block()
-                self.refresh(frozenset({"step"}))
+        self._layout = MatrixLayout(self._grids, margins) if self._grids else None
+        if self._grids != earlier and self._scene is not None:
+            self.refresh(frozenset({"step"}))
         super().fit()
+
+    def zoom(self, factor: float, about: QPointF | None = None) -> None:
+        """Enlarge about a pixel; what scrolled by itself is panned by hand from then on."""
+        self._let_go(about)
+        super().zoom(factor, about)
+
+    def pan(self, dx: float, dy: float) -> None:
+        """Move the picture by pixels; as `zoom`."""
+        self._let_go()
+        super().pan(dx, dy)
+
+    def begin_drag(self, point: QPointF) -> None:
+        """Move by hand from now on."""
+        self._let_go(point)
+
+    def _let_go(self, about: QPointF | None = None) -> None:
+        """Put all of the grids around what is in sight of them."""
+        if not self._fitted or self._layout is None:
+            return
+        about = about or QPointF(self.width() / 2, self.height() / 2)
+        grid, row, column = self._layout.anchor(self._view, about)
+        self._fitted = False
+        grids = self._wanted()
+        if grids == self._grids:
+            self._fitted = True
+            return
+        self._grids = grids
+        self._layout = MatrixLayout(grids, self._layout.margins)
+        self._view = self._layout.placed(grid.place, (row, column), about, self._view)
+        self.view_changed()
 
     def _margins(self) -> Margins:
         line = self.fontMetrics().height()
         wide = self.fontMetrics().horizontalAdvance("00000")
-        product = len(self._grids) == 3 and self._grids[2].place == (1, 1)
+        product = is_product(self._grids)
         above, between, below = (1.3, 1.7, 1.8) if product else (2.5, 2.6, 3.1)
         left = float(wide)
         if product:  # room for A's name and size left of its column numbers
@@ -285,3 +549,9 @@ class MatrixCanvas(PanZoomView):
                 if (thread := owned.thread_of(flat)) is not None:
                     values.update(block=owned.block, thread=thread)
         self.session.update(**values)
+
+
+def _cut(shown: tuple[Grid, ...], part: tuple[Grid, ...]) -> int:
+    """How many of the grids show less than the block's part and a tile."""
+    pairs = zip(shown, part, strict=True)
+    return sum(g.rows < whole.rows or g.columns < whole.columns for g, whole in pairs)

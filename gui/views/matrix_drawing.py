@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRectF
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath
 
-from gui.looks.theme import Theme
-from gui.scenes.grids import EMPTY, Grid, Rect, bounding_box, rectangles
-from gui.scenes.history import Ints
-from gui.scenes.naming import decimals_of, value_text
+from gui.looks.theme import FEW_THREADS, Theme
+from gui.scenes.grids import EMPTY, Grid, Owned, Rect, bounding_box, rectangles, shares_of
+from gui.scenes.history import Ints, history_of, number_at
+from gui.scenes.matrices import GridMarks, MatrixScene, heat_levels, touched_by
+from gui.scenes.outside import reaches_of
 from gui.scenes.session import Session
-from gui.scenes.text import grouped, plural
+from gui.scenes.text import (
+    block_name,
+    decimals_of,
+    element_name,
+    elements_name,
+    grouped,
+    join,
+    name_of_thread,
+    plural,
+    value_text,
+)
+from gui.scenes.weak_memo import once_for_each
+from gui.views.drawing_tools import (
+    LEFT,
+    RIGHT,
+    Key,
+    crossed_out,
+    draw_cells,
+    draw_legend,
+    draw_legend_row,
+    fill,
+    frame,
+    hatch,
+    inset,
+    pen,
+    text,
+    text_on,
+    upright_text,
+    write,
+)
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
-from gui.views.painting import fill, frame, inset, pen
-from gui.views.words import write
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
 VALUE_HEIGHT = 12.0  # pixels a cell from which values are written, if it is wide enough
@@ -28,7 +57,7 @@ IMAGE_LIMIT = 4_000_000  # cells: a larger bounding box is drawn as rectangles
 MOST_OUTLINES = 64  # frames drawn for one selection
 TICK_ROOM = 34.0  # pixels between index labels
 NAME_GAP = 18.0  # pixels between a name and the column numbers
-BRIEF = 34.0  # pixels: in a narrower cell a value has a figure less
+BRIEF = 34.0  # pixels, in 10 pt type: in a narrower cell a value has a figure less
 
 
 class MatrixDrawing:
@@ -59,7 +88,7 @@ class MatrixDrawing:
             return
         smooth = self.scale < 1
         self.p.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
-        self.p.drawImage(self.layout.rect(grid, self.view, picture.box, 1), picture.image)
+        draw_cells(self.p, self.layout.rect(grid, self.view, picture.box, 1), picture.image)
 
     def _fill_cells(
         self, grid: Grid, rows: Ints, columns: Ints, color: QColor, least: float = 0.0
@@ -222,7 +251,7 @@ def picture_of(grid: Grid, flats: Ints, colors: NDArray[np.uint8]) -> CellPictur
 
 def value_type(theme: Theme, wide: float, high: float) -> tuple[QFont, int]:
     """The type of values in cells of a size in pixels, and how many digits they have."""
-    font, digits = theme.mono(), 2 if wide < BRIEF else 3
+    font, digits = theme.mono(), 2 if wide < BRIEF * theme.sizes.mono / 10 else 3
     metrics = QFontMetricsF(font)
     sample = metrics.horizontalAdvance("−0.00" if digits == 3 else "−0.0")
     fit = min(0.86 * wide / sample, high / metrics.height())
@@ -261,3 +290,607 @@ def tick_step(room: float, scale: float) -> int:
     while step * scale < room:
         step *= 2
     return step
+
+
+# Draws where the threads that a bounds check masks off would have gone, beyond the matrices.
+
+
+ZERO_FROM = 9.0  # pixels a cell: one figure fits where a value does not
+
+
+class MatrixOutside(MatrixDrawing):
+    """Hatched cells outside a grid, in the room that the layout leaves for them."""
+
+    def draw_outside(self, grid: Grid, marks: GridMarks) -> None:
+        """Where masked-off threads would have gone, beyond the matrix."""
+        rows, columns = marks.outside
+        if not len(rows) or not any(grid.overhang + grid.before + grid.gap):
+            return
+        color = self.theme.color("guard")
+        unique = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        cells = [
+            self.layout.rect(grid, self.view, (r, c, 1, 1))
+            for r, c in self._within_room(grid, unique).tolist()
+        ]
+        fill(self.p, cells, hatch(color))
+        if self.scale >= GRID_FROM:
+            frame(self.p, cells, pen(color, 1, Qt.PenStyle.DotLine))
+        if marks.filled and self.scale >= ZERO_FROM:
+            font = self.theme.mono()
+            font.setPointSizeF(min(self.theme.sizes.body, 0.55 * self.scale))
+            self.p.setFont(font)
+            self.p.setPen(self.theme.color("text"))
+            for cell in cells:
+                self.p.drawText(cell, Qt.AlignmentFlag.AlignCenter, "0")
+
+    def draw_faults(self, grid: Grid, marks: GridMarks) -> None:
+        """What threads at fault wanted, mostly beyond the matrix."""
+        rows, columns = marks.faults
+        if not len(rows):
+            return
+        places = np.unique(np.stack([rows, columns], axis=1), axis=0)
+        starts = np.array([grid.top, grid.left])
+        ends = starts + np.array([grid.rows, grid.columns])
+        near = (places >= starts - grid.before) & (places < ends + grid.overhang)
+        cells = [
+            self.layout.rect(grid, self.view, (r, c, 1, 1), 3)
+            for r, c in self._within_room(grid, places[near.all(axis=1)]).tolist()
+        ]
+        crossed_out(self.p, self.theme, cells)
+
+    def _within_room(self, grid: Grid, places: Ints) -> Ints:
+        """Those of the rows and columns (n, 2) that there is room for.
+
+        Where there are others, the furthest row or column of the room says how many.
+        """
+        starts = grid.top, grid.left
+        ends = grid.top + grid.rows, grid.left + grid.columns
+        for axis in (0, 1):
+            if grid.room[axis] < grid.overhang[axis]:
+                last = ends[axis] + grid.room[axis] - 1
+                self._tell_further(grid, places[places[:, axis] >= last], axis, last)
+                places = places[places[:, axis] < last]
+            if grid.room_before[axis] < grid.before[axis]:
+                first = starts[axis] - grid.room_before[axis]
+                self._tell_further(grid, places[places[:, axis] <= first], axis, first)
+                places = places[places[:, axis] > first]
+        return places
+
+    def _tell_further(self, grid: Grid, further: Ints, axis: int, last: int) -> None:
+        """In the last row (axis 0) or column of the room, how many further ones there are."""
+        if not len(further):
+            return
+        count = plural(len(np.unique(further[:, axis])), ("row", "column")[axis])
+        across = further[:, 1 - axis]
+        first, wide = int(across.min()), int(np.ptp(across)) + 1
+        cells = (last, first, 1, wide) if axis == 0 else (first, last, wide, 1)
+        box, whole = self.layout.rect(grid, self.view, cells), self.layout.box(grid, self.view)
+        small, color = self.theme.font("small"), self.theme.color("text_dim")
+        words = f"… {count} more"
+        need = QFontMetricsF(small).horizontalAdvance(words) + 2
+        if axis == 0:
+            left = max(min(box.left(), whole.right() - need), 2.0)
+            area = QRectF(left, box.top(), need, box.height())
+            text(self.p, area, words, color, small, LEFT, elide=False)
+        else:
+            top = max(box.center().y() - need / 2, whole.top())
+            area = QRectF(box.left(), top, box.width(), need)
+            upright_text(self.p, area, words, color, small, RIGHT)
+
+
+# What stays the same from step to step: grids, owners, inputs, names, indices and the legend.
+
+
+BAR = 3.0  # pixels that the bars are thick which say what part of an array is in sight
+VEIL = 0.94  # opacity of what lies under names and numbers over cells
+BESIDE_FROM = 190.0  # pixels left of A from which the legend has the whole height there
+TIMES = (0, 1, 2, 4, 8, 16, 32)  # loads whose colours the legend shows
+
+
+class MatrixGround(MatrixDrawing):
+    """The picture under the marks, drawn once for a view, a block and a theme."""
+
+    def draw(
+        self, own: Sequence[Owned], others: Sequence[Owned], covered: int | None = None
+    ) -> None:
+        """Grids, owners, values of what was there before the launch, indices and names.
+
+        What is loaded up to the step `covered` is covered by the heat, and needs no values.
+        """
+        for grid in self.layout.grids:
+            box = self.layout.box(grid, self.view)
+            self.p.fillRect(box, self.theme.color("field"))
+            self.p.setClipRect(box)
+            if grid.result:
+                self._draw_other_blocks(grid, shares_of(others, grid))
+                for share in shares_of(own, grid):
+                    self._draw_owners(grid, share)
+            self._draw_hairlines(grid)
+            self.p.setClipping(False)
+            frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
+            self._draw_share(grid, box)
+            if not grid.result:
+                self._draw_inputs(grid, covered)
+        if self.fits_all():
+            self.draw_edges()
+            corner = self._corner()
+            if corner.isEmpty():
+                draw_legend_row(self.p, self._foot(), self.theme, self._key())
+            else:
+                draw_legend(self.p, corner, self.theme, self._key())
+
+    def fits_all(self) -> bool:
+        """Whether every grid is in sight as a whole."""
+        return all(self.window.contains(self.layout.box(g, self.view)) for g in self.layout.grids)
+
+    def draw_edges(self) -> None:
+        """Indices and names. Zoomed in they lie over the cells, and over the marks of the step."""
+        self._draw_indices()
+        self._draw_names()
+        if not self.fits_all():
+            veil = self.theme.color("panel", VEIL)
+            draw_legend_row(self.p, self._foot(), self.theme, self._key(), veil)
+
+    def _foot(self) -> QRectF:
+        """A line for the legend, above the words about what is pointed at."""
+        line = QFontMetricsF(self.theme.font("small")).height()
+        top = self.window.bottom() - 2.3 * line - 9
+        return QRectF(12, top, self.window.width() - 24, 1.2 * line)
+
+    def _corner(self) -> QRectF:
+        """The space left of B and above A; empty where the arrays are not drawn so."""
+        grids = self.layout.grids
+        if len(grids) != 3 or grids[2].place != (1, 1) or not self.fits_all():
+            return QRectF()
+        left, above = (self.layout.around(g, self.view) for g in grids[:2])
+        line = QFontMetricsF(self.theme.font("caption")).height()
+        name = 6.0 * line
+        beside = QRectF(12, above.top(), left.left() - 12 - name, left.bottom() - above.top())
+        if beside.width() >= BESIDE_FROM:
+            return beside
+        numbers = QFontMetricsF(self.theme.font("small")).horizontalAdvance("00000") + 14
+        width = above.left() - 12 - numbers
+        return QRectF(12, above.top() + 5, width, left.top() - above.top() - 1.5 * line - 5)
+
+    def _key(self) -> list[Key]:
+        """What the marks mean, for the legend."""
+        trace, block = self.session.trace, self.session.block_trace
+        if trace is None or block is None:
+            return []
+        color, tint = self.theme.color, self.theme.tint
+        loads, few = self.session.heat, block.n_threads <= FEW_THREADS
+        keys = self._heat_key() if loads else [Key("Loaded now", (color("load"),))]
+        if not loads:
+            keys.append(Key("Stored now", (color("store"),)))
+        keys.append(Key("Selected thread", (), color("selected"), "Thread"))
+        if not loads:
+            who = "the selected thread's warp" if self.session.warp_trail else "the selected thread"
+            faint = (tint("load", 0.24),)
+            keys.append(Key(f"Read so far by {who}", faint, None, "Read so far"))
+        if len(block.phases):
+            keys.append(Key("Loaded in this phase", (), color("load"), "This phase"))
+        if trace.shared_arrays and not loads:
+            copy = (tint("load", 0.55),)
+            keys.append(Key("Its copy in shared memory loaded now", copy, None, "Copy loaded now"))
+        owners = tuple(
+            self.theme.owner_color("thread", i, block.n_threads)
+            for i in range(0, block.n_threads, 1 if few else 32)[:4]
+        )
+        results = [grid.label for grid in self.layout.grids if grid.result]
+        if results:
+            owner = f"Owner in {results[0]}" if len(results) == 1 else "Owner"
+            words = f"{owner}, a colour a {'thread' if few else 'warp'}"
+            keys.append(Key(words, owners, None, owner))
+        reaches = reaches_of(trace)
+        seen = [g for g in self.layout.grids if any(g.overhang + g.before + g.gap)]
+        if any(reaches.faults(g) for g in seen):
+            fault = Key("Outside the array: a fault", (color("error"),), None, "Fault", (), True)
+            keys.insert(3 if loads else 1, fault)  # never left out for want of room
+        if any(reaches.masked(g) or any(g.gap) for g in seen):
+            guard = (color("guard"),)
+            keys.append(Key("Outside: masked off by a bounds check", guard, None, "Masked off"))
+        return keys
+
+    def _heat_key(self) -> list[Key]:
+        """The heat scale with its numbers, and what is drawn with it."""
+        levels = heat_levels(np.array(TIMES)).tolist()
+        numbers = (*map(str, TIMES[:-1]), f"{TIMES[-1]}+")
+        ramp = Key("", tuple(map(self.theme.heat, levels)), None, "", numbers)
+        return [Key("Times loaded"), ramp, Key("Loaded now", (), self.theme.color("load"))]
+
+    def _draw_share(self, grid: Grid, box: QRectF) -> None:
+        """Below and right of a window, which part of the array it shows, as scroll bars do."""
+        track, thumb = self.theme.color("grid"), self.theme.color("text_faint")
+        ways = ((grid.left, grid.columns, grid.extent[1]), (grid.top, grid.rows, grid.extent[0]))
+        for way, (first, count, whole) in enumerate(ways):
+            if count >= whole:
+                continue
+            share = first / whole, count / whole
+            if way == 0:
+                bar = QRectF(box.left(), box.bottom() + 3, box.width(), BAR)
+                part = QRectF(bar.left() + share[0] * bar.width(), bar.top(), 0, BAR)
+                part.setWidth(share[1] * bar.width())
+            else:
+                bar = QRectF(box.right() + 3, box.top(), BAR, box.height())
+                part = QRectF(bar.left(), bar.top() + share[0] * bar.height(), BAR, 0)
+                part.setHeight(share[1] * bar.height())
+            self.p.fillRect(bar, track)
+            self.p.fillRect(part, thumb)
+
+    def _draw_owners(self, grid: Grid, own: Owned) -> None:
+        block = self.session.block_trace
+        lut = self.theme.owner_lut("thread", block.n_threads if block else 1)
+        self._draw_cells_colored(grid, own.flats, lut[own.threads])
+        edge = self.layout.rect(grid, self.view, own.box, 3)
+        frame(self.p, [edge], pen(self.theme.color("text_dim"), 1.2))
+
+    def _draw_other_blocks(self, grid: Grid, others: Sequence[Owned]) -> None:
+        groups: dict[int, list[QRectF]] = {}
+        for owned in others:
+            rect = self.layout.rect(grid, self.view, owned.box)
+            groups.setdefault(owned.block % 2, []).append(rect)
+        for kind, rects in groups.items():
+            fill(self.p, rects, self.theme.tint("border", 0.24 + 0.12 * kind))
+            frame(self.p, rects, pen(self.theme.color("panel"), 1))
+
+    def _draw_inputs(self, grid: Grid, covered: int | None) -> None:
+        if not self.values_fit:
+            return
+        data = self._initial(grid)
+        if data is None:
+            return
+        shown = grid.flats(self._visible(grid))
+        block, ink = self.session.block_trace, self.theme.color("text")
+        if covered is None or block is None:
+            self._write_values(grid, shown, data[shown], ink)
+            return
+        hidden = history_of(block).loaded(grid.array.name, covered)[0]
+        self._write_values(grid, shown, data[shown], ink, but=hidden)
+
+    def _draw_names(self) -> None:
+        """Each grid's name and size: A and B left of their column numbers, others above."""
+        font, small = self.theme.font("caption", bold=True), self.theme.font("small")
+        line, index = QFontMetricsF(font).height(), QFontMetricsF(small).height()
+        product = self.layout.grids[-1].place == (1, 1)
+        for grid in self.layout.grids:
+            box = self.layout.around(grid, self.view)
+            size, (name, wide) = size_words(grid), title_widths(grid, self.theme)
+            if product and grid.place != (1, 1):
+                top = box.top() - (index + line) / 2 - 2
+                left = box.left() - NAME_GAP - name - wide
+                if left < 6:
+                    left, wide = box.left() - NAME_GAP - name, 0.0
+            else:
+                left, top = box.left(), box.top() - (line + 3 if product else line + index + 5)
+            area = QRectF(left, top, name, line)
+            self._write_name(grid.label, size if wide else "", self._in_sight(area, box, index))
+
+    def _in_sight(self, name: QRectF, box: QRectF, index: float) -> QRectF:
+        """Where a name goes: at its place, or in the corner of what is seen of its grid."""
+        if self.window.contains(name):
+            return name
+        seen = box.intersected(self.window)
+        if seen.width() < 80 or seen.height() < 40:
+            return QRectF()
+        corner = QPointF(max(seen.left(), 40.0) + 6, max(seen.top(), index + 6) + 4)
+        return QRectF(corner, name.size())
+
+    def _write_name(self, name: str, size: str, area: QRectF) -> None:
+        if area.isEmpty():
+            return
+        ink, dim = self.theme.color("text"), self.theme.color("text_dim")
+        bold, small = self.theme.font("caption", bold=True), self.theme.font("small")
+        if not self.fits_all():
+            wide = area.width() + QFontMetricsF(small).horizontalAdvance(size) + 14
+            chip = QRectF(area.left() - 4, area.top(), wide, area.height())
+            self.p.fillRect(chip, self.theme.color("panel", VEIL))
+        text(self.p, area, name, ink, bold, LEFT, elide=False)
+        rest = area.translated(area.width() + 6, 0)
+        text(self.p, rest, size, dim, small, LEFT, elide=False)
+
+    def _draw_indices(self) -> None:
+        """Row numbers left of A and B, column numbers above them; C shares those.
+
+        Rows of a 1-D array are numbered by their first element.
+
+        Where those places are out of sight the numbers stay at the edge, over a veil.
+        """
+        small, color = self.theme.font("small"), self.theme.color("text_faint")
+        line = QFontMetricsF(small).height()
+        veil, side = self.theme.color("panel", VEIL), 36.0
+        boxes = [self.layout.around(g, self.view) for g in self.layout.grids if g.place != (1, 1)]
+        if any(b.top() < line + 4 and b.right() > 0 for b in boxes):
+            self.p.fillRect(QRectF(0, 0, self.window.width(), line + 5), veil)
+        if any(b.left() < side and b.bottom() > 0 for b in boxes):
+            self.p.fillRect(QRectF(0, 0, side, self.window.height()), veil)
+        for grid in self.layout.grids:
+            if grid.place != (1, 1):
+                self._draw_numbers(grid, side, line, color)
+
+    def _draw_numbers(self, grid: Grid, side: float, line: float, color: QColor) -> None:
+        small = self.theme.font("small")
+        across, down = tick_step(TICK_ROOM, self.across), tick_step(line * 1.15, self.scale)
+        box, origin = self.layout.around(grid, self.view), self.layout.origin(grid, self.view)
+        top, left, rows, columns = self._visible(grid)
+        shown = np.arange(-(-left // across) * across, left + columns, across)
+        middle = origin.x() + (shown + 0.5) * self.across
+        sides = _boxes(middle - 30, max(box.top() - line - 2, 2.0), 60, line)
+        write(self.p, sides, list(map(grid.column_name, shown.tolist())), color, small)
+        shown = np.arange(-(-top // down) * down, top + rows, down)
+        middle = origin.y() + (shown + 0.5) * self.scale
+        sides = _boxes(max(box.left() - 6, side - 4) - 60, middle - line / 2, 60, line)
+        write(self.p, sides, list(map(grid.row_name, shown.tolist())), color, small, RIGHT)
+
+
+def _boxes(*sides: float | NDArray[np.floating]) -> NDArray[np.float64]:
+    """Left, top, width and height of rectangles, as rows."""
+    return np.stack(np.broadcast_arrays(*sides))
+
+
+# What one step does to the matrices, and what is pointed at.
+
+
+THIN = 4  # pixels: in a thinner band nothing shows through
+LEAST_LIT = 4.0  # pixels that what a step touches is wide and high
+
+
+class MatrixMarks(MatrixOutside):
+    """The picture over the ground, drawn at every step."""
+
+    def draw(self, scene: MatrixScene, *, loads: bool) -> None:
+        """The marks of one step, over the ground."""
+        for grid, marks, stored in zip(self.layout.grids, scene.marks, scene.owns, strict=True):
+            box = self.layout.box(grid, self.view)
+            self.p.setClipRect(box.adjusted(-3, -3, 3, 3))
+            if loads:
+                self._draw_heat(grid, marks)
+            else:
+                self._draw_trail(grid, marks)
+            self._draw_band(grid, marks)
+            self._draw_tiles(grid, marks)
+            if loads and not grid.result:
+                self._outline(grid, marks.lit, "load", 2.4)
+            else:
+                self._draw_lit(grid, marks)
+            self._draw_seams(grid)
+            self._draw_warp(grid, marks)
+            own = stored if grid.result else marks.thread
+            if self.scale >= OUTLINE_FROM:
+                self._outline(grid, own, "selected", 2.4)
+            self.p.setClipping(False)
+            self.draw_outside(grid, marks)
+            self.draw_faults(grid, marks)
+        self._draw_crosshair(scene)
+
+    def _draw_crosshair(self, scene: MatrixScene) -> None:
+        """From the selected thread's row of A and column of B on to its element of C."""
+        result = self.layout.grids[-1]
+        if result.place != (1, 1) or len(scene.own) != 1:
+            return
+        row, column = (int(v[0]) for v in result.cells(scene.own))
+        cell = self.layout.rect(result, self.view, (row, column, 1, 1))
+        left = self.layout.box(self.layout.grids[0], self.view)
+        above = self.layout.box(self.layout.grids[1], self.view)
+        self.p.setPen(pen(self.theme.color("selected", 0.4), 1, Qt.PenStyle.DotLine))
+        y, x = cell.center().y(), cell.center().x()
+        self.p.drawLine(QPointF(left.right() + 2, y), QPointF(cell.left() - 1, y))
+        name, size = title_widths(result, self.theme)
+        edge = self.layout.box(result, self.view)
+        end = cell.top() - 1
+        if x < edge.left() + name + size:  # the title of C stands in the way
+            line = QFontMetricsF(self.theme.font("caption", bold=True)).height()
+            self.p.drawLine(QPointF(x, min(edge.top(), end)), QPointF(x, end))
+            end = edge.top() - line - 3
+        if end > above.bottom() + 2:
+            self.p.drawLine(QPointF(x, above.bottom() + 2), QPointF(x, end))
+
+    def _draw_heat(self, grid: Grid, marks: GridMarks) -> None:
+        kept, key = _kept_for(marks), ("heat", self.theme.name)
+        if key not in kept:
+            kept[key] = self._heat_picture(grid)
+        if kept[key] is None:
+            return
+        self._draw_picture(grid, kept[key])
+        self._draw_hairlines(grid)
+        if self.values_fit:
+            self._write_heat(grid)
+
+    def _heat_picture(self, grid: Grid) -> CellPicture | None:
+        flats, times = self._loaded(grid)
+        if not len(flats):
+            return None
+        colors = self.theme.heat_lut[np.rint(heat_levels(times) * 255).astype(int)]
+        return picture_of(grid, flats, colors)
+
+    def _write_heat(self, grid: Grid) -> None:
+        """How often each element in sight was loaded."""
+        flats, times = self._loaded(grid)
+        seen = self._seen(grid, flats)
+        flats, times = flats[seen], times[seen]
+        for count in np.unique(times):
+            level = float(heat_levels(np.array([count]))[0])
+            ink = text_on(self.theme.heat(level))
+            self._write_values(grid, flats[times == count], times[times == count], ink)
+
+    def _loaded(self, grid: Grid) -> tuple[Ints, Ints]:
+        block = self.session.block_trace
+        assert block is not None, "there are marks of a block's step"
+        return history_of(block).loaded(grid.array.name, self.session.step)
+
+    def _draw_band(self, grid: Grid, marks: GridMarks) -> None:
+        if marks.band is None:
+            return
+        rect = self.layout.rect(grid, self.view, marks.band, 1)
+        thin = min(rect.width(), rect.height()) <= THIN
+        faint = self.theme.tint("selected", 0.4) if thin else self.theme.color("selected", 0.06)
+        self.p.fillRect(rect, faint)  # opaque where it can be: that is drawn many times as fast
+        if not thin:
+            frame(self.p, [rect], pen(self.theme.color("selected", 0.4), 1))
+
+    def _draw_trail(self, grid: Grid, marks: GridMarks) -> None:
+        kept = _kept_for(marks)
+        if "trail" not in kept:
+            kept["trail"] = rectangles(*grid.cells(marks.trail))
+        self._fill_rectangles(grid, kept["trail"], self.theme.color("load", 0.24), 1.0)
+
+    def _draw_tiles(self, grid: Grid, marks: GridMarks) -> None:
+        for tile in marks.tiles:
+            rect = self.layout.rect(grid, self.view, tile, LEAST_LIT)
+            if self.scale < GRID_FROM:  # a light line within would hide cells
+                frame(self.p, [inset(rect, -2)], pen(self.theme.color("load"), 1.5))
+                continue
+            frame(self.p, [inset(rect, -1)], pen(self.theme.color("panel"), 4))
+            frame(self.p, [inset(rect, -1)], pen(self.theme.color("load"), 2))
+
+    def _draw_warp(self, grid: Grid, marks: GridMarks) -> None:
+        """A thin line around what the selected warp touches: the lanes of the warp view."""
+        if not len(marks.warp) or self.scale < OUTLINE_FROM:
+            return
+        cells = rectangles(*grid.cells(marks.warp))
+        rects = [inset(self.layout.rect(grid, self.view, cell, 5), 0.5) for cell in cells]
+        frame(self.p, rects, pen(self.theme.color("panel"), 3))
+        frame(self.p, rects, pen(self.theme.color("selected"), 1.4))
+
+    def _draw_lit(self, grid: Grid, marks: GridMarks) -> None:
+        if grid.result:
+            self._draw_written(grid, marks)
+        for flats, strength in ((marks.through, 0.55), (marks.lit, 1.0)):
+            if not len(flats):
+                continue
+            color = self.theme.tint(marks.verb, strength)
+            rows, columns = grid.cells(flats)
+            self._fill_cells(grid, rows, columns, color, LEAST_LIT)
+            if self.scale >= GRID_FROM:
+                self._draw_gaps(grid, flats[self._seen(grid, flats)])
+            self._rewrite(grid, marks, flats, text_on(color))
+
+    def _draw_gaps(self, grid: Grid, flats: Ints) -> None:
+        """Hairlines between lit cells, so that they can be counted."""
+        if len(flats) > 2048:
+            return
+        cells = self._cells(grid, flats)
+        self.p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        frame(self.p, cells, pen(self.theme.color("panel", 0.8), 1))
+        self.p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+
+    def _draw_written(self, grid: Grid, marks: GridMarks) -> None:
+        """Values of the result that the block has stored, and what threads hold for the others."""
+        if not self.values_fit:
+            return
+        if marks.so_far is not None and len(marks.so_far.flats):
+            self._write_owned(grid, marks.so_far.flats, marks.so_far.values, slanted=True)
+        if len(marks.written):
+            self._write_owned(grid, *_stored(marks))
+
+    def _write_owned(
+        self, grid: Grid, flats: Ints, values: NDArray[np.generic], *, slanted: bool = False
+    ) -> None:
+        """Values over the colours of the threads that store them, each in what is read on it."""
+        block, order = self.session.block_trace, np.argsort(flats)
+        assert block is not None, "there are marks of a block's step"
+        flats, values = flats[order], values[order]
+        mine, threads, _ = history_of(block).stored(grid.array.name)
+        owners = threads[np.minimum(np.searchsorted(mine, flats), len(mine) - 1)]
+        lut = self.theme.owner_lut("thread", block.n_threads)
+        inks = np.array([text_on(QColor(*color)).rgb() for color in lut[:, :3].tolist()])[owners]
+        for ink in np.unique(inks).tolist():
+            others = flats[inks != ink]
+            self._write_values(grid, flats, values, QColor(ink), slanted=slanted, but=others)
+
+    def _rewrite(self, grid: Grid, marks: GridMarks, flats: Ints, ink: QColor) -> None:
+        """Values again over lit cells, in a colour that is read on them."""
+        if not self.values_fit:
+            return
+        data = self._initial(grid)
+        if data is None:
+            return
+        values = data[flats].copy()
+        if grid.result and len(marks.written):
+            stored, new = _stored(marks)
+            place = np.minimum(np.searchsorted(stored, flats), len(stored) - 1)
+            again = stored[place] == flats
+            values[again] = new[place[again]]
+        self._write_values(grid, flats, values, ink)
+
+    def draw_pointed(
+        self, scene: MatrixScene, own: Sequence[Owned], others: Sequence[Owned] = ()
+    ) -> None:
+        """The selected and the hovered element, and a line of text about the latter.
+
+        `own` is what the selected block stores, `others` what other blocks do.
+        """
+        chosen, hover = self.session.element, self.session.hover
+        for grid in self.layout.grids:
+            if chosen is not None and chosen[0] == grid.array.name:
+                self._outline(grid, one_of(grid, chosen[1]), "accent", 2.0)
+            if hover is not None and hover.element and hover.element[0] == grid.array.name:
+                self._outline(grid, one_of(grid, hover.element[1]), "hover", 2.0)
+            elif hover is not None and hover.thread is not None:
+                self._outline(grid, self._of_thread(grid, hover.thread, own), "hover", 2.0)
+        words = self._about(own, others)
+        small = self.theme.font("small")
+        line = QFontMetricsF(small).height()
+        area = QRectF(12, self.window.bottom() - line - 6, self.window.width() - 24, line)
+        if any(self.layout.box(g, self.view).intersects(area) for g in self.layout.grids):
+            self.p.fillRect(area.adjusted(-12, -3, 12, 6), self.theme.color("panel", 0.88))
+        text(self.p, area, words, self.theme.color("text"), small, LEFT)
+
+    def _of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> Ints:
+        """What a thread touches of a grid at this step, and what it stores of the result."""
+        block = self.session.block_trace
+        assert block is not None
+        now = touched_by(block, grid.array.name, self.session.step, thread)
+        mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
+        return np.concatenate([now, *mine])
+
+    def _about(self, own: Sequence[Owned], others: Sequence[Owned]) -> str:
+        hover, block = self.session.hover, self.session.block_trace
+        if block is None:
+            return ""
+        element = hover.element if hover is not None else None
+        for grid in self.layout.grids:
+            if element is not None and element[0] == grid.array.name:
+                known = shares_of([*own, *others], grid)
+                return self._about_element(grid, flat_of(grid, element[1]), known)
+        thread = self.session.thread
+        words = f"Thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
+        shares = [(grid, share) for grid in self.layout.grids for share in shares_of(own, grid)]
+        stored = [(grid, share.flats[share.threads == thread]) for grid, share in shares]
+        names = [elements_name(grid.array, mine) for grid, mine in stored if len(mine)]
+        return f"{words}, stores {join(names)}" if names else words
+
+    def _about_element(self, grid: Grid, flat: int, known: Sequence[Owned]) -> str:
+        words = element_name(grid.array, flat)
+        block = self.session.block_trace
+        data = self._initial(grid)
+        if data is not None and not grid.result:
+            words += f" = {value_text(number_at(grid.array, data, flat), 4)}"
+        if self.session.heat and not grid.result and block is not None:
+            times = history_of(block).times_loaded(grid.array.name, flat, self.session.step)
+            words += f", loaded {'once' if times == 1 else f'{times} times'} by this block so far"
+        for owned in known if grid.result else ():
+            if (thread := owned.thread_of(flat)) is not None:
+                return f"{words} is stored by {self._storer(owned.block, thread)}"
+        return words
+
+    def _storer(self, number: int, thread: int) -> str:
+        """A thread, and its block where that is not the selected one."""
+        trace = self.session.trace
+        assert trace is not None
+        block = trace.block(number)
+        words = f"thread {name_of_thread(block, thread)}, warp {thread // 32}, lane {thread % 32}"
+        if number == self.session.block:
+            return words
+        return f"{words} of block {block_name(block)}"
+
+
+@once_for_each
+def _kept_for(marks: GridMarks) -> dict[Hashable, Any]:
+    """What was worked out to paint a step's marks, which are painted again as the view moves."""
+    return {}
+
+
+def _stored(marks: GridMarks) -> tuple[Ints, NDArray[np.generic]]:
+    """The elements of the result that were stored, each once and ascending, and what is there."""
+    flats, last = np.unique(marks.written[::-1], return_index=True)
+    return flats, marks.values[::-1][last]

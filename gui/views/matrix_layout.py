@@ -20,6 +20,9 @@ MIN_CELL = 0.02
 Grids = tuple[Grid, ...]
 WHOLE_FROM = 12  # pixels: from here on a cell has a whole number of them
 VALUE_WIDTH = 21.0  # pixels that a value of two figures needs across
+READ_FROM = 23.0, 12.0  # pixels across and down, in 10 pt type, from which all values are read
+SCROLLED_TO = 28.0, 14.0  # the cells of what scrolls because they would be smaller
+LEAST_SIGHT = 1 / 3  # of the rows and columns that scroll; of more, the whole is shown instead
 AMPLE_WIDTH = 4.4  # pixels a point beyond which a cell need not be wider than it is high
 MOST_STRETCH = 2.4
 
@@ -27,6 +30,11 @@ MOST_STRETCH = 2.4
 def largest_cell() -> float:
     """The height of a cell, in pixels, beyond which nothing would be gained."""
     return MAX_CELL * current_theme().sizes.body
+
+
+def type_scale() -> float:
+    """How large the theme's figures are, with 10 pt as 1."""
+    return current_theme().sizes.mono / 10
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,36 @@ class MatrixLayout:
             free = [c for c in free if c not in narrow]
         return cell
 
+    def read_at(self, view: Transform) -> bool:
+        """Whether values are read at a view in the theme's type."""
+        wide, high = (int(side * type_scale()) for side in READ_FROM)
+        return view.across >= wide and view.scale >= high
+
+    def cells_in_sight(
+        self, width: float, height: float, cell: tuple[float, float]
+    ) -> tuple[int, int]:
+        """How many columns and rows of cells of a size, in 10 pt type, there is room for."""
+        fixed_x, fixed_y = self.extent(0.0)
+        wide, high = (side * type_scale() for side in cell)
+        return int((width - fixed_x) / wide), int((height - fixed_y) / high)
+
+    def can_scroll(self, width: float, height: float) -> bool:
+        """Whether enough would be in sight; the same for every text size, which only shows less."""
+        fixed_x, fixed_y = (side / type_scale() for side in self.extent(0.0))
+        across, down = (width - fixed_x) / SCROLLED_TO[0], (height - fixed_y) / SCROLLED_TO[1]
+        wide, high = sum(self._widths), sum(self._heights)
+        return across >= LEAST_SIGHT * wide and down >= LEAST_SIGHT * high
+
+    def placed(
+        self, place: tuple[int, int], cell: tuple[float, float], about: QPointF, like: Transform
+    ) -> Transform:
+        """The view with cells of the same size and a cell of the grid at `place` at a pixel."""
+        grid = next(grid for grid in self.grids if grid.place == place)
+        new = replace(like, x=0.0, y=0.0)
+        origin = self.origin(grid, new)
+        x, y = about.x() - origin.x(), about.y() - origin.y()
+        return replace(new, x=x - cell[1] * new.across, y=y - cell[0] * new.scale)
+
     def origin(self, grid: Grid, view: Transform) -> QPointF:
         """The pixel of the corner of cell (0, 0), which may lie outside the grid's window."""
         x, y = self._origin(grid, view)
@@ -199,14 +237,10 @@ class MatrixLayout:
     def zoomed(self, view: Transform, factor: float, about: QPointF, least: float) -> Transform:
         """The view scaled about a pixel that stays where it is, as nearly as the gaps allow."""
         scale = min(max(view.scale * factor, least), 1.5 * largest_cell())
-        anchor = self._anchor(view, about)
-        grid, row, column = anchor
-        new = Transform(scale, 0.0, 0.0, view.stretch)
-        origin = self.origin(grid, new)
-        x = about.x() - origin.x() - column * new.across
-        return replace(new, x=x, y=about.y() - origin.y() - row * scale)
+        grid, row, column = self.anchor(view, about)
+        return self.placed(grid.place, (row, column), about, replace(view, scale=scale))
 
-    def _anchor(self, view: Transform, point: QPointF) -> tuple[Grid, float, float]:
+    def anchor(self, view: Transform, point: QPointF) -> tuple[Grid, float, float]:
         """The grid nearest to a pixel, and the pixel in its cells."""
 
         def distance(grid: Grid) -> float:

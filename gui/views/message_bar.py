@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
+from core.foreign_text import visible
 from gui.looks.style import set_icon
 from gui.scenes.text import clipped, spaced
 
 
 class MessageBar(QFrame):
-    """Shown while there is something to say, with a button for what can be done about it."""
+    """Shown while there is something to say, with a button for what can be done about it.
 
-    def __init__(self) -> None:
-        super().__init__()
+    It lies over the lower edge of an area, which neither moves nor becomes smaller for it.
+    """
+
+    def __init__(self, area: QWidget) -> None:
+        super().__init__(area)
+        self._area = area
+        area.installEventFilter(self)
         self.setObjectName("message")
         self._action: Callable[[], object] = _nothing
         self._icon = QToolButton()
@@ -55,7 +61,8 @@ class MessageBar(QFrame):
         action: Callable[[], object] | None = None,
     ) -> None:
         """Show a sentence; `action` adds a button with that `label`."""
-        sentence = clipped(spaced(sentence))
+        # Clipped first: it may be a megabyte that a kernel printed.
+        sentence = visible(spaced(clipped(sentence)))
         self._action = action or _nothing
         self.text.setText(sentence)
         self.text.setAccessibleName(sentence)
@@ -67,11 +74,37 @@ class MessageBar(QFrame):
         set_icon(self._icon, kind, "error" if kind == "error" else "accent")
         set_icon(self.close_button, "close", size=14)
         self.show()
+        self._place()
 
-    def amend(self, sentence: str) -> None:
-        """Say how far what is said has come; the rest stays."""
-        self.text.setText(sentence)
-        self.text.setAccessibleName(sentence)
+    def pass_by(self) -> None:
+        """Something else is looked at: hide what was only told, and asks for nothing."""
+        if self.property("kind") == "info" and self.go.isHidden():
+            self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay at the lower edge."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._place()
+        return False
+
+    def event(self, event: QEvent) -> bool:
+        """Take the room that another text or type needs."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place()
+        return done
+
+    def _place(self) -> None:
+        if self.isHidden():
+            return
+        width = self._area.width()
+        layout = self.layout()
+        assert layout is not None
+        edge = self.contentsMargins()  # the border's
+        inner = layout.heightForWidth(width - edge.left() - edge.right())
+        high = max(inner, layout.minimumSize().height()) + edge.top() + edge.bottom()
+        self.setGeometry(0, self._area.height() - high, width, high)
+        self.raise_()
 
     def clear(self) -> None:
         """Hide the bar."""

@@ -3,25 +3,594 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSpinBox,
+    QSplitter,
+    QStackedWidget,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 
-from core.models.capability import Capability, load_capabilities
-from core.models.devices import load_devices
-from core.models.occupancy import Resources, occupancy
-from gui.frames.pieces import Pieces, Steps
+from core.devices.occupancy import Resources, occupancy
+from core.devices.table import Capability, Device, find_capability, load_capabilities, load_devices
+from gui.frames.pieces import PAUSE, Pieces, Steps
 from gui.frames.work import Worker
 from gui.jobs import ceilings_work as work
+from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
-from gui.scenes.bench_measured import parameters_text
-from gui.views.occupancy_parts import OccupancyParts
+from gui.scenes.benchmark import parameters_text, recorded
+from gui.scenes.ceilings import rate_text
+from gui.scenes.occupancy import TITLES, UNITS, Bar, Curve
+from gui.views.base import Caption, Panel
+from gui.views.ceilings_view import FirstOrderList
+from gui.views.page_parts import (
+    PageView,
+    choice,
+    fill,
+    panels_in,
+    share,
+    simple_or_all,
+    subject_caption,
+    subject_row,
+)
+from gui.views.plots import Chart, pg
+from gui.views.tables import RowModel, RowTable
+from gui.views.widgets import Segmented
 
 if TYPE_CHECKING:
+    from core.explain.words import Explanation
     from core.ladder import Ladder
     from gui.scenes.selection import Configuration
     from gui.scenes.session import Session
+
+
+# Occupancy over one resource, with the present value as a line to drag.
+
+
+_MARGIN = 0.04  # of the width on either side: a mark at the first value is whole
+
+
+class OccupancyPlot(Chart):
+    """`dragged(place)` is emitted while the line is moved, on the plot's scale.
+
+    It is whole after `building`.
+    """
+
+    dragged = Signal(float)
+
+    def __init__(self, y_label: str = "") -> None:
+        super().__init__()
+        self._y_label = y_label
+        self.setMinimumHeight(120)
+        self._curve: Curve | None = None
+
+    def building(self) -> Steps:
+        """Put in what is drawn; nothing can be shown before."""
+        self._line = pg.PlotCurveItem()
+        self._now = pg.InfiniteLine(angle=90, movable=True)
+        self._dot = pg.ScatterPlotItem(size=12)
+        self._text = pg.TextItem(anchor=(0, 1))
+        yield PAUSE
+        for item in (self._line, self._now, self._dot, self._text):
+            self.addItem(item)
+        yield PAUSE
+        self._now.setCursor(Qt.CursorShape.SizeHorCursor)
+        self._now.sigDragged.connect(lambda line: self.dragged.emit(float(line.value())))
+        self.getAxis("left").setTicks([[(v, str(v)) for v in (0, 25, 50, 75, 100)]])
+        self.scene().sigMouseClicked.connect(self._on_click)
+        yield PAUSE
+        self.draw()
+
+    def load(self, curve: Curve) -> None:
+        """Show a curve."""
+        self._curve = curve
+        title = TITLES[curve.axis]
+        self.setAccessibleName(f"Occupancy over {title[:1].lower()}{title[1:]}")
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw in the theme's colours."""
+        theme = current_theme()
+        unit = UNITS[self._curve.axis] if self._curve is not None else ""
+        self.dress(self._y_label, unit, grid=0.15)
+        self._line.setPen(pg.mkPen(theme.color("load"), width=2))
+        self._line.setBrush(theme.color("load", 0.10))
+        self._now.setPen(pg.mkPen(theme.color("store"), width=1.5, style=Qt.PenStyle.DashLine))
+        self._now.setHoverPen(pg.mkPen(theme.color("store"), width=3))
+        self._dot.setBrush(theme.color("store"))
+        self._dot.setPen(pg.mkPen(theme.color("panel"), width=1.5))
+        self._text.setColor(theme.color("text"))
+        self._text.setFont(theme.font("small", bold=True))
+        self._text.fill = pg.mkBrush(theme.color("panel", 0.8))
+        if self._curve is not None:
+            self._place(self._curve)
+
+    def _place(self, curve: Curve) -> None:
+        step = curve.x[1] - curve.x[0] if len(curve.x) > 1 else 1.0
+        edges = [x - step / 2 for x in curve.x] + [curve.x[-1] + step / 2]
+        self._line.setData(edges, list(curve.y), stepMode="center", fillLevel=0)
+        self.setXRange(min(edges[0], curve.now), edges[-1], padding=_MARGIN)
+        self.setYRange(0, 112, padding=0)
+        self._now.setValue(curve.now)
+        self._dot.setData([curve.now], [curve.now_y])
+        middle = (edges[0] + edges[-1]) / 2
+        self._text.setAnchor((0, 1) if curve.now < middle else (1, 1))
+        self._text.setText(f" {curve.now_text} ")
+        self._text.setPos(curve.now, min(curve.now_y + 1, 98))
+
+    def _on_click(self, event: object) -> None:
+        scene = event.scenePos()  # type: ignore[attr-defined]
+        if self._curve is not None and self.box.sceneBoundingRect().contains(scene):
+            place = self.box.mapSceneToView(scene)
+            self.dragged.emit(float(place.x()))
+
+
+# Occupancy over each of a block's resources: a field, and a plot whose line can be dragged.
+
+
+RANGES: dict[scene.Axis, tuple[int, int, int]] = {
+    "block_threads": (1, 1024, 32),
+    "registers": (0, 255, 1),
+    "shared_bytes": (0, 233_472, 1024),
+}
+"""The least and the most of a field, and its step."""
+
+
+class ResourcePlots(QWidget):
+    """`set_to(axis, value)` when a field was changed, `dragged(axis, place)` while a line is moved.
+
+    It is whole after `building`.
+    """
+
+    set_to = Signal(str, int)
+    dragged = Signal(str, float)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fields: dict[scene.Axis, QSpinBox] = {}
+        self.plots: dict[scene.Axis, OccupancyPlot] = {}
+
+    def building(self) -> Steps:
+        """Make the fields and plots, one by one."""
+        space = current_theme().spacing
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, space.margin, 0)
+        for axis in RANGES:
+            head = QHBoxLayout()
+            head.setContentsMargins(space.margin, 0, 0, 0)
+            label = QLabel(_name(axis))
+            label.setProperty("role", "small")
+            head.addWidget(label)
+            head.addStretch(1)
+            head.addWidget(self._field(axis))
+            part = QVBoxLayout()
+            part.setSpacing(2)
+            part.addLayout(head)
+            row.addLayout(part, 1)
+            yield PAUSE
+            plot = OccupancyPlot("occupancy, %" * (not self.plots))
+            plot.dragged.connect(lambda place, axis=axis: self.dragged.emit(axis, place))
+            self.plots[axis] = plot
+            yield PAUSE
+            part.addWidget(plot, 1)
+            yield PAUSE
+            yield from plot.building()
+            yield PAUSE
+
+    def show_values(self, resources: Resources) -> None:
+        """Have the fields say what a block takes."""
+        for axis, field in self.fields.items():
+            with QSignalBlocker(field):
+                field.setValue(getattr(resources, axis))
+
+    def showing(self, capability: Capability, resources: Resources) -> Steps:
+        """Plot what other amounts of each resource would do on this SM."""
+        for axis, plot in self.plots.items():
+            curve = scene.curve_of(capability, resources, axis)
+            yield
+            plot.load(curve)
+            yield
+
+    def restyling(self) -> Steps:
+        """Take up the theme's colours."""
+        for plot in self.plots.values():
+            plot.draw()
+            yield
+
+    def _field(self, axis: scene.Axis) -> QSpinBox:
+        least, most, step = RANGES[axis]
+        field = QSpinBox()
+        field.setRange(least, most)
+        field.setSingleStep(step)
+        field.setKeyboardTracking(False)
+        field.setAccessibleName(_name(axis))
+        field.setToolTip(f"What if: {_name(axis)[:1].lower()}{_name(axis)[1:]}")
+        field.valueChanged.connect(lambda value: self.set_to.emit(axis, value))
+        self.fields[axis] = field
+        return field
+
+
+def _name(axis: scene.Axis) -> str:
+    return scene.TITLES[axis].replace("KiB", "bytes")
+
+
+# A chooser of SMs: of this machine's GPUs, of known devices, of compute capabilities.
+
+
+FIRST = "H200"  # where the recorded results come from
+LETTERS = 24
+
+
+class SmBox(QComboBox):
+    """The chosen SM is `capability`; `device` the device it is of, None where it is none's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live: dict[str, Device] = {}
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(LETTERS)
+        self.setAccessibleName("Device or SM")
+        self.setToolTip("Whose SM is filled; the kernel is compiled for it")
+        self.offer(())
+
+    @property
+    def capability(self) -> Capability:
+        """The SM that is filled."""
+        name, live = self.currentData(), self.live.get(self.currentData())
+        if live is not None:
+            name = "{}.{}".format(*live.compute_capability)
+        return find_capability(name)[0]
+
+    @property
+    def device(self) -> str | None:
+        """The name of the device whose SM it is."""
+        name: str = self.currentData()
+        if name in self.live:
+            return self.live[name].name
+        return None if name in load_capabilities() else name
+
+    def offer(self, live: Iterable[Device]) -> None:
+        """Fill it, this machine's GPUs first; the first of them is chosen. Nothing is emitted."""
+        chosen = self.currentData()
+        self.live = {f"live {place}": device for place, device in enumerate(live)}
+        with QSignalBlocker(self):
+            self.clear()
+            for key, device in self.live.items():
+                self.addItem(f"{device.name} (this machine)", key)
+            for device in load_devices():
+                self.addItem(device.name, device.name)
+            for name, one in load_capabilities().items():
+                self.addItem(f"compute capability {name}" if one.major else name, name)
+            wanted = next(iter(self.live), chosen or FIRST)
+            self.setCurrentIndex(max(0, self.findData(wanted)))
+
+    def choose(self, device: Device) -> None:
+        """Choose a device of this machine or of the table."""
+        own = next((key for key, one in self.live.items() if one is device), None)
+        place = self.findData(own or device.name)
+        if place >= 0:
+            self.setCurrentIndex(place)
+
+
+# One SM, filled with the blocks that it holds: warps, block slots, registers, shared memory.
+
+
+_MOST_SEGMENTS = 64  # beyond, blocks are too thin to be told apart
+
+
+class SmView(QWidget):
+    """A bar for each resource; what limits is framed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bars: tuple[Bar, ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("What an SM holds")
+
+    def load(self, bars: Sequence[Bar]) -> None:
+        """Show these resources."""
+        self._bars = tuple(bars)
+        self.setAccessibleDescription("; ".join(f"{bar.title}: {bar.text}" for bar in bars))
+        self.updateGeometry()
+        self.update()
+
+    def _row(self) -> int:
+        return 2 * QFontMetrics(current_theme().font("small")).height() + 16
+
+    def sizeHint(self) -> QSize:
+        return QSize(300, max(1, len(self._bars)) * self._row() + 4)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(200, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for place, bar in enumerate(self._bars):
+            self._paint(painter, bar, QRectF(2, place * self._row(), self.width() - 4, self._row()))
+
+    def _paint(self, painter: QPainter, bar: Bar, box: QRectF) -> None:
+        theme = current_theme()
+        line = QFontMetrics(theme.font("small")).height()
+        painter.setFont(theme.font("small", bold=bar.limits))
+        painter.setPen(theme.color("conflict" if bar.limits else "text"))
+        head = QRectF(box.left(), box.top() + 2, box.width(), line)
+        limit = ": the limit" if bar.limits else ""
+        painter.drawText(head, Qt.AlignmentFlag.AlignLeft, bar.title + limit)
+        painter.setFont(theme.font("small"))
+        painter.setPen(theme.color("text_dim"))
+        painter.drawText(head, Qt.AlignmentFlag.AlignRight, bar.text)
+        track = QRectF(box.left(), head.bottom() + 3, box.width(), line + 3)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("raised"))
+        painter.drawRoundedRect(track, 2, 2)
+        self._blocks(painter, bar, track)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(theme.color("conflict" if bar.limits else "border"))
+        painter.drawRoundedRect(track.adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
+
+    def _blocks(self, painter: QPainter, bar: Bar, track: QRectF) -> None:
+        theme = current_theme()
+        if not (bar.blocks and bar.each):
+            return
+        width = track.width() * bar.each / bar.total
+        if bar.blocks > _MOST_SEGMENTS or width < 2:
+            painter.setBrush(theme.owner_color("block", 0))
+            painter.drawRect(QRectF(track.left(), track.top(), width * bar.blocks, track.height()))
+            return
+        for block in range(bar.blocks):
+            left = track.left() + block * width
+            painter.setBrush(theme.owner_color("block", block, bar.blocks))
+            piece = QRectF(left, track.top(), max(width - 1, 1), track.height())
+            painter.drawRect(piece)
+            if width > 26:
+                painter.setPen(theme.color("text_dim"))
+                painter.drawText(piece, Qt.AlignmentFlag.AlignCenter, str(block))
+                painter.setPen(Qt.PenStyle.NoPen)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            place = event.pos().y() // self._row()
+            if 0 <= place < len(self._bars):
+                bar = self._bars[place]
+                allowed = "any number of" if bar.allowed is None else str(bar.allowed)
+                QToolTip.showText(
+                    event.globalPos(), f"{bar.title} allow {allowed} blocks: {bar.text}", self
+                )
+                return True
+        return super().event(event)
+
+
+# The table of devices: figures, and where each row comes from.
+
+
+def cells(device: Device) -> tuple[str, ...]:
+    """A row's texts."""
+    tensor = device.sms * device.tensor_per_clock * device.boost_mhz / 1e6
+    return (
+        device.name,
+        "{}.{}".format(*device.compute_capability),
+        str(device.sms),
+        rate_text(device.cores),
+        rate_text(device.boost_mhz),
+        rate_text(device.bandwidth_gbs),
+        rate_text(float(f"{device.peak_gflops:.4g}")),
+        f"{device.ridge:.1f}",
+        f"{tensor:.4g}" if tensor else "–",
+        f"{device.l2_kib / 1024:.4g}" if device.l2_kib else "none",
+        str(device.shared_per_sm_kib),
+    )
+
+
+class _Model(RowModel[Device]):
+    """Devices, the first `live` of which are this machine's."""
+
+    HEADS = ("Device", "CC", "SMs", "Cores", "MHz", "GB/s", "FP32 GFLOPS", "Ridge FLOP/B",
+             "Tensor TFLOPS", "L2 MiB", "Shared KiB")  # fmt: skip
+    RIGHT = frozenset(range(1, len(HEADS)))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live = 0
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """The rows, none of which is a heading."""
+        return tuple(row for row in self.rows if not isinstance(row, str))
+
+    def text(self, row: Device, column: int) -> str:
+        """One of the device's figures."""
+        here = column == 0 and row in self.devices[: self.live]
+        return f"{row.name} (this machine)" if here else cells(row)[column]
+
+    def tip(self, row: Device) -> str:
+        """Where the figures come from."""
+        return f"{row.source}; {row.checked}."
+
+    def color(self, row: Device, column: int) -> str:
+        """The name is read first."""
+        return "text" if column == 0 else "text_dim"
+
+
+class DeviceTable(RowTable):
+    """The table; `chosen(name)` is emitted when a row is selected."""
+
+    chosen = Signal(object)
+
+    def __init__(self) -> None:
+        model = _Model()
+        super().__init__(model, "Devices")
+        self.rows = model
+        self.selectionModel().currentRowChanged.connect(self._on_row)
+
+    def load(self, devices: Sequence[Device], live: int = 0) -> None:
+        """Show these devices, the first `live` of which are this machine's."""
+        self.rows.live = live
+        self.rows.load(devices)
+        self.fit()
+
+    def _on_row(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.chosen.emit(self.rows.devices[index.row()])
+
+
+# What the occupancy page is made of: plots with fields, an SM that is filled, counts, devices.
+
+
+THIS_KERNEL = "This kernel, as compiled"
+EXAMPLE_LETTERS = 20
+
+
+class OccupancyParts(PageView):
+    """The page's widgets in their places; a subclass has them do something."""
+
+    def __init__(self, session: Session, ladder: Ladder) -> None:
+        super().__init__(session)
+        self.ladder = ladder
+        self.first: FirstOrderList | None = None
+
+    def restyling(self) -> Steps:
+        """Take up the theme's colours."""
+        yield from self.what_if.restyling()
+        self.sm.updateGeometry()
+        self.sm.update()
+        yield
+        yield from self.table.fitting()
+
+    def building(self) -> Steps:
+        """Make the page."""
+        self.caption = Caption("Choose a kernel.")
+        self.subject = subject_caption()
+        yield PAUSE
+        self._make_choices()
+        yield PAUSE
+        # They are in their places before they are filled: Qt styles what is put in, each by itself.
+        splitter = panels_in(Qt.Orientation.Vertical)
+        fill(self, splitter)
+        upper = self._upper()
+        splitter.addWidget(self._panel(upper))
+        yield PAUSE
+        self.what_if = ResourcePlots()
+        self.fields, self.plots = self.what_if.fields, self.what_if.plots
+        upper.addWidget(self.what_if, 1)
+        yield PAUSE
+        yield from self.what_if.building()
+        yield from self._building_lower(splitter)
+        share(splitter, (3, 2), (420, 300))
+        yield PAUSE
+
+    def _panel(self, upper: QVBoxLayout) -> Panel:
+        body = QWidget()
+        body.setLayout(upper)
+        controls = [simple_or_all(self.session)]
+        return Panel("Occupancy", body, caption=self.caption, controls=controls, flush=True)
+
+    def _make_choices(self) -> None:
+        self.sm_box = SmBox()
+        tip = "Whose threads, registers and shared memory are placed"
+        self.example_box = choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
+        self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
+        self.reset = QPushButton("As compiled")
+        self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
+
+    def _upper(self) -> QVBoxLayout:
+        space = current_theme().spacing
+        column = QVBoxLayout()
+        column.setContentsMargins(0, 4, 0, space.gap)
+        choices = (self.reset, self.example_box, self.sm_box)
+        column.addLayout(subject_row(self.subject, choices))
+        return column
+
+    def _building_lower(self, splitter: QSplitter) -> Steps:
+        row = panels_in(Qt.Orientation.Horizontal)
+        splitter.addWidget(row)
+        self.sm = SmView()
+        self.limits = QLabel()
+        self.limits.setProperty("role", "dim")
+        self.limits.setWordWrap(True)
+        filled = _scrolled(self.sm, self.limits)
+        filled.setAccessibleName("One SM, filled, and what limits it")
+        yield PAUSE
+        self.table = DeviceTable()
+        self.table.chosen.connect(self.sm_box.choose)
+        yield PAUSE
+        self.table.load(tuple(load_devices()))
+        yield PAUSE
+        stack = QStackedWidget()
+        stack.addWidget(filled)
+        stack.addWidget(self.table)
+        self.shown = Segmented(
+            {"sm": "One SM", "devices": "Devices"},
+            {"sm": "What one SM holds", "devices": "The table of devices"},
+        )
+        self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
+        yield PAUSE
+        row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
+        yield PAUSE
+        self.first = first = FirstOrderList(self.ladder)
+        yield PAUSE
+        self.counts = Panel(
+            "First-order counts", first, caption=first.caption, controls=first.controls, flush=True
+        )
+        self.matters = QLabel()
+        self.matters.setWordWrap(True)
+        self.matters.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        why = _scrolled(self.matters)
+        why.setAccessibleName("Why occupancy matters")
+        self.reasons = Panel("Why occupancy matters", why, flush=True)
+        # Both share a place, of which Simple and All show one.
+        place = QStackedWidget()
+        for panel in (self.reasons, self.counts):
+            place.addWidget(panel)
+        self.beside = place
+        row.addWidget(place)
+        share(row, (3, 2), (640, 360))
+
+    def show_amount(self) -> None:
+        """Show what Simple shows, or what All does."""
+        self.beside.setCurrentWidget(self.counts if self.session.everything else self.reasons)
+
+    def pictures(self) -> dict[str, QWidget]:
+        """What can be saved by itself, as its panels are headed."""
+        return {
+            "Occupancy what-ifs": self.what_if,
+            "One SM": self.sm,
+            "First-order counts": self.first or self,
+            "Devices": self.table,
+        }
+
+
+def _scrolled(*widgets: QWidget) -> QScrollArea:
+    """Widgets below one another, as high as they need to be."""
+    space, filled = current_theme().spacing, QWidget()
+    column = QVBoxLayout(filled)
+    column.setContentsMargins(space.margin, 0, space.margin, space.gap)
+    for widget in widgets:
+        column.addWidget(widget)
+    column.addStretch(1)
+    scroll = QScrollArea()
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setWidget(filled)
+    scroll.viewport().setAutoFillBackground(False)
+    filled.setAutoFillBackground(False)
+    return scroll
+
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +604,7 @@ def prepare() -> None:
 class OccupancyView(OccupancyParts):
     """The page. A change of a field, or of a plot's line, is a what-if until the kernel is back."""
 
-    WATCHES = frozenset({"configuration"})
+    WATCHES = frozenset({"configuration", "everything"})
 
     def __init__(self, session: Session, ladder: Ladder, *, now: bool = True) -> None:
         super().__init__(session, ladder)
@@ -68,6 +637,7 @@ class OccupancyView(OccupancyParts):
     def refreshing(self, names: frozenset[str]) -> Steps:
         """Compile the configured kernel for the chosen SM, and count its first block."""
         configuration = self.session.configuration
+        self.show_amount()
         if configuration is not None:
             if "configuration" in names and self.example is not None:
                 self.example_box.setCurrentIndex(0)
@@ -117,8 +687,18 @@ class OccupancyView(OccupancyParts):
         self.limits.setText(" ".join(part for part in parts if part))
         changed = self._compiled is not None and self.resources != self._compiled.resources
         self.reset.setEnabled(self.example is not None or changed)
+        self.session.tell(frozenset({"explained"}))
         self.what_if.show_values(self.resources)
         self._plots.start(self.what_if.showing(capability, self.resources))
+
+    def explanation(self) -> Explanation:
+        """What limits the occupancy, and why occupancy matters."""
+        found = occupancy(self.capability, self.resources)
+        name = scene.sm_name(self.capability, self.sm_box.device)
+        return scene.explanation(found, name, self._example())
+
+    def _example(self) -> str:
+        return scene.counter_example(recorded(), self.ladder)
 
     # ---- what the user does
 
@@ -199,6 +779,8 @@ class OccupancyView(OccupancyParts):
     def building(self) -> Steps:
         """Make the page, and have it work."""
         yield from super().building()
+        self.matters.setText(f"{scene.WHY_IT_MATTERS}\n\n{self._example()}")
+        self.show_amount()
         self.sm_box.currentIndexChanged.connect(lambda _: self._on_sm())
         self.example_box.currentIndexChanged.connect(lambda _: self._on_example())
         self.reset.clicked.connect(self._back)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
+from gui.frames.pieces import Pieces, Steps, whole
 from gui.looks.theme import current_theme
-from gui.views.base import Caption
+from gui.scenes.session import Session
+from gui.views.base import Caption, SessionView
+from gui.views.widgets import Segmented
 
 HANDLE = 8  # pixels between panels
 SUBJECT_LINES = 4
@@ -34,6 +38,20 @@ def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) 
     for place, part in enumerate(shares):
         splitter.setStretchFactor(place, part)
     splitter.setSizes(list(sizes))
+
+
+def simple_or_all(session: Session) -> Segmented:
+    """How much the pages without a clock show: one choice for all of them."""
+    found = Segmented(
+        {"simple": "Simple", "all": "All"},
+        {
+            "simple": "The chosen kernel, its neighbours, and what matters first",
+            "all": "Every kernel, every ceiling, every figure",
+        },
+    )
+    found.setAccessibleName("How much is shown")
+    found.bind(session, "everything", {"simple": False, "all": True})
+    return found
 
 
 def subject_caption() -> Caption:
@@ -64,3 +82,158 @@ def subject_row(subject: Caption, choices: Sequence[QWidget], *, below: int = 0)
     for widget in choices:
         row.addWidget(widget)
     return row
+
+
+# What a page is to the stack that makes it, shows it and ends it (`gui.views.page_stack`).
+
+
+if TYPE_CHECKING:
+    from core.explain.words import Explanation
+    from core.gpu.result import BenchmarkResult
+
+    Base = QWidget
+else:
+    Base = object  # any kind of widget may be a page: this stands before it among the bases
+
+
+class PageWidget(Base):
+    """Base of every page, beside its kind of widget: `class SomePage(PageWidget, QWidget)`.
+
+    What a page does not say is done as here: nothing.
+    """
+
+    modest = True
+    """Whether it may be shown for a picture: nothing else in the window follows that."""
+
+    def building(self) -> Steps:
+        """Make the widgets piece by piece, none longer than a few milliseconds; whole at last."""
+        yield from ()
+
+    def preparing(self) -> Steps:
+        """Have Qt do to the hidden page what it would do in one piece when it is first shown."""
+        widgets = [self, *self.findChildren(QWidget)]
+        for widget in widgets:
+            widget.ensurePolished()
+            yield
+        for widget in reversed(widgets):  # parents come before their children
+            layout = widget.layout()
+            if layout is not None:
+                layout.activate()
+                yield
+
+    def catching_up(self) -> Steps:
+        """Bring to date what will be seen, piece by piece, before the page is shown again."""
+        yield from ()
+
+    def restyling(self) -> Steps:
+        """Take up a new theme, piece by piece; each `SessionView` on the page does so by itself."""
+        yield from ()
+
+    def finish(self) -> None:
+        """Show at once what is being brought up to date."""
+
+    def shut_down(self) -> None:
+        """End what runs, and wait for it."""
+
+    def main_view(self) -> QWidget:
+        """What has the keyboard when the page is opened."""
+        return self
+
+    @property
+    def measured(self) -> tuple[BenchmarkResult, ...]:
+        """What was measured, or imported, on this page."""
+        return ()
+
+    def explanation(self) -> Explanation | None:
+        """What "Why this number?" says here; None where it is about the clock's moment.
+
+        A page that shows something else later says so: `session.tell(frozenset({"explained"}))`.
+        """
+        return None
+
+    def pictures(self) -> dict[str, QWidget]:
+        """What can be saved by itself, by name."""
+        return {}
+
+
+# A page whose widgets are made, and filled, piece by piece.
+
+
+PAINTED_MS = 50
+
+
+class PageView(PageWidget, SessionView):
+    """A subclass has two generators that yield after each piece: `building` and `refreshing`.
+
+    It calls `build` when it is made, unless it is told that whoever makes it goes through
+    `building` before it is shown (`gui.views.page_stack`).
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.pieces = Pieces(self)
+        """Of what is brought up to date in several events."""
+        self._ended = False
+
+    def building(self) -> Steps:
+        """Make the widgets."""
+        raise NotImplementedError
+
+    def refreshing(self, names: frozenset[str]) -> Steps:
+        """`refresh`, piece by piece."""
+        raise NotImplementedError
+
+    def build(self) -> None:
+        """Make all widgets at once."""
+        whole(self.building())
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Show the session as it is now, within the next events."""
+        self.pieces.finish()
+        self.pieces.start(self.refreshing(names))
+
+    def catching_up(self) -> Steps:
+        """Refresh what changed while this was hidden, before it is shown again."""
+        stale, self._stale = self._stale, frozenset()
+        if stale:
+            yield from self.refreshing(stale)
+
+    def finish(self) -> None:
+        """Show at once what is being brought up to date."""
+        self.pieces.finish()
+
+    def shut_down(self) -> None:
+        """End what runs."""
+        self._ended = True
+        self.pieces.stop()
+
+    def when_painted(self, act: Callable[[], object]) -> None:
+        """Begin what keeps Python's lock for long, as imports do, when the page is to be seen."""
+        QTimer.singleShot(PAINTED_MS, self, lambda: None if self._ended else act())
+
+
+# What stands in a page's place while it is made, or when it could not be.
+
+
+class BlankPage(PageWidget, QWidget):
+    """Empty, unless there is a failure to tell of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sentence = QLabel()
+        self.sentence.setProperty("role", "dim")
+        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.sentence.setWordWrap(True)
+        QVBoxLayout(self).addWidget(self.sentence)
+
+    def show_title(self, title: str) -> None:
+        """Stand for a page that is being made."""
+        self.sentence.setText("")
+        self.setAccessibleName(f"The page {title} is being made")
+
+    def show_failure(self, title: str, error: Exception) -> None:
+        """Say that a page could not be made."""
+        sentence = f"The page {title} could not be opened: {error!r}."
+        self.sentence.setText(sentence)
+        self.setAccessibleName(sentence)

@@ -2,72 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QMouseEvent,
-    QTextCharFormat,
-    QTextCursor,
-    QTextDocument,
-    QTextFormat,
-)
+from PySide6.QtGui import QColor, QMouseEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout
 
 from gui.looks.theme import current_theme
 from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
-from gui.scenes.selection import Hover, pointed_line
+from gui.scenes.selection import Hover
 from gui.scenes.session import Session
+from gui.scenes.source import Span
 from gui.views.base import Caption, SessionView
-from gui.views.patient_colours import PatientHighlighter
+from gui.views.coloured_text import ColouredText
 
-COLOURED = 0  # a row's state
-
-
-class PtxColours(PatientHighlighter):
-    """Faint line numbers, labels and names of functions, the operation in a colour of its own."""
-
-    def __init__(self, document: QTextDocument) -> None:
-        super().__init__(document)
-        self.listing: PtxListing | None = None
-        self.restyle()
-
-    def restyle(self) -> None:
-        """Take up the theme's colours."""
-        theme = current_theme()
-        self._formats = {}
-        colors = {"number": "text_faint", "label": "text_dim", "function": "text", "op": "barrier",
-                  "load": "load", "store": "store"}  # fmt: skip
-        for name, color in colors.items():
-            self._formats[name] = QTextCharFormat()
-            self._formats[name].setForeground(theme.color(color))
-        self._formats["function"].setFontWeight(theme.font(bold=True).weight())
-        self.rehighlight()
-
-    def colour(self, text: str) -> None:
-        """Colour one row."""
-        self.setCurrentBlockState(COLOURED)
-        place = self.currentBlock().blockNumber()
-        if self.listing is None or place >= len(self.listing.rows):
-            return
-        row = self.listing.rows[place]
-        if row.pc < 0:
-            name = "label" if text.endswith(":") else "function"
-            self.setFormat(0, len(text), self._formats[name])
-            return
-        start = len(text) - len(row.text)
-        self.setFormat(0, start, self._formats["number"])
-        words = row.text.split(" ")
-        skipped = len(words[0]) + 1 if words[0].startswith("@") else 0
-        operation = words[1 if skipped else 0]
-        root = operation.split(".", maxsplit=1)[0]
-        name = {"ld": "load", "ldu": "load", "st": "store", "atom": "store", "red": "store"}.get(
-            root, "op"
-        )
-        self.setFormat(start + skipped, len(operation.rstrip(";")), self._formats[name])
+STYLES = {  # category -> (theme colour, bold)
+    "number": ("text_faint", False),
+    "label": ("text_dim", False),
+    "function": ("text", True),
+    "operation": ("barrier", False),
+    "load": ("load", False),
+    "store": ("store", False),
+}
 
 
-class PtxText(QPlainTextEdit):
-    """The text; a click gives its row, and so does pointing: -1 when the pointer leaves."""
+class PtxText(ColouredText):
+    """The text of `listing`. A click gives its row, as pointing does: -1 when that leaves."""
 
     row_clicked = Signal(int)
     row_double_clicked = Signal(int)
@@ -78,10 +38,15 @@ class PtxText(QPlainTextEdit):
         self.setReadOnly(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setTabChangesFocus(True)
         self.setAccessibleName("PTX instructions")
         self.viewport().setMouseTracking(True)
+        self.listing: PtxListing | None = None
         self._double = False
+
+    def spans(self, first: int, last: int) -> Sequence[Iterable[Span]]:
+        """The listing's own."""
+        return self.listing.spans(first, last) if self.listing is not None else []
 
     def row_at(self, y: float) -> int:
         """The row at a height of the viewport."""
@@ -126,7 +91,6 @@ class PtxView(SessionView):
         self.caption = Caption()
         self.listing: PtxListing | None = None
         self.text = PtxText()
-        self._colours = PtxColours(self.text.document())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.text)
@@ -151,22 +115,23 @@ class PtxView(SessionView):
     def restyle(self) -> None:
         """Take up the theme's font and colours."""
         self.text.setFont(current_theme().mono())
-        self._colours.restyle()
+        self.text.take_styles(STYLES)
         if self.listing is not None:
             self._mark()
 
     def _load(self) -> None:
         trace = self.session.trace
         self.listing = listing_of(trace) if trace is not None else None
-        self._colours.listing = self.listing
+        self.text.listing = self.listing
         text = self.listing.text if self.listing is not None else ""
         if text != self.text.toPlainText():
             self.text.setPlainText(text)
+        self.text.colour_anew()
 
     def _mark(self) -> None:
         listing, theme = self.listing, current_theme()
         assert listing is not None
-        running, self._pointed = self.session.current_line, pointed_line(self.session)
+        running, self._pointed = self.session.current_line, self.session.pointed_line
         marks = [self._band(p, theme.tint("accent", 0.10)) for p in listing.places(running)]
         for line in {self.session.line, self._pointed} - {None, running}:
             marks += [self._band(p, theme.tint("hover", 0.18)) for p in listing.places(line)]
@@ -198,7 +163,7 @@ class PtxView(SessionView):
             self.text.verticalScrollBar().setValue(max(place - rows // 3, 0))
 
     def _mark_pointed(self) -> None:
-        if self.listing is not None and pointed_line(self.session) != self._pointed:
+        if self.listing is not None and self.session.pointed_line != self._pointed:
             self._mark()
 
     def _line_at(self, place: int) -> int | None:

@@ -12,9 +12,18 @@ from gui.frames.pieces import Pieces, Steps
 from gui.frames.still import Still
 from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row, rate_text
-from gui.scenes.roofline import Box, Label, Mark, Roofline, at_left, below, labels, spread
-from gui.views.decade_chart import DecadeChart
-from gui.views.plotting import pg
+from gui.scenes.roofline import (
+    NEIGHBOURS,
+    Box,
+    Label,
+    Mark,
+    Roofline,
+    at_left,
+    beside,
+    labels,
+    spread,
+)
+from gui.views.plots import DecadeChart, pg, symbol_size
 
 _BEND = 10  # pixels between a name and its ceiling, whose heights may differ
 _MARGIN = 4  # of a text, as Qt has it
@@ -43,6 +52,8 @@ class RooflinePlot(DecadeChart):
         self._beside: list[Box] = []  # names of ceilings, among the points
         self._said = ""
         self.chosen = ""
+        self.joins = True
+        """Whether lines join the points of a series."""
         self._drawings = 0
         self._late, self._still = Pieces(self), Still(self)
         self.scene().sigMouseMoved.connect(self._on_move)
@@ -157,9 +168,9 @@ class RooflinePlot(DecadeChart):
             if not named_left:
                 self._line([(x + 0.05, y), (x + 0.05 + bend, place)], pen, above=3)
             at = left if named_left else x + 0.05 + bend
-            if not named_left:
-                wide = self._decades_wide(self._width(row))
-                self._beside.append((at, place - half, at + wide, place + half))
+            wide, thick = self._decades_wide(self._width(row)), self._decades_high(3)
+            self._beside.append((at, place - half, at + wide, place + half))
+            self._beside.append((start, y - thick, x + 0.05, y + thick))
             self._text(at, place, self._name(row), color, (0, 0.5), bold=strong)
             yield
 
@@ -202,40 +213,47 @@ class RooflinePlot(DecadeChart):
     def _labels(self) -> tuple[Label, ...]:
         """The names of the joined points."""
         joined = [mark for chain in self._chains for mark in chain]
+        if len(joined) <= 2 * NEIGHBOURS:
+            return labels(joined, (0.0, 0.0))
         return labels(joined, (self._decades_wide(70), self._decades_high(26)))
 
     def _drawing_runs(self) -> Steps:
         theme = current_theme()
         joined = [mark for chain in self._chains for mark in chain]
-        for place, chain in enumerate(self._chains):
+        for place, chain in enumerate(self._chains if self.joins else ()):
             style = Qt.PenStyle.SolidLine if place == 0 else Qt.PenStyle.DotLine
             line = pg.mkPen(theme.color("load", 0.6), width=1.5, style=style)
             points = [(math.log10(m.x), math.log10(m.run.gflops)) for m in chain]
             if len(points) > 1:
                 self._line(points, line, above=5)
         for mark in self._marks:
-            chained = mark in joined
-            name = "store" if mark.chosen else "load"
+            # Full is the launch whose ceilings are drawn; hollow ones have ceilings of their own.
+            ink = theme.color("store" if mark.chosen else "load")
             item = pg.ScatterPlotItem(
                 [math.log10(mark.x)], [math.log10(mark.run.gflops)],
-                size=15 if mark.chosen else 10 if chained else 7,
-                symbol="o",
-                pen=pg.mkPen(theme.color("panel"), width=1.5),
-                brush=pg.mkBrush(theme.color(name, 1.0 if chained or mark.chosen else 0.45)),
+                size=symbol_size(14 if mark.chosen else 10 if mark in joined else 6),
+                symbol="t" if mark.run.fell else "o",
+                pen=pg.mkPen(theme.color("panel") if mark.chosen else ink, width=1.8),
+                brush=pg.mkBrush(ink if mark.chosen else theme.color("panel")),
             )  # fmt: skip
             item.setZValue(12 if mark.chosen else 8)
             self.addItem(item)
             yield
         metrics = QFontMetrics(theme.font("small"))
         right = math.log10(self._frame.right) if self._frame is not None else 0.0
-        for label in self._labels():
-            at = label.x + self._decades_wide(_NEXT)
-            room = int((right - at) / self._decades_wide(1)) - 2 * _MARGIN
-            text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, room)
-            end = at + self._decades_wide(metrics.horizontalAdvance(text))
-            top = label.y - self._decades_high(3)
-            box = (at, top - self._decades_high(metrics.height()), end, top)
-            self._text(at, below(box, self._beside)[3], text, "text", (0, 0))
+        taken = [*self._beside, *(self._around(mark) for mark in self._marks)]
+        for label in sorted(self._labels(), key=lambda label: (not label.chosen, -label.y)):
+            font = QFontMetrics(theme.font("small", bold=label.chosen))
+            wide = self._decades_wide(font.horizontalAdvance(label.text) + 2 * _MARGIN)
+            high = self._decades_high(metrics.height())
+            gap = self._decades_wide(_NEXT), self._decades_high(2)
+            box = beside((label.x, label.y), (wide, high), gap, right, taken)
+            taken.append(box)
+            if box[3] < label.y - gap[1] - high / 2:  # away from its point: a line leads there
+                end = box[0] if box[0] > label.x else box[2]
+                thin = pg.mkPen(theme.color("text_faint"), width=1)
+                self._line([(label.x, label.y), (end, box[3] - high / 2)], thin, above=4)
+            self._text(box[0], box[3], label.text, "text", (0, 0), bold=label.chosen)
             yield
 
     # ---- the pointer

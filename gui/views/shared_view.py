@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
+    QColor,
     QContextMenuEvent,
+    QFont,
     QFontMetricsF,
+    QImage,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -14,24 +21,612 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.looks.theme import current_theme
-from gui.scenes.naming import element_name, name_of_thread, numbers_name, value_text
+from gui.looks.theme import Theme, current_theme
+from gui.scenes.grids import rectangles
+from gui.scenes.history import Ints
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.shared import (
     BANKS,
+    BankScene,
     SharedGrid,
     SharedScene,
+    Word,
+    lane_label,
     shared_scene,
 )
+from gui.scenes.text import decimals_of, element_name, name_of_thread, numbers_name, value_text
 from gui.scenes.warp import LANES
-from gui.views.base import Caption, SessionView
-from gui.views.element_menu import element_menu
-from gui.views.painting import LEFT, nothing, text
-from gui.views.shared_geometry import SharedGeometry, depends_on, shared_geometry
-from gui.views.shared_ground import SharedGround
-from gui.views.shared_painter import SharedPainter
-from gui.views.why_button import why_button
+from gui.views.base import Caption, SessionView, element_menu
+from gui.views.drawing_tools import (
+    CENTRE,
+    LEFT,
+    Kept,
+    draw_cells,
+    fill,
+    frame,
+    hatch,
+    inset,
+    nothing,
+    pen,
+    shortest_fit,
+    text,
+    text_on,
+    texts,
+    upright_text,
+    write,
+)
+from gui.views.widgets import why_button
+
+# Where the parts of the shared memory view lie for a scene and a size.
+
+
+MAX_CELL = 4.4
+WIDER, WIDEST = 2.0, 3.0
+"""The most pixels of a cell for each point of the theme's type. It may be so many times as wide as
+high, or as high as wide; in a tall, narrow array so many pixels a point wide, in a flat one
+high."""
+ROOMY, CLOSE, LEAST = 5.5, 3.4, 2.2
+"""Lines of text that the bank columns are high: where there is room, where cells need it, and where
+the cells of a few rows would not be legible even so."""
+FEW_ROWS = 8
+VALUE = 1.3  # lines of text that a cell with its value is high
+LEAST_SHARE = 0.5  # of the widest array's room, for one of few columns
+
+
+@dataclass
+class SharedGeometry:
+    """Where the arrays and the bank columns lie, in the widget's coordinates."""
+
+    grids: list[QRectF]
+    cells: list[QSizeF]
+    titles: list[QRectF]
+    bank_title: QRectF
+    banks: QRectF
+    labels: QRectF
+    readout: QRectF
+
+
+def cells_rect(box: QRectF, cell: QSizeF, rect: tuple[int, int, int, int]) -> QRectF:
+    """A rectangle of cells (row, column, rows, columns) of a grid in whole pixels."""
+    row, column, rows, columns = rect
+    wide, high = cell.width(), cell.height()
+    left, right = round(box.left() + column * wide), round(box.left() + (column + columns) * wide)
+    top, bottom = round(box.top() + row * high), round(box.top() + (row + rows) * high)
+    return QRectF(left, top, right - left, bottom - top)
+
+
+def cells_sides(box: QRectF, cell: QSizeF, rows: Ints, columns: Ints) -> NDArray[np.float64]:
+    """Many single cells as `cells_rect` gives them: left, top, width, height, float64 (4, n)."""
+    wide, high = cell.width(), cell.height()
+    left, right = (np.rint(box.left() + c * wide) for c in (columns, columns + 1))
+    top, bottom = (np.rint(box.top() + r * high) for r in (rows, rows + 1))
+    return np.stack([left, top, right - left, bottom - top])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where one array lies, with its title."""
+
+    grid: QRectF
+    cell: QSizeF
+    title: QRectF
+
+    @property
+    def legible(self) -> float:
+        """The smaller side of a cell."""
+        return min(self.cell.width(), self.cell.height())
+
+
+def depends_on(scene: SharedScene) -> Hashable:
+    """All of a scene that says where things lie."""
+    return tuple((grid.rows, grid.columns) for grid in scene.grids), _many_words(scene)
+
+
+def shared_geometry(scene: SharedScene, box: QRectF, theme: Theme) -> SharedGeometry:
+    """Arrays above, banks below: the arrays get what the banks do not need.
+
+    Arrays lie beside each other, or below each other where their cells are larger so.
+    """
+    line = QFontMetricsF(theme.font("small")).height()
+    head = QFontMetricsF(theme.font("body", bold=True)).height()
+    readout = QRectF(box.left(), box.bottom() - line, box.width(), line)
+    labels = QRectF(box.left(), readout.top() - 4 - line, box.width(), line)
+    whole = labels.top() - line - 3 - theme.spacing.gap - box.top()  # arrays and bank columns
+    for_banks = max(ROOMY * line, 0.26 * box.height())
+    places = _arrays(scene.grids, box, whole - for_banks, head, theme)
+    if min(p.legible for p in places) < VALUE * line:
+        closer = _arrays(scene.grids, box, whole - CLOSE * line, head, theme)
+        if min(p.legible for p in closer) >= VALUE * line:
+            places, for_banks = closer, CLOSE * line
+        elif max(grid.rows for grid in scene.grids) <= FEW_ROWS:
+            places = _arrays(scene.grids, box, whole - LEAST * line, head, theme)
+            for_banks = LEAST * line
+    most = 16.0 if _many_words(scene) else 4.0
+    deepest = max(place.grid.bottom() for place in places)
+    bank_height = min(box.top() + whole - deepest, max(for_banks, most * line))
+    banks = QRectF(box.left(), labels.top() - bank_height, box.width(), bank_height)
+    bank_title = QRectF(box.left(), banks.top() - line - 3, box.width(), line)
+    return SharedGeometry(
+        [place.grid for place in places],
+        [place.cell for place in places],
+        [place.title for place in places],
+        bank_title,
+        banks,
+        labels,
+        readout,
+    )
+
+
+def _many_words(scene: SharedScene) -> bool:
+    """Whether words are stacked up high in a bank."""
+    return scene.banks is not None and scene.banks.highest > 2
+
+
+def _arrays(
+    grids: tuple[SharedGrid, ...], box: QRectF, height: float, head: float, theme: Theme
+) -> list[_Place]:
+    """The arrays in the upper part of a box, beside or below each other."""
+    room = QRectF(box.left(), box.top(), box.width(), max(height, 0.0))
+    points = theme.sizes.body
+    beside = _beside(grids, room, head, 2.0 * theme.spacing.margin, points)
+    below = _below(grids, room, head, theme.spacing.gap, points)
+    better = min(p.legible for p in below) > min(p.legible for p in beside)
+    return below if better else beside
+
+
+def _beside(
+    grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float, points: float
+) -> list[_Place]:
+    shares = _shares(grids, room.width() - gap * (len(grids) - 1))
+    places, left, top = [], room.left(), room.top() + head + 2
+    for grid, share in zip(grids, shares, strict=True):
+        cell = _cell(grid, share, max(room.height() - head - 2, 0.0), points)
+        width = grid.columns * cell.width()
+        title = QRectF(left, room.top(), max(width, share), head)
+        places.append(_Place(QRectF(left, top, width, grid.rows * cell.height()), cell, title))
+        left += max(width, share) + gap
+    return places
+
+
+def _below(
+    grids: tuple[SharedGrid, ...], room: QRectF, head: float, gap: float, points: float
+) -> list[_Place]:
+    free = room.height() - len(grids) * (head + 2) - gap * (len(grids) - 1)
+    rows = sum(grid.rows for grid in grids)
+    places, top = [], room.top()
+    for grid in grids:
+        cell = _cell(grid, room.width(), max(free * grid.rows / rows, 0.0), points)
+        title = QRectF(room.left(), top, room.width(), head)
+        top += head + 2
+        size = QSizeF(grid.columns * cell.width(), grid.rows * cell.height())
+        places.append(_Place(QRectF(QPointF(room.left(), top), size), cell, title))
+        top += size.height() + gap
+    return places
+
+
+def _shares(grids: tuple[SharedGrid, ...], width: float) -> list[float]:
+    """The width that each array may take: by its columns, and not too little for a narrow one."""
+    most = max(grid.columns for grid in grids)
+    weights = [max(grid.columns, LEAST_SHARE * most) for grid in grids]
+    return [width * weight / sum(weights) for weight in weights]
+
+
+def _cell(grid: SharedGrid, width: float, height: float, points: float) -> QSizeF:
+    """A square cell where it fits, stretched where one direction has more room."""
+    most, widest = MAX_CELL * points, WIDEST * points
+    across, down = width / grid.columns, height / grid.rows
+    side = min(across, down, most)
+    tall, flat = grid.rows >= 2 * grid.columns, grid.columns >= 2 * grid.rows
+    wide = min(across, max(side, widest if tall else WIDER * side), most)
+    high = min(down, max(side, widest if flat else WIDER * side), most)
+    return QSizeF(_whole(wide), _whole(high))
+
+
+def _whole(size: float) -> float:
+    return float(int(size)) if size >= 3 else max(size, 0.5)
+
+
+# What lies below a step's marks in a shared array: who wrote each cell, kept as a picture.
+
+
+HAIRLINES_FROM = 5.0  # pixels a cell
+MOST_TITLES = 200
+Places = tuple[Ints, Ints]
+Draw = Callable[[QPainter, SharedGrid, QRectF, QSizeF, Theme, int], None]
+
+
+class SharedGround:
+    """Keeps the pictures of a view's arrays from one step to the next.
+
+    Most steps write nothing to shared memory, and then nothing here changes.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Kept] = {}
+        self.banks = Kept()
+        self._titles: dict[Hashable, tuple[float, str]] = {}
+
+    def known(self, of: Hashable, make: Callable[[], tuple[float, str]]) -> tuple[float, str]:
+        """What was made of an array's title, which stays the same for many steps."""
+        if of not in self._titles:
+            if len(self._titles) > MOST_TITLES:
+                self._titles.clear()
+            self._titles[of] = make()
+        return self._titles[of]
+
+    def draw_cells(
+        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+    ) -> None:
+        """Written cells in the colour of the thread that wrote them last, others hatched."""
+        state = grid.written.tobytes(), grid.writers.tobytes()
+        self._draw("cells", _draw_cells, p, (grid, box, cell, theme, threads), state)
+
+    def draw_values(
+        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+    ) -> None:
+        """What each written cell holds."""
+        state = grid.written.tobytes(), grid.values.tobytes()
+        self._draw("values", _draw_values, p, (grid, box, cell, theme, threads), state)
+
+    def draw_lines(
+        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+    ) -> None:
+        """Hairlines between cells that are large enough, and a line between slices."""
+        self._draw("lines", _draw_lines, p, (grid, box, cell, theme, threads), None)
+
+    def _draw(
+        self,
+        what: str,
+        draw: Draw,
+        p: QPainter,
+        parts: tuple[SharedGrid, QRectF, QSizeF, Theme, int],
+        written: Hashable,
+    ) -> None:
+        grid, box, cell, theme, threads = parts
+        sizes = box.getRect(), cell.width(), cell.height()
+        state = theme.key, threads, grid.array.shape, sizes, written
+
+        def sharply(q: QPainter) -> None:
+            hint = QPainter.RenderHint.Antialiasing
+            smooth = q.testRenderHint(hint)
+            q.setRenderHint(hint, False)
+            draw(q, grid, box, cell, theme, threads)
+            q.setRenderHint(hint, smooth)
+
+        kept = self._arrays.setdefault(grid.array.name, Kept())
+        kept.draw(p, what, box.adjusted(0, 0, 1, 1), state, sharply)
+
+
+def _draw_cells(
+    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+) -> None:
+    fill(p, [box], theme.color("panel"))
+    empty_r, empty_c = np.nonzero(~grid.written & grid.present)
+    empty = [cells_rect(box, cell, r) for r in rectangles(empty_r, empty_c)]
+    fill(p, empty, theme.color("field"))
+    fill(p, empty, hatch(theme.color("border")))
+    lut = theme.owner_lut("thread", threads)
+    pixels = lut[np.maximum(grid.writers, 0)].copy()
+    pixels[..., 3] = np.where(grid.written, 150, 0)
+    data = np.ascontiguousarray(pixels)
+    columns, rows = grid.columns, grid.rows
+    image = QImage(data.data, columns, rows, columns * 4, QImage.Format.Format_RGBA8888)
+    draw_cells(p, box, image)
+
+
+def value_font(theme: Theme, cell: QSizeF) -> QFont:
+    """The type of the values in cells of a size."""
+    font = theme.mono()
+    sample = QFontMetricsF(font).horizontalAdvance("−0.00")
+    font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * 0.88 * cell.width() / sample))
+    return font
+
+
+def write_values(
+    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, places: Places,
+    ink: QColor,
+) -> None:  # fmt: skip
+    """Write what cells hold (their rows and columns) into them.
+
+    They have the decimals that say every value of the array, where there are such.
+    """
+    rows, columns = places
+    few = decimals_of(grid.values[grid.written])
+    words = [value_text(value, decimals=few) for value in grid.values[rows, columns].tolist()]
+    write(p, cells_sides(box, cell, rows, columns), words, ink, value_font(theme, cell))
+
+
+def _draw_values(
+    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+) -> None:
+    rows, columns = np.nonzero(grid.written)
+    write_values(p, grid, box, cell, theme, (rows, columns), theme.color("text"))
+
+
+def _draw_lines(
+    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
+) -> None:
+    if min(cell.width(), cell.height()) >= HAIRLINES_FROM:
+        p.setPen(pen(theme.color("panel", 0.75), 1))
+        for r in range(1, grid.rows):
+            y = round(box.top() + r * cell.height())
+            p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+        for c in range(1, grid.columns):
+            x = round(box.left() + c * cell.width())
+            p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+    if len(grid.array.shape) > 2:
+        p.setPen(pen(theme.color("text_dim"), 1))
+        for r in range(grid.array.shape[-2], grid.rows, grid.array.shape[-2]):
+            y = round(box.top() + r * cell.height())
+            p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+
+
+# Draws the 32 banks of shared memory and the words that one access asks of them.
+
+
+FEW = 4  # words, which are drawn as quickly as a picture of them, and differ from step to step
+STALE_BANKS = 0.5  # strength of the colour of words that an earlier step asked for
+LEAST_BANK = 0.6  # of the theme's small type: words that would be smaller are left out
+
+
+def hovered_lane(session: Session) -> int | None:
+    """The lane of the selected warp that the pointer rests on."""
+    hover = session.hover
+    if hover is None or hover.thread is None or hover.thread // LANES != session.warp:
+        return None
+    return hover.thread % LANES
+
+
+class BankPainter:
+    """Columns from bank 0 to 31, the words asked of each stacked up, conflicts in their colour.
+
+    What does not depend on the selected or hovered lane is kept as a picture.
+    """
+
+    def __init__(
+        self, painter: QPainter, theme: Theme, session: Session, kept: Kept, g: SharedGeometry
+    ) -> None:
+        self.p, self.theme, self.session, self.kept, self.g = painter, theme, session, kept, g
+        self.wide = g.banks.width() / BANKS
+        self.metrics = QFontMetricsF(theme.font("small"))
+        self.line = self.metrics.height()
+
+    def draw(self, banks: BankScene) -> None:
+        """The title, the columns, and what is selected and hovered."""
+        lanes = f"{banks.active} lanes" if banks.active != 1 else "1 lane"
+        words = (
+            f"Banks   {lanes}, {banks.wavefronts} wavefront{'s' * (banks.wavefronts != 1)}"
+            f" (ideal {banks.ideal})"
+        )
+        g, theme = self.g, self.theme
+        if banks.fault:
+            small = theme.font("small", bold=True)
+            text(self.p, g.bank_title, banks.fault, theme.color("error"), small, LEFT)
+        else:
+            text(self.p, g.bank_title, words, theme.color("text_dim"), theme.font("small"), LEFT)
+        area = g.banks.united(g.labels).adjusted(-6, 0, 6, 0)
+        self.kept.draw(self.p, "columns", area, theme.key, self._draw_columns)
+        asked = banks.asked
+        if sum(map(len, asked)) <= FEW:
+            self._draw_asked(self.p, banks)
+        else:
+            state = theme.key, banks.live, banks.verb, banks.conflicts > 0, asked
+            self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
+        self._draw_marks(banks)
+
+    def _column(self, bank: int) -> float:
+        return self.g.banks.left() + bank * self.wide
+
+    def _words(self, banks: BankScene, bank: int) -> list[QRectF]:
+        """Where the words asked of a bank stand, from the bottom up."""
+        room = self.g.banks.height() - self.line
+        high = min(room / max(1, banks.highest), 3.4 * self.line)
+        left, bottom = self._column(bank) + 1, self.g.banks.bottom()
+        return [
+            QRectF(left, bottom - (number + 1) * high, self.wide - 2, high)
+            for number in range(len(banks.words[bank]))
+        ]
+
+    def _label(self, bank: int) -> QRectF:
+        labels = self.g.labels
+        return QRectF(self._column(bank), labels.top(), self.wide, labels.height())
+
+    def _numbered(self, bank: int) -> bool:
+        """Whether there is room for a bank's number."""
+        return bank % 4 == 0 or self.wide >= self.metrics.horizontalAdvance("00") + 2
+
+    def _draw_columns(self, p: QPainter) -> None:
+        """The empty columns with their numbers."""
+        top, high = self.g.banks.top(), self.g.banks.height()
+        columns = [QRectF(self._column(i) + 1, top, self.wide - 2, high) for i in range(BANKS)]
+        fill(p, columns, self.theme.color("raised", 0.6))
+        numbers = [(self._label(i), str(i)) for i in range(BANKS) if self._numbered(i)]
+        texts(p, numbers, self.theme.color("text_faint"), self.theme.font("small"))
+
+    def _draw_asked(self, p: QPainter, banks: BankScene) -> None:
+        """The words asked of each bank, with how many there are where that is a conflict."""
+        theme = self.theme
+        strength = 1.0 if banks.live else STALE_BANKS
+        calm = theme.tint("load" if banks.verb == "loads" else "store", strength)
+        alarm = theme.tint("conflict", strength)
+        numbers, ways = [], []
+        for bank, asked in enumerate(banks.words):
+            if not asked:
+                continue
+            times = banks.passes[bank]
+            conflict = banks.conflicts > 0 and times > 1
+            strong = alarm if conflict else calm
+            rects = self._words(banks, bank)
+            fill(p, [_body(rect) for rect in rects], strong)
+            for word, rect in zip(asked, rects, strict=True):
+                self._draw_word(p, word, _body(rect), strong)
+            before = banks.passes[bank - 1] if bank else 0
+            if conflict and (times != before or self.wide > 2.2 * self.line):
+                above = QRectF(rects[-1].left() - 7, rects[-1].top() - self.line, 0, self.line)
+                above.setWidth(self.wide + 12)
+                ways.append((above, f"×{times}"))
+            if self._numbered(bank):
+                numbers.append((self._label(bank), str(bank)))
+        texts(p, ways, theme.color("conflict"), theme.font("small", bold=True))
+        fill(p, [rect for rect, _ in numbers], theme.color("panel"))
+        texts(p, numbers, theme.color("text"), theme.font("small"))
+
+    def _draw_word(self, p: QPainter, word: Word, body: QRectF, strong: QColor) -> None:
+        """The lanes that ask for a word, upright where that is the only way they fit."""
+        small = self.theme.font("small")
+        small.setPointSizeF(min(self.theme.sizes.small, 0.7 * body.width()))
+        if small.pointSizeF() < LEAST_BANK * self.theme.sizes.small:
+            return
+        metrics, ink, label = QFontMetricsF(small), text_on(strong), lane_label(word.lanes)
+        wide = metrics.horizontalAdvance(label)
+        if wide <= body.width() + 2 and body.height() >= metrics.height() * 0.8:
+            text(p, body, label, ink, small, elide=False)
+        elif wide <= body.height():
+            upright_text(p, body, label, ink, small, CENTRE)
+
+    @staticmethod
+    def _places(banks: BankScene, lane: int | None) -> list[tuple[int, int]]:
+        """The bank of each word of a lane, and which it is there."""
+        return banks.of_lane.get(lane, []) if lane is not None else []
+
+    def _draw_marks(self, banks: BankScene) -> None:
+        """The words of the selected and the hovered lane, and the hovered bank."""
+        marks = {"selected": self.session.lane, "hover": hovered_lane(self.session)}
+        for name, lane in marks.items():
+            rects = [self._words(banks, bank)[number] for bank, number in self._places(banks, lane)]
+            found = [inset(_body(rect), 0.5) for rect in rects if rect.height() > 4]
+            frame(self.p, found, pen(self.theme.color(name), 1.6))
+        hover = self.session.hover
+        if hover is not None and hover.bank is not None:
+            label, top = self._label(hover.bank), self.g.banks.top()
+            fill(self.p, [label], self.theme.color("panel"))
+            number = [(label, str(hover.bank))]
+            texts(self.p, number, self.theme.color("text"), self.theme.font("small"))
+            column = QRectF(label.left(), top, self.wide, label.bottom() - top)
+            frame(self.p, [column], pen(self.theme.color("hover"), 2))
+
+
+def _body(rect: QRectF) -> QRectF:
+    """A word's rectangle without the gap to the one above it."""
+    return rect.adjusted(0, 1.0 if rect.height() > 5 else 0.4, 0, 0)
+
+
+# Draws one scene of the shared memory view.
+
+
+LANES_FROM, VALUES_FROM = 11.0, 26.0  # pixels a cell
+
+
+class SharedPainter:
+    """The arrays with what is written and touched, and the bank columns."""
+
+    def __init__(
+        self, painter: QPainter, theme: Theme, session: Session, ground: SharedGround
+    ) -> None:
+        self.p, self.theme, self.session, self.ground = painter, theme, session, ground
+        block = session.block_trace
+        self._threads = block.n_threads if block is not None else 1
+
+    def draw(self, scene: SharedScene, geometry: SharedGeometry) -> None:
+        """Everything."""
+        for grid, box, title, cell in zip(
+            scene.grids, geometry.grids, geometry.titles, geometry.cells, strict=True
+        ):
+            self._draw_grid(grid, box, cell)
+            self._draw_title(grid, title)
+        if scene.banks is not None:
+            kept = self.ground.banks
+            BankPainter(self.p, self.theme, self.session, kept, geometry).draw(scene.banks)
+
+    def _draw_title(self, grid: SharedGrid, box: QRectF) -> None:
+        p, theme = self.p, self.theme
+        font, small = theme.font("body", bold=True), theme.font("small")
+        done = int(np.count_nonzero(grid.written))
+        wide, words = self.ground.known(
+            ("title", grid.array.name, grid.array.shape, done, box.width(), theme.key),
+            lambda: self._title(grid, done, box.width()),
+        )
+        text(p, box, grid.array.name, theme.color("text"), font, LEFT)
+        rest = box.adjusted(wide, 0, 0, 0)
+        text(p, rest, words, theme.color("text_dim"), small, LEFT, elide=False)
+
+    def _title(self, grid: SharedGrid, done: int, room: float) -> tuple[float, str]:
+        """The width of an array's name, and its size with how much of it is written."""
+        font, small = self.theme.font("body", bold=True), self.theme.font("small")
+        wide = QFontMetricsF(font).horizontalAdvance(grid.array.name) + 8
+        size, whole = " × ".join(str(n) for n in grid.array.shape), grid.size
+        if not done:
+            states = ["empty"]
+        elif done == whole:
+            states = ["all written", "full"]
+        else:  # a share takes less room than two counts, and says as much
+            share = f"{100 * done // whole} %"
+            states = [f"{done} of {whole} written", f"{share} written", share]
+        choices = [f"{size}   {state}" for state in states] + [size]
+        return wide, shortest_fit(choices, small, room - wide)
+
+    def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
+        p, theme = self.p, self.theme
+        p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        self.ground.draw_cells(p, grid, box, cell, theme, self._threads)
+        lit_r, lit_c = np.divmod(grid.block_lit, grid.columns)
+        strong = theme.color("load" if grid.verb == "loads" else "store")
+        soft = QColor(strong)
+        soft.setAlphaF(0.30)
+        fill(p, [cells_rect(box, cell, r) for r in rectangles(lit_r, lit_c)], soft)
+        valued = cell.width() >= VALUES_FROM and cell.height() >= LANES_FROM
+        if valued:
+            self.ground.draw_values(p, grid, box, cell, theme, self._threads)
+        mine_r, mine_c = np.divmod(np.unique(grid.warp_lit), grid.columns)
+        fill(p, [cells_rect(box, cell, r) for r in rectangles(mine_r, mine_c)], strong)
+        self._draw_bank_cells(grid, box, cell)
+        self.ground.draw_lines(p, grid, box, cell, theme, self._threads)
+        frame(p, [box], pen(theme.color("border"), 1))
+        p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self._draw_words(grid, box, cell, text_on(strong), valued=valued)
+
+    def _draw_bank_cells(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
+        """Outline the cells of the hovered bank."""
+        p, theme = self.p, self.theme
+        hover = self.session.hover
+        if hover is None or hover.bank is None:
+            return
+        flats = np.arange(grid.size)
+        address = grid.array.offset + flats * grid.array.dtype.itemsize
+        rows, columns = np.divmod(flats[address // 4 % BANKS == hover.bank], grid.columns)
+        rects = [cells_rect(box, cell, r) for r in rectangles(rows, columns)]
+        frame(p, [inset(r, 0.5) for r in rects], pen(theme.color("hover"), 2))
+
+    def _draw_words(
+        self, grid: SharedGrid, box: QRectF, cell: QSizeF, ink: QColor, *, valued: bool
+    ) -> None:
+        """Over the cells that the warp touches, their values or the lanes, and whose they are."""
+        p, theme = self.p, self.theme
+        if not len(grid.warp_lit):
+            return
+        lit: dict[int, list[int]] = {}
+        for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
+            lit.setdefault(flat, []).append(lane)
+        rows, columns = np.divmod(np.fromiter(lit, np.int64, len(lit)), grid.columns)
+        if valued:
+            there = grid.written[rows, columns]
+            write_values(p, grid, box, cell, theme, (rows[there], columns[there]), ink)
+        elif min(cell.width(), cell.height()) >= LANES_FROM:
+            font = theme.font("small")
+            font.setPointSizeF(min(theme.sizes.small, cell.height() * 0.5))
+            names = [
+                str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}" for lanes in lit.values()
+            ]
+            write(p, cells_sides(box, cell, rows, columns), names, ink, font)
+        lanes_lit = {self.session.lane: "selected"}
+        hovered = hovered_lane(self.session)
+        if hovered is not None:
+            lanes_lit[hovered] = "hover"
+        for lane, name in lanes_lit.items():
+            mine = [divmod(flat, grid.columns) for flat, lanes in lit.items() if lane in lanes]
+            framed = [cells_rect(box, cell, (*place, 1, 1)) for place in mine]
+            frame(p, framed, pen(theme.color(name), 2))
 
 
 class SharedView(SessionView):
@@ -64,7 +659,7 @@ class SharedView(SessionView):
 
     def minimumSizeHint(self) -> QSize:
         """Below this lane numbers could not be read."""
-        return QSize(360, 220)
+        return QSize(360, 140)
 
     @property
     def scene(self) -> SharedScene | None:

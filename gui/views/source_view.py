@@ -1,4 +1,4 @@
-"""The source pane: an editor with the running line, and what each line moved in the margin."""
+"""The source pane: the text with the running line, and what each line moved in the margin."""
 
 from __future__ import annotations
 
@@ -10,30 +10,37 @@ from PySide6.QtGui import QBrush, QFontMetrics, QResizeEvent, QTextCursor, QText
 from PySide6.QtWidgets import QLabel, QTextEdit, QVBoxLayout
 
 from gui.looks.theme import current_theme
-from gui.scenes.editing import NEVER, Draft
-from gui.scenes.selection import Breakpoint, Hover, pointed_line
+from gui.scenes.draft import NEVER, Draft
+from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
 from gui.scenes.source import line_totals, next_step_at, source_caption
-from gui.views.action_button import action_button
+from gui.scenes.versions import Changes
 from gui.views.base import Caption, SessionView
-from gui.views.code_edit import CodeEdit, Highlighter
-from gui.views.gutter import GutterHead, current_line_brush
+from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
+from gui.views.widgets import action_button
 
 if TYPE_CHECKING:
-    from core.cuda.compiler import Diagnostic
+    from core.errors import Diagnostic
 
+MOST_CHANGED = 400  # lines that are marked: each is laid anew at every step
 ROOM_FOR_LINES, SMALLER = 86, 0.92  # digits; in a narrower pane the type is so much smaller
 ROOM_FOR_IDEALS = 64  # digits; in a narrower pane the ideals are left to the tips
 NOT_RUN = "Edited, not run yet: marks are of the text that ran last. Ctrl+Return runs it."
 
 NEVER_RUN = "It has not run yet. Ctrl+Return runs it."
+NEW_LINE = "That line has not run yet: run the text with Ctrl+Return, then set a breakpoint there."
+MODES = {False: ("Reading", "Edit: F2"), True: ("Editing", "Done: Esc")}
+TIPS = {
+    False: "Keys are commands. Edit the text: F2 or Ctrl+E",
+    True: "Keys go into the text. Escape ends editing and keeps the text",
+}
 
 
 class SourceView(SessionView):
     """The source pane. Click a line to select it, double click to go to its next step.
 
-    What is typed becomes the shown kernel by `run_wanted(text)`; `original_wanted()` asks for the
-    text before any edit.
+    The text is read, and keys are commands, until it is edited. What is typed becomes the shown
+    kernel by `run_wanted(text)`; `original_wanted()` asks for the text before any edit.
     """
 
     WATCHES = frozenset({"trace", "block", "step", "line", "counts", "breakpoints", "hover"})
@@ -49,40 +56,49 @@ class SourceView(SessionView):
         self.head = GutterHead(self.edit.gutter)
         self.state = QLabel()
         self.state.setProperty("role", "small")
+        self.mode = QLabel()
+        self.switch = action_button("", "")
+        self.switch.clicked.connect(self._switch)
         original = "Back to the text before any edit (Ctrl+Shift+O)"
         self.original = action_button("Original", original, original)
         run = "Compile and run the edited text (Ctrl+Return)"
         self.run = action_button("Run", run, run)
         self.original.clicked.connect(self.original_wanted)
         self.run.clicked.connect(lambda: self.run_wanted.emit(self.draft.text))
-        self.controls = [self.state, self.original, self.run]
-        self._highlighter = Highlighter(self.edit.document())
+        self.controls = [self.state, self.mode, self.switch, self.original, self.run]
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.head)
         layout.addWidget(self.edit)
+        self._changed: list[QTextEdit.ExtraSelection] = []
+        self._spans: list[QTextEdit.ExtraSelection] = []
         self._pointed: int | None = None  # the line of the compiled text that is lit
         self._caret_set = False  # by keys or a click, and not by the text that was put in
         self.edit.cursorPositionChanged.connect(self._note_caret)
+        self.edit.editing_changed.connect(self._on_mode)
+        self.edit.focus_changed.connect(self._mark)
         self.edit.line_clicked.connect(self._select)
         self.edit.line_pointed.connect(self._point)
         self.edit.line_double_clicked.connect(self._double_clicked)
-        self.edit.gutter.break_wanted.connect(self._toggle_break)
+        self.edit.gutter.break_wanted.connect(self.toggle_break)
         self.edit.textChanged.connect(self._on_edit)
         self._show_state()
+        self._on_mode(False)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
         """Follow the session's trace, step and line, and the line that is pointed at."""
         if names == {"hover"}:
-            if pointed_line(self.session) != self._pointed:
+            if self.session.pointed_line != self._pointed:
                 self._mark()
             return
-        if "trace" in names:
+        if "trace" in names and (self.session.trace or self.draft.compiled != NEVER):
             self._load()
         elif "counts" in names:
             self._show_totals()
+        if "line" in names and not self.edit.editing:
+            self._caret_to(self.session.line)
         running = self.draft.place(self.session.current_line)
         stands = names <= {"step"} and running == self.edit.gutter.current
         line = running if stands else self._mark()  # the same line again: nothing to paint
@@ -92,7 +108,7 @@ class SourceView(SessionView):
 
     def _follows(self, names: frozenset[str]) -> bool:
         """Whether the text may be scrolled: one that is typed in stays, unless the clock is set."""
-        return not self.edit.hasFocus() or (names <= {"step"} and not self.session.playing)
+        return not self.edit.editing or (names <= {"step"} and not self.session.playing)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Set the type smaller and shorten the gutter where there is little room."""
@@ -127,13 +143,43 @@ class SourceView(SessionView):
         self._mark()
         self._show_caption()
 
+    def show_changes(self, changes: Changes, sign: str) -> None:
+        """Mark what differs from another version of the text, its lines with a sign."""
+        self.edit.gutter.changes, self.edit.gutter.sign = changes, sign
+        self._mark_changes()
+        self._mark()
+        self.edit.gutter.update()
+        self.edit.viewport().update()
+
+    def _mark_changes(self) -> None:
+        changes, self._changed, self._spans = self.edit.gutter.changes, [], []
+        for line in sorted(changes.lines)[:MOST_CHANGED]:
+            self._changed += self._band(line, QBrush(current_theme().tint(CHANGED, 0.13)))
+        for place in changes.spans[:MOST_CHANGED]:
+            self._spans += self._span(*place)
+
+    def reveal_changes(self) -> None:
+        """Have the first place that differs in sight, from where it begins."""
+        ends = self.edit.gutter.changes.ends
+        if ends is not None:
+            for line in reversed(ends):
+                self.edit.reveal(min(line, self.edit.blockCount()))
+            if self._spans:
+                self.edit.reveal_sideways(self._spans[0].cursor)
+
     def go_to_error(self, line: int) -> None:
-        """Show a line of the text, with the caret in it where the user is typing."""
+        """Show a line of the text, with the caret in it, to be put right."""
         if self.draft.stale or self.edit.hasFocus():
-            self.edit.put_caret(line)
             self.edit.setFocus()
+            self.edit.editing = True
+            self.edit.put_caret(line)
         self.session.line = self.draft.origin(line)
         self.edit.reveal(line)
+
+    def saved(self) -> None:
+        """The text stands in its file now, and is no edit any more."""
+        self.draft.saved()
+        self._show_state()
 
     def put_original(self) -> None:
         """Put in the text before any edit; it can be undone."""
@@ -141,27 +187,55 @@ class SourceView(SessionView):
         self.edit.set_text(self.draft.original)
         self.edit.to_the_left()
 
-    def take_keyboard(self) -> None:
-        """Set the caret at the selected line, else at the running one; an edit is gone on with."""
+    def begin_editing(self) -> None:
+        """Type at the caret if that is in use, else at the selected line or the running one."""
         line = self.draft.place(self.session.line or self.session.current_line)
         if line is not None and not self.draft.stale and not self.edit.hasFocus():
             self.edit.put_caret(line)
-        self.edit.ensureCursorVisible()
         self.edit.setFocus()
+        self.edit.editing = True
+        self.edit.ensureCursorVisible()
+
+    def end_editing(self) -> bool:
+        """Back to reading; whether the text was edited until now. What was typed stays."""
+        was, self.edit.editing = self.edit.editing, False
+        return was
+
+    def _switch(self) -> None:
+        if not self.end_editing():
+            self.begin_editing()
+
+    def _on_mode(self, editing: bool) -> None:
+        words, button = MODES[editing]
+        self.mode.setText(words)
+        self.mode.setProperty("role", "now" if editing else "small")
+        self.mode.style().unpolish(self.mode)
+        self.mode.style().polish(self.mode)
+        self.mode.setToolTip(TIPS[editing])
+        self.switch.setText(button)
+        self.switch.setToolTip(TIPS[editing])
+        self.switch.setAccessibleName("Stop editing" if editing else "Edit the source")
+        self._mark()
 
     def restyle(self) -> None:
         """Take up the theme's font and colours."""
         self._fit_type()
-        with QSignalBlocker(self.edit):
-            self._highlighter.restyle(current_theme())
+        self.edit.restyle()
+        for label in (self.state, self.mode):  # in line with the words of the buttons beside them
+            label.setMinimumHeight(self.switch.sizeHint().height())
         self._fit_gutter()
-        self._mark()
+        self.show_changes(self.edit.gutter.changes, self.edit.gutter.sign)
         self._keep_in_sight()
 
     def _keep_in_sight(self) -> None:
-        """Scroll back to the running line where other type or another size has moved it away."""
+        """Scroll back to the running line where other type or another size has moved it away.
+
+        Where nothing runs, to the first error.
+        """
         line = self.draft.place(self.session.current_line)
-        if line is not None and not self.edit.hasFocus():
+        if line is None and self.edit.errors:
+            line = self.edit.errors[0].line
+        if line is not None and not self.edit.editing:
             self.edit.reveal(line, sideways=False)
 
     def _load(self) -> None:
@@ -175,6 +249,7 @@ class SourceView(SessionView):
         if text != self.edit.toPlainText():
             with QSignalBlocker(self.edit):
                 self._put(text, anew=another)
+        self._mark_changes()
         self.edit.show_errors(())
         self.edit.to_the_left()
         self._show_totals()
@@ -182,16 +257,15 @@ class SourceView(SessionView):
 
     def _put(self, text: str, *, anew: bool) -> None:
         if anew:
-            with self._highlighter.held_back():
-                self.edit.setPlainText(text)
+            self.end_editing()
+            self.edit.setPlainText(text)
+            self._caret_set = False
             self.edit.verticalScrollBar().setValue(0)
         else:
             self.edit.set_text(text)
 
     def _on_edit(self) -> None:
         text = self.edit.toPlainText()
-        if text == self.draft.text:
-            return  # only its colours changed
         self.draft.text = text
         self._show_totals()
         self._show_state()
@@ -231,16 +305,22 @@ class SourceView(SessionView):
         line = self.draft.place(self.session.current_line)
         gutter = self.edit.gutter
         gutter.mark(line, self.draft.place(self.session.line))
-        placed = {self.draft.place(place.line) for place in self.session.breakpoints}
+        placed = {self.draft.heir(place.line) for place in self.session.breakpoints}
         breaks = frozenset(number for number in placed if number is not None)
         if breaks != gutter.breaks:
             gutter.breaks = breaks
             gutter.update()
-        self._pointed = pointed_line(self.session)
+        self._pointed = self.session.pointed_line
         pointed = None if self.edit.underMouse() else self.draft.place(self._pointed)
         running = current_line_brush(stale=self.draft.stale)
         lit = QBrush(current_theme().tint("hover", 0.18))
-        self.edit.marks = [*self._band(pointed, lit), *self._band(line, running)]
+        here = QBrush(current_theme().tint("text", 0.07))
+        bands = (
+            *self._band(self.caret_place, here),
+            *self._band(pointed, lit),
+            *self._band(line, running),
+        )
+        self.edit.marks = [*self._changed, *bands, *self._spans]
         self.edit.draw_marks()
         return line
 
@@ -255,6 +335,19 @@ class SourceView(SessionView):
         mark.cursor = QTextCursor(block)
         return [mark]
 
+    def _span(self, line: int, start: int, length: int) -> list[QTextEdit.ExtraSelection]:
+        """A mark on some characters of a line."""
+        block = self.edit.document().findBlockByNumber(line - 1)
+        if start + length >= block.length():
+            return []  # the text has not come yet
+        mark = QTextEdit.ExtraSelection()
+        mark.format.setBackground(current_theme().tint(CHANGED, 0.36))
+        mark.cursor = QTextCursor(block)
+        mark.cursor.setPosition(block.position() + start)
+        end = block.position() + start + length
+        mark.cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        return [mark]
+
     def _point(self, place: int) -> None:
         line = self.draft.origin(place) if place else None
         self.session.hover = Hover(line=line) if line is not None else None
@@ -263,9 +356,12 @@ class SourceView(SessionView):
         line = self.draft.origin(place)
         self.session.line = None if line == self.session.line else line
 
-    def _toggle_break(self, place: int) -> None:
-        line = self.draft.origin(place)
-        if line is not None:
+    def toggle_break(self, place: int) -> None:
+        """Set or take away a breakpoint at a line of the editor; a new line can have none yet."""
+        line = self.draft.ancestor(place)
+        if line is None:
+            self.edit.refused.emit(NEW_LINE)
+        else:
             self.session.toggle_breakpoint(Breakpoint(line=line))
 
     def _double_clicked(self, place: int) -> None:
@@ -281,13 +377,20 @@ class SourceView(SessionView):
             self.session.step = step
 
     @property
-    def line_at_caret(self) -> int | None:
-        """The line of the compiled text at the caret, while that is in use."""
+    def caret_place(self) -> int | None:
+        """The line of the editor at the caret, while that is in use."""
         used = self._caret_set and self.edit.hasFocus()
-        return self.draft.origin(self.edit.textCursor().blockNumber() + 1) if used else None
+        return self.edit.textCursor().blockNumber() + 1 if used else None
 
     def _note_caret(self) -> None:
         self._caret_set = self.edit.hasFocus()
+        self._mark()
+
+    def _caret_to(self, line: int | None) -> None:
+        """While the text is read, the caret goes along with the selected line."""
+        place = self.draft.place(line)
+        if place is not None:
+            self.edit.put_caret(place)
 
     def line_of(self, place: int) -> int | None:
         """The line of the compiled text that stands at a line of the editor now."""

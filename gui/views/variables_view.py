@@ -14,12 +14,12 @@ from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout
 
 from gui.looks.theme import current_theme
-from gui.scenes.selection import WARP_SIZE, Hover, pointed_thread
+from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
 from gui.scenes.variables import VariableRow, table_rows, variables_caption
 from gui.views.base import Caption, SessionView
-from gui.views.plain_cells import PlainCells
-from gui.views.segmented import Segmented
+from gui.views.tables import PlainCells
+from gui.views.widgets import Segmented
 
 Index = QModelIndex | QPersistentModelIndex
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -143,8 +143,10 @@ class VariablesView(SessionView):
         self.table.setItemDelegate(PlainCells(self.table))
         self.table.setShowGrid(False)
         self.table.verticalHeader().hide()
+        # A row that a larger least size had stretched would keep its height ever after.
+        self.table.verticalHeader().setMinimumSectionSize(1)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.table.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.table.setTabKeyNavigation(False)
         self.table.setAccessibleName("Variables")
         self.table.setMouseTracking(True)
         self.table.viewport().installEventFilter(self)
@@ -191,7 +193,6 @@ class VariablesView(SessionView):
     def restyle(self) -> None:
         """Take up the theme's sizes."""
         line = QFontMetrics(current_theme().mono()).height()
-        self.table.verticalHeader().setMinimumSectionSize(line)
         self.table.verticalHeader().setDefaultSectionSize(line + 4)
         self._fit()
 
@@ -250,7 +251,7 @@ class VariablesView(SessionView):
                 self.table.setColumnWidth(column, width)
 
     def _light_pointed(self) -> None:
-        thread = pointed_thread(self.session)
+        thread = self.session.pointed_thread
         mine = thread is not None and thread // WARP_SIZE == self.session.warp
         lane = thread % WARP_SIZE if thread is not None and mine else -1
         if lane != self.model.pointed:

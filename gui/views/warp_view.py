@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QColor,
     QContextMenuEvent,
+    QFont,
+    QFontMetricsF,
     QMouseEvent,
     QPainter,
+    QPainterPath,
     QPaintEvent,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.looks.theme import current_theme
+from gui.looks.theme import Theme, current_theme
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
+from gui.scenes.text import grouped, percent, thread_name, value_text
 from gui.scenes.warp import (
     LANES,
     SECTOR,
@@ -25,13 +35,779 @@ from gui.scenes.warp import (
     warp_scene,
     why_empty,
 )
-from gui.views.base import Caption, SessionView
-from gui.views.element_menu import element_menu
-from gui.views.kept import Kept
-from gui.views.painting import nothing
-from gui.views.warp_geometry import StripLine, WarpGeometry, warp_geometry
-from gui.views.warp_painter import WarpPainter
-from gui.views.why_button import why_button
+from gui.views.base import Caption, SessionView, element_menu
+from gui.views.drawing_tools import (
+    CENTRE,
+    LEFT,
+    RIGHT,
+    Figure,
+    Kept,
+    Placed,
+    blend,
+    draw_figures,
+    figures_height,
+    fill,
+    fitting,
+    frame,
+    hatch,
+    inset,
+    link,
+    nothing,
+    pen,
+    shortest_fit,
+    text,
+    text_on,
+    texts,
+    upright_texts,
+)
+from gui.views.drawing_tools import COLOR as FAULT
+from gui.views.widgets import why_button
+
+# Where the parts of the warp view lie for a scene and a size.
+
+
+SECTORS = 4
+LINE_GAP, SECTOR_GAP = 12.0, 3.0
+SLIGHT = 5.0  # pixels: narrower cells leave room for names only beside the lines
+
+
+@dataclass
+class StripLine:
+    """One 128-byte line: its label, its sectors, and the cells of the sectors that are fetched."""
+
+    label: QRectF
+    box: QRectF
+    sectors: list[QRectF]
+    cells: dict[int, QRectF] = field(default_factory=dict)
+
+
+@dataclass
+class WarpGeometry:
+    """Rectangles in the widget's coordinates; an empty one is left out of the picture."""
+
+    figures: QRectF
+    bar: QRectF
+    bar_label: QRectF
+    groups: QRectF
+    lanes: list[QRectF]
+    names: list[QRectF]
+    strip: list[StripLine]
+    rows: int
+    cell_width: float
+    readout: QRectF
+    overview_title: QRectF
+    overview: list[QRectF]
+    overview_label: float
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the lines of memory have the lanes that use them to their left."""
+        return bool(self.strip) and self.strip[0].label.right() < self.strip[0].box.left()
+
+
+def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
+    """Lay the scene out in `box`, leaving out the least important parts where it is too low.
+
+    First the lanes' elements go, then the overview of the warps, then the lines' names, then the
+    sentence below the strip.
+    """
+    small = QFontMetricsF(theme.font("small"))
+    line, gap = small.height(), float(theme.spacing.gap)
+    lane = box.width() / LANES
+    figures = QRectF(box.left(), box.top(), box.width(), figures_height(theme))
+    bar = QRectF(box.left(), figures.bottom() + 5, box.width(), 7)
+    bar_label, wide = QRectF(), small.horizontalAdvance(scene.use_text) + 6
+    if 1.6 * wide < box.width():
+        bar.setRight(box.right() - wide)
+        bar_label = QRectF(bar.right(), bar.center().y() - line / 2, wide, line)
+    groups = QRectF(box.left(), bar.bottom() + gap, box.width(), line + 3)
+    lane_height = max(1.35 * line, min(lane, 2 * line))
+    lanes = [
+        QRectF(box.left() + i * lane, groups.bottom(), lane, lane_height).adjusted(0.5, 0, -0.5, 0)
+        for i in range(LANES)
+    ]
+    top = lanes[0].bottom()
+    overview_height = 3.6 * line + 2 + gap
+    need = _least_height(scene.lines, box.width(), line)
+    room = box.bottom() - line - 6 - top
+    title, overview, bottom = QRectF(), list[QRectF](), box.bottom()
+    if len(scene.warps) > 1 and room - overview_height >= need:
+        title, overview = _overview(len(scene.warps), box, line)
+        bottom = title.top() - gap
+    readout = QRectF()
+    if room >= min(need, 3 * line):
+        readout = QRectF(box.left(), bottom - line, box.width(), line)
+        bottom = readout.top() - 6
+    longest = max((small.horizontalAdvance(n) for n in scene.names if n), default=0.0) + 6
+    names_height = 0.0
+    if lane >= 0.78 * line and bottom - top - longest > 6 * line and len(scene.lines) <= MANY_LINES:
+        names_height = longest
+    names = [QRectF(r.left(), top + 1, r.width(), names_height) for r in lanes if names_height]
+    area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
+    strip, rows, cell = _strip(scene.lines, area, lane, small)
+    return WarpGeometry(
+        figures, bar, bar_label, groups, lanes, names, strip, rows, cell,
+        readout, title, overview, line,
+    )  # fmt: skip
+
+
+def _overview(count: int, box: QRectF, line: float) -> tuple[QRectF, list[QRectF]]:
+    """The title and the boxes of the block's warps, along the bottom."""
+    top = box.bottom() - 3.6 * line - 2
+    width = min(box.width() / count, 3.2 * line)
+    boxes = [
+        QRectF(box.left() + i * width, top + line + 2, width - min(2.0, 0.1 * width), 1.6 * line)
+        for i in range(count)
+    ]
+    return QRectF(box.left(), top, box.width(), line), boxes
+
+
+def _least_height(lines: tuple[LineStrip, ...], width: float, line: float) -> float:
+    """The height below which the strip could not show its lines with their names."""
+    rows = _pack(lines, width, 0.5 * line, len(lines) == 1)
+    count = rows[-1] + 1 if rows else 1
+    return 1.6 * line + count * 2.2 * line
+
+
+MANY_LINES = 8  # with more, the lanes' elements are named at the lines instead
+
+
+def _strip(
+    lines: tuple[LineStrip, ...], area: QRectF, lane: float, small: QFontMetricsF
+) -> tuple[list[StripLine], int, float]:
+    """The lines in as few rows as leave the widest cells, below room for the links to them."""
+    text = small.height()
+    whole = len(lines) == 1
+    single = _pack(lines, area.width(), lane * 0.6, whole)
+    if whole or not single or single[-1] == 0:
+        return _one_row(lines, area, lane, text, whole)
+    link = 1.4 * text
+    room = QRectF(area.left(), area.top() + link, area.width(), area.height() - link)
+    cell, rows, count = lane, single, 1
+    while cell > 3.0 and max(_need(line, cell, whole) for line in lines) > room.width():
+        cell -= 0.25
+    while True:
+        rows = _pack(lines, room.width(), cell, whole)
+        count = rows[-1] + 1
+        if count * (_cell_height(cell, text) + 1.5 * text) <= room.height() or cell <= 3.0:
+            break
+        cell = max(3.0, cell - 0.25)
+    named = room.height() / count >= 2.1 * text
+    if not named or cell < SLIGHT:
+        beside = _labelled(lines, room, small)
+        if beside is not None:
+            return beside
+    below = 1.35 * text if named else 0.25 * text
+    pitch = min(room.height() / count, _cell_height(cell, text) + below + text)
+    high = max(min(pitch - below, 2.2 * text), 2.0)
+    result: list[StripLine] = []
+    left, previous = room.left(), 0
+    for line, row in zip(lines, rows, strict=True):
+        if row != previous:
+            left, previous = room.left(), row
+        placed = _place(line, left, room.top() + row * pitch, cell, high, text, whole)
+        if not named:
+            placed.label = QRectF()
+        result.append(placed)
+        left = placed.box.right() + LINE_GAP
+    return result, count, cell
+
+
+def _labelled(
+    lines: tuple[LineStrip, ...], room: QRectF, small: QFontMetricsF
+) -> tuple[list[StripLine], int, float] | None:
+    """Many lines in columns of a power of two, the lanes of each left of it; None without room."""
+    text = small.height()
+    label = max(small.horizontalAdvance(line.touched.split(": ")[0]) for line in lines) + 4
+    for columns in (1, 2, 4, 8):
+        count = -(-len(lines) // columns)
+        pitch = min(room.height() / count, 2.6 * text)
+        if pitch < text:
+            continue
+        column = room.width() / columns
+        cell = 2 * text
+        while cell > 2.0 and max(_need(line, cell, False) for line in lines) > (
+            column - label - LINE_GAP
+        ):
+            cell -= 0.25
+        if cell <= 2.0:
+            return None
+        high = min(pitch - 3, 1.9 * text)
+        result = []
+        for number, line in enumerate(lines):
+            row, place = divmod(number, columns)
+            left, top = room.left() + place * column, room.top() + row * pitch
+            placed = _place(line, left + label, top, cell, high, text, False)
+            placed.label = QRectF(left, top, label - 4, high)
+            result.append(placed)
+        return result, count, cell
+    return None
+
+
+def _one_row(
+    lines: tuple[LineStrip, ...], area: QRectF, lane: float, text: float, whole: bool
+) -> tuple[list[StripLine], int, float]:
+    """All lines side by side, centred, low enough for the links to be told apart."""
+    cell = lane
+    while cell > 3.0 and _pack(lines, area.width(), cell, whole)[-1:] > [0]:
+        cell -= 0.25
+    height = area.height()
+    high = min(max(0.28 * (height - text), 1.5 * text), max(3.2 * text, 0.14 * height))
+    links = min(height - high - text - 4, max(7.5 * text, 0.45 * height))
+    top, left = area.top() + max(links, 0.0), area.left()
+    result = []
+    for line in lines:
+        result.append(_place(line, left, top, cell, high, text, whole))
+        left = result[-1].box.right() + LINE_GAP
+    shift = (area.right() - result[-1].box.right()) / 2 if result else 0.0
+    for placed in result:
+        _shift(placed, shift)
+    return result, 1, cell
+
+
+def _cell_height(cell: float, text: float) -> float:
+    return max(min(cell * 1.25, 1.9 * text), 0.8 * text)
+
+
+def _widths(line: LineStrip, cell: float, whole: bool) -> list[float]:
+    closed = max(5.0, 0.6 * cell)
+    return [8 * cell if fetched or whole else closed for fetched in line.fetched]
+
+
+def _need(line: LineStrip, cell: float, whole: bool) -> float:
+    """The width of a line."""
+    return sum(_widths(line, cell, whole)) + 3 * SECTOR_GAP * (not whole)
+
+
+def _pack(lines: tuple[LineStrip, ...], width: float, cell: float, whole: bool) -> list[int]:
+    """The row of each line when they are set one after another."""
+    rows: list[int] = []
+    row, used = 0, 0.0
+    for line in lines:
+        need = _need(line, cell, whole)
+        if used and used + LINE_GAP + need > width + 0.5:
+            row, used = row + 1, 0.0
+        used += need + (LINE_GAP if used else 0.0)
+        rows.append(row)
+    return rows
+
+
+def _place(
+    line: LineStrip,
+    left: float,
+    top: float,
+    cell: float,
+    height: float,
+    text: float,
+    whole: bool,
+) -> StripLine:
+    gap = 0.0 if whole else SECTOR_GAP
+    edge = SECTOR_GAP / 2 if whole else 0.0
+    sectors, cells = [], {}
+    at = left
+    per_sector = len(line.lanes) // SECTORS
+    for number, width in enumerate(_widths(line, cell, whole)):
+        sector = QRectF(at + edge, top, width - 2 * edge, height)
+        sectors.append(sector)
+        if line.fetched[number]:
+            step = sector.width() / per_sector
+            for i in range(per_sector):
+                rect = QRectF(sector.left() + i * step, top, step, height)
+                cells[number * per_sector + i] = rect
+        at += width + gap
+    box = QRectF(left, top, at - gap - left, height)
+    label = QRectF(left, box.bottom() + 2, box.width() + LINE_GAP - 3, text)
+    return StripLine(label, box, sectors, cells)
+
+
+def _shift(placed: StripLine, by: float) -> None:
+    for rect in (placed.label, placed.box, *placed.sectors, *placed.cells.values()):
+        rect.translate(by, 0)
+
+
+# Draws the strip of memory that a warp's access touches, and the links from its lanes.
+
+
+STALE = 0.5  # strength of the colour of what an earlier step used
+LEAST = 0.75  # of the theme's small type: smaller numbers are left out
+TINY = 0.6  # the same where cells lie apart
+
+
+class StripPainter:
+    """Sectors and lines with what is used of them and what is waste, and a curve from each lane.
+
+    What does not depend on the selected or hovered lane is kept as a picture.
+    """
+
+    def __init__(
+        self, painter: QPainter, theme: Theme, scene: WarpScene, geometry: WarpGeometry, kept: Kept
+    ) -> None:
+        self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
+        self.kept = kept
+        self.meaning = "load" if scene.verb == "loads" else "store"
+        self.strong = theme.tint(self.meaning, 1.0 if scene.live else STALE)
+
+    def draw_strip(self) -> None:
+        """The lines of memory with their names."""
+        scene, g = self.scene, self.geometry
+        if not g.strip:
+            return
+        area = self._strip_area()
+        state = (
+            self.meaning, scene.live, g.cell_width,
+            tuple((line.fetched, line.lanes) for line in scene.lines),
+            tuple(corner(placed.box) for placed in g.strip),
+        )  # fmt: skip
+        self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
+        small, dim = self.theme.font("small"), self.theme.color("text_dim")
+        named = [
+            (placed.label, line)
+            for line, placed in zip(scene.lines, g.strip, strict=True)
+            if not placed.label.isEmpty()
+        ]
+        if g.labelled:
+            texts(self.p, [(area, _who(line)) for area, line in named], dim, small, RIGHT)
+        elif g.rows == 1:
+            for area, line in named:
+                text(self.p, area, line.label, dim, small, LEFT)
+        else:
+            texts(self.p, _labels(named, small), dim, small, LEFT)
+
+    def draw_links(self, chosen: dict[int, str]) -> None:
+        """A curve from each lane to what it touches; `chosen` lanes in the colours named."""
+        p, theme, g = self.p, self.theme, self.geometry
+        ends = _cell_of_lane(self.scene, g)
+        starts = g.names or g.lanes
+        if g.rows == 1:
+            joined = [(starts[i], rect) for i, rect in ends.items() if i not in chosen]
+            area = QRectF(starts[0].topLeft(), starts[-1].bottomRight()).united(self._strip_area())
+            state = self.meaning, tuple((*corner(start), *corner(end)) for start, end in joined)
+            color = theme.color(self.meaning, 0.55)
+            p.setOpacity(1.0 if self.scene.live else STALE)
+            self.kept.draw(p, "links", area, state, lambda q: _draw_paths(q, joined, color))
+            p.setOpacity(1.0)
+        for lane in chosen.keys() & ends.keys():
+            self._draw_chosen(starts[lane], ends[lane], chosen[lane])
+
+    def _draw_chosen(self, start: QRectF, end: QRectF, name: str) -> None:
+        """The curve of a selected or hovered lane, and a frame around what it touches."""
+        color = self.theme.color(name)
+        area = start.united(end).adjusted(-4, -4, 4, 4)
+        state = name, corner(start), corner(end)
+        draw = partial(_draw_thick, path=_path(start, end), theme=self.theme, color=color)
+        self.kept.draw(self.p, name, area, state, draw)
+        frame(self.p, [inset(end, -0.5)], pen(color, 1.8))
+
+    def _strip_area(self) -> QRectF:
+        area = QRectF()
+        for placed in self.geometry.strip:
+            area = area.united(placed.box)
+        return area
+
+    def _draw_lines(self, p: QPainter) -> None:
+        theme, scene, g, strong = self.theme, self.scene, self.geometry, self.strong
+        used: list[QRectF] = []
+        waste: list[QRectF] = []
+        idle: list[QRectF] = []
+        frames: list[QRectF] = []
+        boxes: list[QRectF] = []
+        for line, placed in zip(scene.lines, g.strip, strict=True):
+            for number, rect in enumerate(placed.sectors):
+                (frames if line.fetched[number] else idle).append(rect)
+            boxes.append(inset(placed.box, -1.5))
+            for cell, rect in placed.cells.items():
+                (used if line.lanes[cell] else waste).append(rect)
+        fill(p, idle, theme.color("raised"))
+        spare = "waste" if scene.excess else "border"
+        fill(p, waste, theme.tint(spare, 0.28))
+        fill(p, waste, hatch(theme.color(spare)))
+        fill(p, [r.adjusted(0.5, 0.5, -0.5, -0.5) for r in used], strong)
+        frame(p, frames, pen(strong, 1.4))
+        frame(p, boxes, pen(theme.color("border"), 1))
+        self._draw_words(p, text_on(strong))
+
+    def _numbering(self, single: list[Placed]) -> tuple[QFont, int]:
+        """The type of lane numbers, and every how many of them are written; 0 for none."""
+        small = self.theme.font("small")
+        narrowest = min(area.width() for area, _ in single)
+        longest = max((words for _, words in single), key=len)
+        font = fitting(small, longest, narrowest - 3)
+        if font.pointSizeF() >= LEAST * self.theme.sizes.small:
+            return font, 1
+        joined = sum(_adjoin(a[0], b[0]) for a, b in pairwise(single))
+        if joined < len(single) // 2:  # a number over its neighbours would hide what they are
+            return font, int(font.pointSizeF() >= TINY * self.theme.sizes.small)
+        need = QFontMetricsF(small).horizontalAdvance(longest) + 4
+        return small, next((n for n in (2, 4, 8) if n * narrowest >= need), 0)
+
+    def _draw_words(self, p: QPainter, ink: QColor) -> None:
+        """The lane that uses a cell, or how many do."""
+        small = self.theme.font("small")
+        runs = [
+            run
+            for line, placed in zip(self.scene.lines, self.geometry.strip, strict=True)
+            for run in _runs(line, placed)
+        ]
+        single = [(area, f"{lanes[0]}") for area, lanes in runs if len(lanes) == 1]
+        if single and not self.geometry.labelled:
+            font, every = self._numbering(single)
+            shown = [place for place in single if every and int(place[1]) % every == 0]
+            texts(p, shown, ink, font)
+        level: list[Placed] = []
+        upright: list[Placed] = []
+        for area, lanes in runs:
+            if len(lanes) > 1:
+                words = f"×{len(lanes)}"
+                room = QFontMetricsF(small).horizontalAdvance(words) + 2
+                if room <= area.width():
+                    level.append((area, words))
+                elif room <= area.height() + 2 and area.width() > 8:
+                    upright.append((area, words))
+        upright_texts(p, upright, ink, small, CENTRE)
+        texts(p, level, ink, small)
+
+
+def _adjoin(first: QRectF, second: QRectF) -> bool:
+    """Whether a cell ends where the other begins, but for the gap between sectors."""
+    return first.top() == second.top() and abs(first.right() - second.left()) <= SECTOR_GAP + 0.5
+
+
+def _runs(line: LineStrip, placed: StripLine) -> list[tuple[QRectF, tuple[int, ...]]]:
+    """The used cells of a line, those beside each other that the same lanes use as one."""
+    found: list[tuple[QRectF, tuple[int, ...]]] = []
+    for cell, rect in placed.cells.items():
+        lanes = line.lanes[cell]
+        if not lanes:
+            continue
+        if found and found[-1][1] == lanes and abs(found[-1][0].right() - rect.left()) < 0.5:
+            found[-1] = (found[-1][0].united(rect), lanes)
+        else:
+            found.append((rect, lanes))
+    return found
+
+
+def _who(line: LineStrip) -> str:
+    """The lanes that touch a line."""
+    return line.touched.split(": ")[0]
+
+
+def _labels(named: list[tuple[QRectF, LineStrip]], font: QFont) -> list[Placed]:
+    """Who touches what of each line, as fully as there is room for in all of them."""
+    metrics = QFontMetricsF(font)
+    shown: list[Placed] = []
+    for shorter in (str, _tight, _element):
+        shown = [(area, shorter(line.touched)) for area, line in named]
+        if all(metrics.horizontalAdvance(words) <= area.width() for area, words in shown):
+            return shown
+    return [(area, shortest_fit((words,), font, area.width())) for area, words in shown]
+
+
+def _tight(touched: str) -> str:
+    return touched.replace(", ", ",")
+
+
+def _element(touched: str) -> str:
+    return _tight(touched).split(": ")[-1]
+
+
+def _cell_of_lane(scene: WarpScene, g: WarpGeometry) -> dict[int, QRectF]:
+    """The first cell that each active lane touches."""
+    found: dict[int, QRectF] = {}
+    for line, placed in zip(scene.lines, g.strip, strict=True):
+        for cell, rect in placed.cells.items():
+            for lane in line.lanes[cell]:
+                found.setdefault(lane, rect)
+    return found
+
+
+def _draw_paths(p: QPainter, joined: list[tuple[QRectF, QRectF]], color: QColor) -> None:
+    paths = QPainterPath()
+    for start, end in joined:
+        paths.addPath(_path(start, end))
+    p.setBrush(Qt.BrushStyle.NoBrush)
+    p.setPen(pen(color, 1.0))  # wider is drawn eight times slower
+    p.drawPath(paths)
+
+
+def _draw_thick(p: QPainter, path: QPainterPath, theme: Theme, color: QColor) -> None:
+    """A curve over others: what lies below shines through at neither side."""
+    p.setBrush(Qt.BrushStyle.NoBrush)
+    p.setPen(pen(theme.color("panel"), 4.5))  # what is opaque is drawn twice as fast
+    p.drawPath(path)
+    p.setPen(pen(color, 1.8))
+    p.drawPath(path)
+
+
+def _path(start: QRectF, end: QRectF) -> QPainterPath:
+    top = QPointF(start.center().x(), start.bottom() + 2)
+    return link(top, QPointF(end.center().x(), end.top() - 1))
+
+
+def corner(rect: QRectF) -> tuple[float, float, float, float]:
+    """A rectangle as numbers, for a key."""
+    return rect.getRect()  # type: ignore[return-value]
+
+
+# Draws one scene of the warp view.
+
+
+STALE_LANES = 0.45  # strength of the lanes' colours where the access is not of this step
+LEAST_LANE = 0.7  # of the theme's small type: what is smaller is left out
+
+
+class WarpPainter:
+    """Figures, lanes, the strip of memory and the links between them, the block's warps."""
+
+    def __init__(
+        self,
+        painter: QPainter,
+        theme: Theme,
+        scene: WarpScene,
+        geometry: WarpGeometry,
+        session: Session,
+        kept: Kept,
+    ) -> None:
+        self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
+        self.session, self.kept = session, kept
+
+    def draw(self) -> None:
+        """Everything; fills and curves are paler where the access is not of this step."""
+        lit = self._lit_lanes()
+        strip = StripPainter(self.p, self.theme, self.scene, self.geometry, self.kept)
+        self._draw_figures()
+        self._draw_lanes(lit)
+        strip.draw_strip()
+        strip.draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
+        self._draw_readout()
+        self._draw_overview()
+
+    def _draw_figures(self) -> None:
+        scene, g = self.scene, self.geometry
+        state = scene.sectors, scene.ideal, len(scene.lines), scene.bytes_used, g.bar_label.width()
+        area = g.figures.united(g.bar).united(g.bar_label).adjusted(0, 0, 0, 1)
+        self.kept.draw(self.p, "figures", area, state, self._draw_counts)
+
+    def _draw_counts(self, p: QPainter) -> None:
+        """What the access counts, and a bar of what is used of what is fetched."""
+        theme, scene, g = self.theme, self.scene, self.geometry
+        verdict = "conflict" if scene.excess else "ideal"
+        fetched, used = scene.bytes_fetched, scene.bytes_used
+        figures = (
+            Figure("Requests", "1" if scene.sectors else "0"),
+            Figure(
+                "Sectors",
+                str(scene.sectors),
+                f"ideal {scene.ideal}",
+                verdict,
+                f"/ {scene.ideal}",
+            ),
+            Figure("Lines", str(len(scene.lines))),
+            Figure(
+                "Bytes used",
+                grouped(used),
+                f"of {grouped(fetched)} fetched",
+                short=f"/ {grouped(fetched)}",
+            ),
+            Figure(
+                "Sector efficiency",
+                percent(scene.ideal, scene.sectors),
+                "",
+                verdict,
+            ),
+        )
+        draw_figures(p, g.figures, figures, theme)
+        share = min(used / fetched, 1.0) if fetched else 0.0
+        if fetched and not g.bar_label.isEmpty():
+            small, dim = theme.font("small"), theme.color("text_dim")
+            text(p, g.bar_label, scene.use_text, dim, small, RIGHT)
+        done = QRectF(g.bar.left(), g.bar.top(), g.bar.width() * share, g.bar.height())
+        rest = QRectF(done.right(), g.bar.top(), g.bar.right() - done.right(), g.bar.height())
+        spare = "waste" if scene.excess else "border"
+        fill(p, [rest], theme.tint(spare, 0.35))
+        fill(p, [rest], hatch(theme.color(spare)))
+        fill(p, [done], theme.color("used"))
+
+    def _draw_lanes(self, lit: set[int]) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
+        area = QRectF(g.groups.topLeft(), g.lanes[-1].bottomRight()).adjusted(-4, -2, 4, 2)
+        state = (
+            scene.live, scene.warp, scene.active.tobytes(), scene.faulty.tobytes(),
+            tuple(scene.one_row_per_y),
+            scene.threads.tobytes(), threads,
+            corner(g.lanes[0]), corner(g.lanes[-1]), corner(g.groups),
+        )  # fmt: skip
+        self.kept.draw(p, "lanes", area, state, lambda q: self._draw_boxes(q, threads))
+        if g.names:
+            self._draw_names({self.session.lane, *lit})
+        frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
+        frame(p, [inset(g.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
+
+    def _draw_names(self, strong: set[int]) -> None:
+        """The elements below their lanes, those of `strong` lanes in a stronger ink."""
+        scene, g = self.scene, self.geometry
+        placed = [
+            (lane, rect, scene.names[lane].replace(", ", ","))
+            for lane, rect in enumerate(g.names)
+            if scene.names[lane]
+        ]
+        wrong = set(np.flatnonzero(scene.faulty).tolist())
+        dim = [(rect, words) for lane, rect, words in placed if lane not in strong | wrong]
+        small, color = self.theme.font("small"), self.theme.color
+        area = QRectF(g.names[0].topLeft(), g.names[-1].bottomRight()).adjusted(-2, 0, 2, 0)
+        state = scene.names, scene.faulty.tobytes(), frozenset(strong)
+        self.kept.draw(
+            self.p, "names", area, state,
+            lambda q: upright_texts(q, dim, color("text_dim"), small, RIGHT),
+        )  # fmt: skip
+        named = [(rect, words) for lane, rect, words in placed if lane in strong - wrong]
+        upright_texts(self.p, named, color("text"), small, RIGHT)
+        crossed = [(rect, words) for lane, rect, words in placed if lane in wrong]
+        upright_texts(self.p, crossed, color(FAULT), small, RIGHT)
+
+    def _draw_boxes(self, p: QPainter, threads: int) -> None:
+        """The lanes in the colours of their threads, under the rows of the block they belong to."""
+        theme, scene, g = self.theme, self.scene, self.geometry
+        small = theme.font("small")
+        numbers = fitting(small, "00", g.lanes[0].width() - 1)
+        tight = numbers if numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small else small
+        colors = theme.owner_lut("thread", threads)
+        numbered: dict[str, list[Placed]] = {}
+        for first, last, words in scene.one_row_per_y:
+            span = QRectF(g.lanes[first].topLeft(), g.lanes[last].topRight())
+            span.setTop(g.groups.top())
+            span.setBottom(g.groups.bottom() - 2)
+            x0, x1 = scene.threads[first][0], scene.threads[last][0]
+            xs = f"x = {x0}..{x1}" if last > first else f"x = {x0}"
+            self._draw_group(p, span, (words, xs))
+        for lane, rect in enumerate(g.lanes):
+            thread = scene.warp * LANES + lane
+            if lane < len(scene.threads) and scene.active[lane]:
+                owner = colors[thread]
+                background = theme.color("panel")
+                background.setRgb(int(owner[0]), int(owner[1]), int(owner[2]))
+                if not scene.live:
+                    background = blend(theme.color("panel"), background, STALE_LANES)
+                fill(p, [rect], background)
+                ink = text_on(background)
+            elif scene.faulty[lane]:
+                fill(p, [rect], theme.color(FAULT))
+                ink = text_on(theme.color(FAULT))
+            else:
+                fill(p, [rect], theme.color("inactive", 0.55))
+                ink = theme.color("text_dim")
+            if numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small or lane % 4 == 0:
+                numbered.setdefault(ink.name(), []).append((rect, str(lane)))
+        for name, places in numbered.items():
+            texts(p, places, QColor(name), tight)
+
+    def _draw_group(self, p: QPainter, span: QRectF, words: tuple[str, str]) -> None:
+        theme = self.theme
+        y, x = words
+        full = f"threadIdx {x}" if not y else f"{y},  {x}"
+        metrics = QFontMetricsF(theme.font("small"))
+        room = span.width() - 6
+        for choice in (full, f"{y}, {x}" if y else x, y or x, (y or x).replace(" ", "")):
+            if metrics.horizontalAdvance(choice) <= room:
+                text(p, span, choice, theme.color("text_dim"), theme.font("small"), elide=False)
+                break
+        p.setPen(pen(theme.color("text_faint"), 1))
+        base = span.bottom() + 0.5
+        p.drawLine(QPointF(span.left() + 2, base), QPointF(span.right() - 2, base))
+
+    def _draw_readout(self) -> None:
+        p, theme, scene, g = self.p, self.theme, self.scene, self.geometry
+        hover = self.session.hover
+        lane = self.session.lane
+        if hover is not None and hover.thread is not None:
+            warp, other = divmod(hover.thread, LANES)
+            lane = other if warp == scene.warp else lane
+        if lane >= len(scene.threads) or g.readout.isEmpty():
+            return
+        who = f"Lane {lane}, thread {thread_name(scene.threads[lane], three=scene.three)}"
+        at = ""
+        if scene.active[lane]:
+            values = ", ".join(value_text(v) for v in scene.values[lane].tolist())
+            where = f"{scene.verb} {scene.names[lane]} = {values}"
+            address = int(scene.addresses[lane])
+            words = f"{who} {where}"
+            at = f", byte {address % 128} of line 0x{address // 128 * 128:x}"
+        elif scene.faults[lane]:
+            words = f"{who} {scene.faults[lane]}"
+        else:
+            words = f"{who} takes no part in this access"
+        metrics = QFontMetricsF(theme.font("small"))
+        if metrics.horizontalAdvance(words + at) <= g.readout.width():
+            words += at  # whole, or not at all
+        text(p, g.readout, words, theme.color("text"), theme.font("small"), LEFT)
+
+    def _draw_overview(self) -> None:
+        p, scene, g = self.p, self.scene, self.geometry
+        if not g.overview:
+            return
+        area = QRectF(g.overview_title)
+        for rect in g.overview:
+            area = area.united(rect.adjusted(-2, -2, 2, g.overview_label + 3))
+        state = scene.warp, tuple((w.warp, w.sectors, w.ideal) for w in scene.warps)
+        self.kept.draw(p, "overview", area, state, self._draw_warps)
+
+    def _draw_warps(self, p: QPainter) -> None:
+        """The sectors of each of the block's warps as bars, what more than the ideal on top."""
+        theme, scene, g = self.theme, self.scene, self.geometry
+        small = theme.font("small")
+        total = sum(w.sectors for w in scene.warps)
+        words = f"Sectors of each warp of the block, {grouped(total)} in all"
+        text(p, g.overview_title, words, theme.color("text_dim"), small, LEFT)
+        most = max(4, *(w.sectors for w in scene.warps))
+        fill(p, g.overview, theme.color("raised"))
+        for name, strength in (("waste", 0.75), ("used", 0.55)):
+            levels = []
+            for summary, rect in zip(scene.warps, g.overview, strict=True):
+                count = summary.sectors if name == "waste" else min(summary.ideal, summary.sectors)
+                levels.append(rect.adjusted(0, rect.height() * (1 - count / most), 0, 0))
+            fill(p, levels, theme.tint(name, strength))
+        ink, faint = theme.color("text"), theme.color("text_faint")
+        numbers = fitting(small, "00", g.overview[0].width())
+        numbered = numbers.pointSizeF() >= LEAST_LANE * theme.sizes.small
+        tight = numbers if numbered else small
+        shown = [
+            (summary, rect)
+            for summary, rect in zip(scene.warps, g.overview, strict=True)
+            if numbered or summary.warp % 4 == 0 or summary.warp == scene.warp
+        ]
+        counts = [(r, str(w.sectors)) for w, r in shown if numbered or w.warp % 4 == 0]
+        texts(p, counts, ink, tight)
+        for chosen, color in ((False, faint), (True, ink)):
+            names = [
+                (QRectF(r.left(), r.bottom() + 1, r.width(), g.overview_label), str(w.warp))
+                for w, r in shown
+                if (w.warp == scene.warp) == chosen
+            ]
+            texts(p, names, color, tight)
+        own = [rect for summary, rect in shown if summary.warp == scene.warp]
+        frame(p, own, pen(theme.color("selected"), 2))
+
+    def _lit_lanes(self) -> set[int]:
+        """Lanes that what is hovered, here or in another view, leads to."""
+        scene = self.scene
+        hover = self.session.hover
+        if hover is None:
+            return set()
+        if hover.thread is not None:
+            return {hover.thread % LANES} if hover.thread // LANES == scene.warp else set()
+        lanes = range(len(scene.threads))
+        if hover.element is not None:
+            name, index = hover.element
+            if name != scene.array:
+                return set()
+            flat = int(np.ravel_multi_index(index, scene.shape))
+            mine = (scene.elements >= 0) & (scene.elements <= flat)
+            return set(np.flatnonzero(mine & (scene.elements + scene.wide > flat)).tolist())
+        if hover.sector is not None:
+            start = hover.sector
+            inside = (scene.addresses >= start) & (scene.addresses < start + SECTOR)
+            return {i for i in lanes if inside[i] and scene.active[i]}
+        return set()
 
 
 class WarpView(SessionView):
@@ -65,8 +841,8 @@ class WarpView(SessionView):
         return QSize(560, 430)
 
     def minimumSizeHint(self) -> QSize:
-        """Below this lane numbers could not be read."""
-        return QSize(360, 240)
+        """Below this lanes could not be told apart."""
+        return QSize(300, 140)
 
     @property
     def scene(self) -> WarpScene | None:

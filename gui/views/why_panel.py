@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.analysis.explain_total import Place
-from core.analysis.explanation import Explanation
+from core.explain.total import Place
+from core.explain.words import Explanation
 from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
@@ -38,7 +38,7 @@ BUTTONS = 120  # beside the title
 class WhyPanel(SessionView):
     """Explains a topic, and follows the step while it is one of the step's."""
 
-    WATCHES = frozenset({"trace", "block", "step", "thread", "counts"})
+    WATCHES = frozenset({"trace", "block", "step", "thread", "counts", "explained"})
     READ = True
     closed = Signal()
 

@@ -1,6 +1,7 @@
 """The command as a whole: help, version, and the way to the window."""
 
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.cli import app
+from core.cli import app, commands
+from core.cli.console import FAILED
+from core.foreign_text import visible
 
 ROOT_COMMANDS = ("trace", "bench", "devices")
 
@@ -37,6 +40,8 @@ def test_unknown_command(capsys):
         (["tiled?n=4&step=12"], True),
         (["nonsense?n=4"], True),  # the window's own parser says what is wrong
         (["kernel.cu"], True),
+        (["lesson.txt"], True),
+        (["kept.npz"], True),
         (["--fresh"], True),
         (["trace", "tiled"], False),
         (["--help"], False),
@@ -54,7 +59,7 @@ def test_no_argument_opens_the_window(monkeypatch, leaves, status):
         opened.append((name, options["run_name"]))
         raise SystemExit(leaves)
 
-    monkeypatch.setattr(app.runpy, "run_module", run_module)
+    monkeypatch.setattr(runpy, "run_module", run_module)
     assert app.main([]) == status
     assert opened == [("gui", "__main__")]
 
@@ -63,7 +68,7 @@ def test_no_memory_is_one_sentence(capsys, monkeypatch):
     def starve(arguments):
         raise MemoryError
 
-    monkeypatch.setattr(app, "run", starve)
+    monkeypatch.setattr(commands, "run", starve)
     assert app.main(["trace", "tiled"]) == 2
     assert "not enough memory" in capsys.readouterr().err
 
@@ -85,24 +90,73 @@ LONG = (
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks the system for processes")
-def test_ctrl_c_ends_a_compilation(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_ctrl_c_ends_a_compilation(tmp_path, number):
+    """So does every other end of the command."""
     source = tmp_path / "long.cu"
     source.write_text(LONG)
-    code = f"import sys; from core.cli.app import main; sys.exit(main(['trace', {str(source)!r}]))"
+    code = (  # whoever starts the tests may have SIGINT ignored, and a child has so, too
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"from core.cli.app import main; sys.exit(main(['trace', {str(source)!r}]))"
+    )
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    compiler = wait_for(lambda: next(iter(children_of(process.pid)), None))
-    wait_for(lambda: processor_s(compiler) > 2)  # it has loaded, and is at work
-    process.send_signal(signal.SIGINT)
-    assert "Traceback" not in process.communicate(timeout=WAIT_S)[1]
-    assert process.returncode == 130
-    wait_for(lambda: not Path(f"/proc/{compiler}").exists())
+    try:
+        compiler = wait_for(lambda: next(iter(children_of(process.pid)), None))
+        wait_for(lambda: processor_s(compiler) > 2)  # it has loaded, and is at work
+        process.send_signal(number)
+        assert "Traceback" not in process.communicate(timeout=HUNG_S)[1]
+        assert process.returncode == (130 if number == signal.SIGINT else -number)
+        wait_for(lambda: not Path(f"/proc/{compiler}").exists())
+    finally:
+        process.kill()
+        process.communicate()
 
 
-WAIT_S = 60
+def test_what_is_no_text_in_utf_8_gets_a_sentence(tmp_path, capfdbinary):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.cu"))
+    path.write_text("__global__ void k(float* v) { v[threadIdx.x] = SIX; }\n")
+    assert app.main(["trace", str(path), "-D", "SIX=6"]) == 0
+    assert b"caf\\udce9.cu: k:" in capfdbinary.readouterr().out
+    assert app.main(["trace", str(path), "-D", os.fsdecode(b"SIX=\xe9")]) == 2
+    assert b"`-D SIX=\\udce9` is not text in UTF-8" in capfdbinary.readouterr().err
+    path.write_text("template <class T> __global__ void k(T* v) { *v = 1; }\n")
+    assert app.main(["trace", str(path), "--kernel", os.fsdecode(b"k<\xe9>")]) == 2
+    assert b"Traceback" not in capfdbinary.readouterr().err
+
+
+EARLY = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the test's own parent ignores
+at = int(sys.argv[1])
+
+def press(frame, event, argument):
+    global at
+    at -= 1
+    if not at:
+        signal.raise_signal(signal.SIGINT)
+
+from core.cli.app import main
+sys.setprofile(press)
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("command", [("trace", "tiled"), ("devices",), ("--fresh", "--theme=x")])
+def test_ctrl_c_while_it_is_loaded_is_quiet(command):
+    """At one of the first calls of functions, from the first within main on."""
+    for at in (3, 60, 500, 4_000, 30_000):
+        done = subprocess.run(
+            [sys.executable, "-c", EARLY, str(at), *command],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (130, ""), at
+
+
+HUNG_S = 300
 
 
 def wait_for(what):
-    end = time.monotonic() + WAIT_S
+    end = time.monotonic() + HUNG_S
     while not (found := what()):
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -116,3 +170,77 @@ def children_of(process):
 def processor_s(process):
     words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+RECORDED = Path(__file__).parents[2] / "resources" / "recorded" / "nvidia_h200_2026-11-21.json"
+COMMANDS = [
+    ["trace", "tiled", "--n", "8", "--tile", "4"],
+    ["occupancy", "tiled", "--n", "64", "--tile", "16"],
+    ["bench", "tiled", "--show", str(RECORDED)],
+    ["devices"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
+def test_a_terminal_of_unknown_width_is_printed_to(command, capsys, monkeypatch):
+    printed = []
+    for width in ("0", "00", "80"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert app.main(command) == 0
+        printed.append(capsys.readouterr().out)
+    assert all(len(text) > 100 for text in printed)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("command", [*COMMANDS, [*COMMANDS[0], "--json"]], ids=lambda c: c[-1])
+def test_a_full_disk_is_one_sentence(command):
+    run = [sys.executable, "-c", "import sys; from core.cli.app import main; sys.exit(main())"]
+    with Path("/dev/full").open("w") as full:
+        told = subprocess.PIPE
+        done = subprocess.run([*run, *command], stdout=full, stderr=told, text=True, check=False)
+    assert done.returncode == FAILED
+    assert done.stderr == "error: The output cannot be written: No space left on device.\n"
+
+
+HOSTILE = "\x1b]0;title\x07\x1b[31m"
+
+
+def test_escape_codes_of_others_do_not_reach_the_terminal(tmp_path, capsys):
+    path = tmp_path / f"k{HOSTILE}.cu"
+    path.write_text(
+        "#include <cstdio>\n"
+        'extern "C" __global__ void k(float *x) { x[0] = 1; // \x1b[5m\n'
+        'printf("a\\033[2Jb\\n"); }\n'
+    )
+    assert app.main(["trace", str(path), "--grid", "1", "--block", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "a\\x1b[2Jb" in out
+    assert "k\\x1b]0;title" in out
+    path.write_text(f'__global__ void k() {{}}\n#error "{HOSTILE}"\n')
+    assert app.main(["trace", str(path)]) == 2
+    errors = capsys.readouterr().err
+    assert "#error" in errors
+    assert "\x1b" not in errors
+    assert app.main(["trace", str(tmp_path / f"gone{HOSTILE}.cu")]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_what_acts_unseen_is_shown_as_what_it_is():
+    assert visible("a\tb\nc \u202egnp.exe \x9b3m \x7f \udcff é\u202f1") == (
+        "a\tb\nc \\u202egnp.exe \\x9b3m \\x7f \\udcff é\u202f1"
+    )
+    assert visible(visible(HOSTILE)) == visible(HOSTILE)
+
+
+def test_a_command_loads_no_other_command():
+    code = (
+        "import sys\n"
+        "from core.cli.app import main\n"
+        "assert main(['trace', 'tiled', '--n', '2', '--tile', '2']) == 0\n"
+        "sys.stderr.write(' '.join(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stderr.split()
+    assert "core.cli.trace" in loaded
+    assert not [name for name in loaded if name.startswith(("core.gpu", "core.cli.bench"))]

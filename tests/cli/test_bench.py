@@ -73,7 +73,7 @@ def test_devices_without_a_gpu(capfd):
 def gpu(monkeypatch):
     """A fake GPU whose faults a test may set; every worker that is made is this one."""
     fake = FakeGpu()
-    monkeypatch.setattr("core.cli.bench_run.GpuWorker", lambda number: fake)
+    monkeypatch.setattr("core.cli.bench.GpuWorker", lambda number: fake)
     return fake
 
 
@@ -125,7 +125,7 @@ def test_shown_results_are_written_in_any_format(capfd, tmp_path, ending):
     assert json.loads(capfd.readouterr().out)["results"] == wanted
     assert {r["rung"] for r in wanted} == {"tiled"}
     assert main(["bench", "--recorded", "-o", "r.xyz"]) == 2
-    assert "ends in none of" in capfd.readouterr().err
+    assert "has an unknown ending" in capfd.readouterr().err
 
 
 def test_a_file_of_ones_own(capfd, gpu, tmp_path):
@@ -138,7 +138,7 @@ def test_a_file_of_ones_own(capfd, gpu, tmp_path):
     results = json.loads(capfd.readouterr().out)["results"]
     assert [r["flops"] for r in results] == [2 * 64**3, 2 * 128**3]
     assert main(["bench", str(source), "--n", "64"]) == 2
-    assert "Say how mine.cu is launched" in capfd.readouterr().err
+    assert "Give the launch of mine.cu" in capfd.readouterr().err
 
 
 def test_a_gpu_that_is_gone_is_told(capfd, gpu):
@@ -157,8 +157,8 @@ def test_spread_over_several_gpus(capfd, gpu):
     ("arguments", "complaint"),
     [
         (["tiled", "--n", "1.5"], "no list of values"),
-        (["tiled", "--out", "r.xls"], "ends in none of"),
-        (["tiled", "--resume"], "needs a file"),
+        (["tiled", "--out", "r.xls"], "has an unknown ending"),
+        (["tiled", "--resume"], "needs the file"),
         (["tiled", "--set", "n"], "NAME=VALUES"),
         (["tiled", "--n", "64,96", "--set", "size=64"], "two axes"),
     ],
@@ -167,3 +167,13 @@ def test_mistakes_of_a_sweep(capfd, gpu, arguments, complaint):
     assert main(["bench", *arguments]) == 2
     assert complaint in capfd.readouterr().err
     assert not gpu.jobs
+
+
+def test_results_that_are_nested_too_deeply_are_a_sentence(tmp_path, capsys):
+    for name, text in (("a.json", "[" * 200_000), ("b.jsonl", '{"a":' * 200_000 + "\n{}\n")):
+        path = tmp_path / name
+        path.write_text(text)
+        assert main(["bench", "--show", str(path)]) == 2
+        said = capsys.readouterr().err
+        assert "nested too deeply" in said.replace("\n", " ")
+        assert "Traceback" not in said

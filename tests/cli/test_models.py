@@ -65,6 +65,22 @@ def test_occupancy_of_a_rung(capfd) -> None:
     assert data["blocks"] == 2
 
 
+@pytest.mark.parametrize(
+    ("rung", "options", "threads"),
+    [
+        ("tiled", ["--tile", "32"], 1024),
+        ("tiled", ["--tile", "24"], 576),
+        ("tiled_rect", ["--tile", "8"], 64),
+        ("aat_padded", ["--tile", "16", "--pad", "3"], 256),
+        ("coalesced", ["--block-x", "32", "--block-y", "3"], 96),
+    ],
+)
+def test_occupancy_needs_no_size(capfd, rung, options, threads) -> None:
+    data = printed(capfd, "occupancy", rung, *options, "--device", "9.0")
+    assert data["block"] == threads
+    assert data["blocks"] > 0
+
+
 def test_performance_cliff(capfd) -> None:
     assert main(
         ["occupancy", "--device", "Textbook SM", "--block", "16,16", "--registers", "12"]
@@ -82,6 +98,8 @@ def test_performance_cliff(capfd) -> None:
         (["occupancy", "tiled", "--block", "32"], "leave out --block"),
         (["occupancy", "tiled", "--device", "8800 GTX"], "makes no code for 1.0"),
         (["occupancy", "--device", "Voodoo 2", "--block", "32"], "Textbook SM"),
+        (["occupancy", "--device", "8.", "--block", "32"], "use one of 8.0, 8.6, 8.7, 8.9"),
+        (["occupancy", "tiled", "--tile", "32", "--n", "33"], "n = 32"),
         (["occupancy", "--block", "32", "--carve-out", "150"], "0 to 100 per cent"),
     ],
 )

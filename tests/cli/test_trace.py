@@ -6,8 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from core.analysis.counters import COUNTERS
 from core.cli.app import main
+from core.rules.counters import COUNTERS
+from core.runs.storage import load_trace
 
 SCALE = """extern "C" __global__ void scale(const float* A, float* B, int N)
 {
@@ -170,11 +171,41 @@ def test_compile_error_shows_line_and_caret(capsys, tmp_path):
     assert 'error: identifier "missing" is undefined' in lines[3]
 
 
-def test_endless_kernel_says_how_to_raise_the_budget(refused, tmp_path):
-    path = tmp_path / "endless.cu"
-    path.write_text("__global__ void k(volatile int* a)\n{\n    while (a[0] >= 0) a[0] ^= 1;\n}\n")
-    launch = ["--grid", "1", "--block", "32", "--arg", "a=zeros:int32[1]", "--budget", "20000"]
-    assert "budget" in refused("trace", str(path), *launch)
+LONG = """__global__ void k(int* a, int most)
+{
+    for (int i = 0; i < 10000000; i++)
+        if (i < most)
+            a[i] = i;
+}
+"""
+
+
+@pytest.mark.parametrize("most", [65, 64])
+def test_what_was_found_before_the_budget_was_spent_is_shown(capsys, tmp_path, most):
+    path = tmp_path / "long.cu"
+    path.write_text(LONG)
+    launch = ["--grid", "1", "--block", "32", "--budget", "20000"]
+    arguments = ["--arg", "a=zeros:int32[64]", "--arg", f"most={most}"]
+    kept = tmp_path / "kept.npz"
+    assert main(["trace", str(path), *launch, *arguments, "--json", "--save", str(kept)]) == 2
+    captured = capsys.readouterr()
+    said = "The kernel was still running after 20,000 instructions of its threads, then in line"
+    assert captured.err.startswith(f"error: {said}")
+    assert "raise the instruction budget" in " ".join(captured.err.split())
+    result = json.loads(captured.out)
+    found = [(h["kind"], h["line"], h["index"]) for h in result["hazards"]]
+    assert found == ([("out_of_bounds", 5, [64])] if most == 65 else [])
+    assert result["counters"]["global_st_requests"] == 64
+    assert not result["complete"]
+    assert result["note"].startswith(said)
+    assert load_trace(kept).cut.startswith(said)
+
+    assert main(["trace", str(path), *launch, *arguments]) == 2
+    text = capsys.readouterr().out
+    assert "The run was cut short: this is the record up to there." in text
+    clean = "Until then: No races, uninitialised reads or accesses out of bounds."
+    assert (clean in text) == (most == 64)
+    assert ("out of bounds: Line 5: thread (0,0)" in text) == (most == 65)
 
 
 def test_unsupported_instruction_is_named(refused, tmp_path):
@@ -202,7 +233,7 @@ def test_unsupported_instruction_is_named(refused, tmp_path):
         (["tiled", "--grid", "8"], "--grid is for a source file; the rung tiled is set with --n"),
         (["tiled", "--blocks", "9"], "block numbers from 0 to 3"),
         (["tiled", "--only"], "name them, as in --blocks 0"),
-        (["tiled", "--blocks", "0", "--only", "--l1"], "--only leaves blocks out"),
+        (["tiled", "--blocks", "0", "--only", "--l1"], "--only leaves out blocks"),
         (["tiled", "--n", "x"], "Invalid value for '--n'"),
         (["tiled", "--colour"], "No such option"),
         (["gone.cu", "--grid", "1", "--block", "1"], "There is no file gone.cu"),
@@ -235,7 +266,7 @@ def test_outputs_that_cannot_be_saved(refused, tmp_path):
 
 
 def test_missing_nvrtc_is_one_sentence(refused, monkeypatch):
-    from core.cuda import nvrtc
+    from core.compiler import nvrtc
     from core.errors import TilescopeError
 
     def refuse():
@@ -294,3 +325,28 @@ def test_l1_estimate_needs_every_block(refused):
     assert "--counters-only runs one of each kind" in refused(
         "trace", "coalesced", "--n", "16", "--l1", "--counters-only"
     )
+
+
+def test_a_saved_trace_is_shown_again(capsys, refused, tmp_path):
+    """All that can be said of it without the launch that made it."""
+    path = tmp_path / "t.npz"
+    assert (
+        main(["trace", "tiled_rect", "--m", "3", "--k", "5", "--n", "7", "--save", str(path)]) == 0
+    )
+    first = capsys.readouterr().out
+    assert main(["trace", str(path), "--save-outputs", str(tmp_path)]) == 0
+    again = capsys.readouterr().out
+    compared = [line for line in first.splitlines() if "differs from NumPy" not in line]
+    assert again.splitlines() == compared
+    assert len(compared) > 20
+    assert np.load(tmp_path / "C.npy").shape == (3, 7)
+    assert main(["trace", str(path), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["rung"], data["parameters"]["k"], data["seed"]) == ("tiled_rect", 5, None)
+    other = tmp_path / "kept.trace"  # known by what it begins with
+    other.write_bytes(path.read_bytes())
+    assert "--n sets a launch" in refused("trace", str(other), "--n", "4")
+    assert "--blocks sets a launch" in refused("trace", str(path), "--blocks", "0")
+    other.write_bytes(path.read_bytes()[:-30])
+    assert "or it is damaged." in refused("trace", str(other))
+    assert "There is no file" in refused("trace", str(tmp_path / "none.npz"))

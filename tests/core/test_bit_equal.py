@@ -14,6 +14,7 @@ RECORD = json.loads((FOLDER / "h200_2026-11-21.json").read_text(encoding="utf-8"
 LAUNCHES = rung_launches()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BUILDS)
 @pytest.mark.parametrize("name", LAUNCHES)
 def test_outputs_equal_the_hardware(name, kind):

@@ -11,7 +11,7 @@ from core.errors import TilescopeError
 from core.ladder.buffers import random_array
 from core.large_arrays import available_bytes, unset, zeroed
 from core.launching.file_launch import FileLaunch, file_workload
-from core.recording import record
+from core.runs.recording import record
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
 

@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from core.analysis.counters import COUNTERS
-from core.recording import record
+from core.rules.counters import COUNTERS
+from core.runs.recording import record
 from tests.reference_set import FOLDER, load_launches
 
 LAUNCHES = load_launches()
@@ -36,6 +36,7 @@ def measured(launch, kind):
     return {name: value for name, value in found.items() if value is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("launch", LAUNCHES, ids=lambda launch: launch.name)
 def test_counters_and_outputs_equal_the_hardware(launch, kind):

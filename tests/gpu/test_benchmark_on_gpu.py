@@ -10,7 +10,7 @@ from core.errors import CompileError
 from core.gpu.benchmark import run_benchmark
 from core.gpu.failures import WorkerFailure
 from core.gpu.jobs import BenchmarkJob, RungSubject, Timing, WorkloadSubject
-from core.gpu.reporting import Sample
+from core.gpu.protocol import Sample
 from core.gpu.session import describe_devices
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument
 from tests.gpu import in_worker

@@ -8,9 +8,9 @@ The hashes for machines without a GPU: tests/data/{reference,isa,rungs}/h200_*.j
 import numpy as np
 import pytest
 
-from core.cuda.compiler import compile_kernel
+from core.compiler.compiler import compile_kernel
 from core.launch import ArrayArgument, Dim3, Launch
-from core.recording import record
+from core.runs.recording import record
 from tests.core.emulator.isa_kernels import (
     HARDWARE,
     SLOT,

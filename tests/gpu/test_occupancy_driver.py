@@ -6,14 +6,13 @@ import random
 
 import pytest
 
-from core.cuda.compiler import compile_kernel
-from core.cuda.cubin import kernel_resources
+from core.compiler.compiler import compile_kernel
+from core.compiler.cubin import kernel_resources
+from core.devices.occupancy import Resources, occupancy
+from core.devices.table import capability_of, load_devices
+from core.gpu.achieved import reported_device
 from core.gpu.session import describe_devices
 from core.ladder import load_ladder
-from core.models.achieved import reported_device
-from core.models.capability import capability_of
-from core.models.devices import load_devices
-from core.models.occupancy import Resources, occupancy
 from tests.gpu import in_worker_occupancy
 
 pytestmark = pytest.mark.gpu

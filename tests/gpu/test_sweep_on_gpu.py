@@ -12,10 +12,9 @@ from core.gpu.executor import GpuWorker
 from core.gpu.files import Journal, read_results
 from core.gpu.jobs import BenchmarkJob, CublasSubject, RungSubject, Timing
 from core.gpu.plan import FileKernel, RungKernel, make_plan
-from core.gpu.reporting import Sample
+from core.gpu.protocol import Sample
 from core.gpu.session import describe_devices
-from core.gpu.sweep import Lane, Sweep
-from core.gpu.updates import LaneClosed, Outcome, Told
+from core.gpu.sweep import Lane, LaneClosed, Outcome, Sweep, Told
 from core.ladder import load_ladder
 from core.launching.file_launch import FileLaunch
 

@@ -177,6 +177,7 @@ class Trace:
         self.parameters = MappingProxyType({"n": n, "tile": tile})
         self.workload = self._workload(roles)
         self.build = AS_WRITTEN
+        self.assembly = None
         self.findings: tuple[Finding, ...] = ()
         self.complete, self.note = True, ""
         self._sums: dict[tuple[str, int, str], list[int]] = {}

@@ -25,7 +25,7 @@ NEEDED = [
 ]
 
 
-def wait_for(condition, what, seconds=30.0):
+def wait_for(condition, what, seconds=120.0):  # far more than a machine with other work needs
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = condition()
@@ -62,6 +62,8 @@ def display(tmp_path, size):
 class App:
     """The application's process, and hands to use it with."""
 
+    MODULE = "gui"
+
     def __init__(self, display, folder, size=None, *options):
         self.folder = folder
         self.report_file = folder / "report.json"
@@ -73,7 +75,7 @@ class App:
             [
                 sys.executable,
                 "-m",
-                "gui",
+                self.MODULE,
                 "--no-tour",
                 "--report",
                 self.report_file,

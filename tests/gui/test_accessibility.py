@@ -25,9 +25,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.pages import PAGES
+from gui.shell.cheat_sheet import CheatSheet, columns
+from gui.shell.pages import PAGES
 from gui.views.base import SessionView
-from gui.views.cheat_sheet import CheatSheet, columns
 
 USED = (
     QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QAbstractItemView, QLineEdit,
@@ -64,6 +64,7 @@ def described(widget):
     return f"{type(widget).__name__} in {type(widget.parentWidget()).__name__}"
 
 
+@pytest.mark.slow
 def test_every_widget_that_can_be_used_has_a_name(window):
     for page in PAGES:
         window.show_page(page.key)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from core.cli.app import main
-from core.cuda.compiler import compile_cubin, cubin_entries
+from core.compiler.compiler import compile_cubin, cubin_entries
 from core.ladder import KERNELS_FOLDER, load_ladder
 from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
+from gui.shell.main_window import MainWindow
 from tests.core.gpu.fake_gpu import FakeGpu
 
 SOURCE = """// 50 scaled_rows: C = A + A, every thread takes STEPS elements of a row.
@@ -87,7 +87,7 @@ def test_window(qtbot, qapp):
 
 
 def test_bench(capfd, monkeypatch):
-    monkeypatch.setattr("core.cli.bench_run.GpuWorker", lambda number: FakeGpu())
+    monkeypatch.setattr("core.cli.bench.GpuWorker", lambda number: FakeGpu())
     assert main(["bench", "scaled_rows", "--n", "64", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["parameters"] == {"n": 64, "steps": 2}  # as tuned

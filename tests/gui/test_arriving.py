@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 
 from gui.frames.still import is_still
-from gui.scenes.turns import Turns
+from gui.scenes.refresh_queue import Turns
 
 RECORDING_MS = 20_000
 WORKS = "abc"

@@ -3,10 +3,11 @@
 import pytest
 
 from core.errors import ParameterError
-from gui import app, headless
-from gui.app import parse, parse_start
-from gui.commands.keeping import theme_of
+from gui import headless
 from gui.scenes.link import Moment
+from gui.shell import app
+from gui.shell.app import parse, parse_start
+from gui.shell.session_persistence import theme_of
 
 
 def test_the_command_line(ladder, tmp_path):
@@ -37,6 +38,7 @@ def test_wrong_options_are_a_sentence(capsys, qapp, wrong):
         assert wrong[1] in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_headless_run_prints_the_table_and_writes_pictures(tmp_path, capsys, qapp):
     assert headless.main([str(tmp_path), "--size", "1280x800"]) == 0
     text = capsys.readouterr().out

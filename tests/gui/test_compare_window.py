@@ -4,17 +4,16 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent
 
-from gui.commands.keeping import Keeper
-from gui.compare_menu import compare_page
+from gui.commands.comparing import Comparing
 from gui.looks.theme import current_theme
-from gui.scenes.counterpart import counterpart
+from gui.scenes.compare import PRESETS, counterpart
 from gui.scenes.differences import factor
 from gui.scenes.link import parse_link
-from gui.scenes.presets import PRESETS
 from gui.scenes.saved import Saved
 from gui.scenes.selection import Configuration
-from gui.views.compare_page import ComparePage
-from gui.views.compare_side import CompareSide
+from gui.shell.compare_page import ComparePage, CompareSide
+from gui.shell.menus import compare_page
+from gui.shell.session_persistence import Keeper
 
 MS = 20_000
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -67,15 +66,15 @@ def test_either_time_axis_drags_both(compared, window, qtbot):
 
 
 def test_the_table_says_what_differs(compared):
-    text = compared.differences.caption.text()
-    assert text.startswith("B moves ")
+    text = compared.verdict.text()
+    assert text.startswith("B: ")
     assert "times fewer" in text
     model = compared.differences.model
     shown = {model.data(model.index(r, 0)): r for r in range(model.rowCount())}
     row = shown["Loads: sectors"]
     cells = [model.data(model.index(row, c)) for c in range(model.columnCount())]
     a, b = (int(cell.replace("\u202f", "")) for cell in cells[1:3])
-    assert cells[4] == f"÷ {factor(a / b)}  better"
+    assert cells[4] == f"÷ {factor(a / b)}  ✓ better"
     found = model.rows[row]
     assert found.shares == (1.0, pytest.approx(found.b / found.a))
     rect = compared.differences.table.visualRect(model.index(row, 5))
@@ -204,6 +203,127 @@ def test_a_broken_kernel_on_side_b_is_a_sentence(window, qtbot, tmp_path):
     assert page.comparing.b.trace is not None
 
 
+RACY = """// Sums the numbers of each block.
+#define TILE 64
+{notes}
+extern "C" __global__ void block_sums(const float *x, float *sums, int n)
+{{
+    __shared__ float part[TILE];
+    int t = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + t;
+    part[t] = i < n ? x[i] : 0.0f;
+    for (int half = TILE / 2; half > 0; half /= 2) {{
+        if (t < half)
+            part[t] += part[t + half];
+        __syncthreads();
+    }}
+    if (t == 0)
+        sums[blockIdx.x] = part[0];
+}}
+""".format(notes="\n".join(["//"] * 60))
+LOOP = "    for (int half"
+
+
+def edit(window, qtbot, old, new):
+    """Put a change into the source and run it."""
+    text = window.source.draft.text
+    assert old in text
+    window.source.edit.setPlainText(text.replace(old, new))
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.workbench.run_source()
+
+
+def test_a_repair_stands_right_of_what_it_repairs(window, qtbot, tmp_path):
+    path = tmp_path / "sums.cu"
+    path.write_text(RACY)
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.workbench.open_file(str(path))
+    assert "Race" in window.message.sentence
+    page = settled(window, qtbot)
+    page.comparing.copy_to_b()
+    settled(window, qtbot)
+    assert page.switch.button("a").text() == "Configure A"
+    window.show_page("step")
+    edit(window, qtbot, LOOP, f"    __syncthreads();\n{LOOP}")
+    assert window.message.sentence.startswith("Race on part gone; the result is ")
+    settled(window, qtbot)
+    mine, theirs = page.sides
+    assert page._pair.indexOf(theirs) < page._pair.indexOf(mine)
+    assert [side.head.badge.text() for side in (theirs, mine)] == ["Before", "After"]
+    assert [letter.text() for letter in page.letters] == ["After", "Before"]
+    assert page.switch.button("b").text() == "Before"
+    assert page.verdict.text().endswith("no findings. The race on part is gone.")
+    assert page.verdict.text().startswith("After: as many global sectors")
+    heads = [page.differences.model.head(column) for column in range(5)]
+    assert heads[1:3] == ["Before", "After"]
+    # the changed line is marked and in sight
+    assert window.session.compared_view == "Source"
+    added = RACY.split("\n").index(next(x for x in RACY.split("\n") if LOOP in x)) + 1
+    assert mine.source.edit.gutter.changes.lines == {added}
+    assert theirs.source.edit.gutter.changes.gaps == {added}
+    marks = [m.cursor.block().text() for m in mine.source.edit.marks]
+    assert "    __syncthreads();" in marks
+
+    def seen(side):
+        edit = side.source.edit
+        rect = edit.block_rect(edit.document().findBlockByNumber(added - 1))
+        return rect.top() >= 0 and rect.bottom() <= edit.viewport().height()
+
+    qtbot.waitUntil(lambda: seen(mine) and seen(theirs), timeout=MS)
+    # a figure of the left column is that of the older version
+    place = next(i for i, r in enumerate(page.differences.model.rows) if getattr(r, "topic", None))
+    page.differences.table.clicked.emit(page.differences.model.index(place, 1))
+    assert page.comparing.b.question is not None
+    assert page.why.title.text().startswith("Before: ")
+    # and back: other launches are A and B again
+    page.comparing.copy_to_b()
+    settled(window, qtbot)
+    qtbot.waitUntil(lambda: mine.head.badge.text() == "A", timeout=MS)
+    assert page._pair.indexOf(mine) < page._pair.indexOf(theirs)
+    assert not mine.source.edit.gutter.changes.lines
+    assert page.verdict.text().startswith("B: ")
+
+
+def test_an_edited_launch_is_compared_with_its_original(window, qtbot):
+    window.moments.open_link("tiled?n=16&tile=4")
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        pass
+    text = window.source.draft.text
+    edit(window, qtbot, "A[row * N + phase * TILE_WIDTH + tx]", "A[phase * TILE_WIDTH + tx]")
+    page = settled(window, qtbot)
+    qtbot.keyClick(window, Qt.Key.Key_D, CTRL)
+    settled(window, qtbot)
+    assert page.comparing.b.trace.workload.source == text
+    assert page.sides[0].head.badge.text() == "After"
+    assert "a wrong result instead of the right one" in page.verdict.text()
+    page.comparing.a.compared_view = "Source"
+    new, old = (side.source.edit for side in page.sides)
+    place = text[: text.index("A[row * N + phase")].count("\n") + 1
+    assert new.gutter.changes.lines == old.gutter.changes.lines == {place}
+    assert (new.gutter.sign, old.gutter.sign) == ("+", "−")
+    for theme in ("dark", "light"):
+        window.set_theme(theme)
+        assert "row * N + " in [mark.cursor.selectedText() for mark in old.marks]
+
+
+def test_a_repaired_rung_is_compared_with_the_reference(window, qtbot):
+    window.moments.open_link("tiled?n=16&tile=8")
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        pass
+    sums = "            value += tile_a[ty][k] * tile_b[k][tx];\n"
+    edit(window, qtbot, f"{sums}        __syncthreads();\n", sums)
+    assert window.message.sentence.startswith("Race")
+    edit(window, qtbot, sums, f"{sums}        __syncthreads();\n")
+    assert "gone, result right: C equals the reference" in window.message.sentence
+    edit(window, qtbot, f"{sums}        __syncthreads();\n", sums)
+    wrong = sums.replace("+=", "-=")
+    edit(window, qtbot, sums, f"{wrong}        __syncthreads();\n")
+    assert "gone, but result wrong: C differs from the reference by up" in window.message.sentence
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.recorder.configure("tiled", {"n": 16, "tile": 4})
+    assert not window.message.sentence, "another launch of it repairs nothing"
+
+
 def test_views_of_both_sides_change_together(compared, window, qtbot):
     for _ in range(6):
         qtbot.keyClick(window, Qt.Key.Key_V)
@@ -261,12 +381,13 @@ def test_pictures_of_the_comparison_can_be_saved(compared, window, qtbot, tmp_pa
     assert {"Compare page", "Differences", "A: Global memory", "B: Global memory"} <= names
     assert "Matrices" not in names
     for name in ("Compare page", "B: Global memory"):
-        path = tmp_path / f"{name[0]}.svg"
+        path = tmp_path / f"{name[0]}.pdf"
         with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
             window.exporter.save(name, path)
         assert path.stat().st_size > 2000
 
 
+@pytest.mark.slow
 def test_every_example_opens_with_something_to_see(window, qtbot):
     page = compare_page(window)
     for preset in PRESETS:
@@ -341,7 +462,9 @@ def test_a_side_may_be_sized_while_it_is_being_made(session, qtbot):
 
 def test_the_page_may_be_hidden_while_it_is_being_made(window, qapp):
     """As a window that closes meanwhile hides it."""
-    page = ComparePage(window, now=False)
+    do = window.commands
+    comparing = Comparing(window, do.workbench, do.moments)
+    page = ComparePage(window, comparing, do.explaining, now=False)
     for _ in page.building():
         qapp.sendEvent(page, QHideEvent())
     assert not page.comparing.active

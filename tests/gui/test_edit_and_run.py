@@ -1,7 +1,7 @@
 """The source pane as an editor, in the whole window."""
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtCore import QMimeData, QPoint, Qt
 from PySide6.QtGui import QTextCursor
 
 RECORDING_MS = 20_000
@@ -180,7 +180,7 @@ def far_right(edit):
 def test_lines_are_shown_from_where_they_begin(window, qtbot):
     window.resize(1024, 700)
     window.workbench.edit_source()
-    window.leave_field()
+    window.commands.leave_field()
     source, session = window.source, window.session
     source.edit.set_text(source.draft.original.replace("float value = 0", "float " + "v" * 300))
     bar = source.edit.horizontalScrollBar()
@@ -206,7 +206,7 @@ def test_editing_begins_at_the_running_line(window, qtbot):
     assert edit.textCursor().blockNumber() + 1 == session.current_line
     text = edit.textCursor().block().text()
     assert edit.textCursor().positionInBlock() == len(text) - len(text.lstrip()) > 0
-    window.leave_field()
+    window.commands.leave_field()
     session.line = line_of(window, "float value = 0")
     focus_editor(window, qtbot)
     assert edit.textCursor().blockNumber() + 1 == session.line
@@ -216,7 +216,9 @@ def test_editing_begins_at_the_running_line(window, qtbot):
 
 
 def test_what_is_too_long_is_not_pasted(window, qtbot):
+    focus_editor(window, qtbot)
     edit = window.source.edit
+    edit.moveCursor(QTextCursor.MoveOperation.Start)
     before = edit.toPlainText()
     pasted = QMimeData()
     pasted.setText("int x;\n" * 200_000)
@@ -239,3 +241,79 @@ def test_a_text_that_is_too_long_is_a_sentence(window, qtbot):
         window.recorder.run_source(before + "\n" * 70_000)
     assert "at most 65,536 are read" in str(failed.args[0])
     assert window.source.edit.toPlainText() == before
+
+
+def text_point(window, line):
+    edit = window.source.edit
+    rect = edit.block_rect(edit.document().findBlockByNumber(line - 1))
+    return QPoint(60, int(rect.center().y()))
+
+
+def test_letters_are_commands_until_the_text_is_edited(window, qtbot):
+    """A click does not begin an edit; F2 does, and Escape ends it and keeps what was typed."""
+    source, edit, session = window.source, window.source.edit, window.session
+    window.activateWindow()
+    before, line = edit.toPlainText(), edit.firstVisibleBlock().blockNumber() + 3
+    qtbot.mouseClick(edit.viewport(), Qt.MouseButton.LeftButton, pos=text_point(window, line))
+    qtbot.waitUntil(edit.hasFocus)
+    assert source.mode.text() == "Reading"
+    assert len(edit.marks) >= 1, "the caret's line is marked"
+    qtbot.keyClick(edit, Qt.Key.Key_W)
+    assert session.question is not None
+    qtbot.keyClick(edit, Qt.Key.Key_W)
+    qtbot.keyClick(edit, Qt.Key.Key_Space)
+    assert session.playing
+    qtbot.keyClick(edit, Qt.Key.Key_Space)
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Tab, Qt.Key.Key_Backspace, Qt.Key.Key_Delete):
+        qtbot.keyClick(edit, key)
+    assert edit.toPlainText() == before
+    focus_editor(window, qtbot)
+    window.commands.leave_field()
+    qtbot.mouseClick(edit.viewport(), Qt.MouseButton.LeftButton, pos=text_point(window, line))
+    qtbot.keyClick(edit, Qt.Key.Key_F2)
+    assert (source.mode.text(), source.switch.text()) == ("Editing", "Done: Esc")
+    qtbot.keyClick(edit, Qt.Key.Key_W)
+    typed = edit.toPlainText()
+    assert typed != before
+    assert typed.split("\n")[line - 1].replace("w", "", 1) == before.split("\n")[line - 1]
+    qtbot.keyClick(edit, Qt.Key.Key_Escape)
+    assert (source.mode.text(), source.switch.text()) == ("Reading", "Edit: F2")
+    assert edit.toPlainText() == typed
+    assert source.draft.stale
+
+
+def test_undo_and_redo_work_while_reading(window, qtbot):
+    edit = window.source.edit
+    before = edit.toPlainText()
+    focus_editor(window, qtbot)
+    qtbot.keyClicks(edit, "k++;")
+    typed = edit.toPlainText()
+    assert typed != before
+    qtbot.keyClick(edit, Qt.Key.Key_Escape)
+    SHIFT = Qt.KeyboardModifier.ShiftModifier
+    while edit.document().isUndoAvailable():
+        qtbot.keyClick(window, Qt.Key.Key_Z, CONTROL)
+    assert edit.toPlainText() == before
+    assert not window.source.draft.stale
+    qtbot.keyClick(window, Qt.Key.Key_Z, CONTROL)
+    assert window.message.sentence == "There is no edit to undo."
+    qtbot.keyClick(window, Qt.Key.Key_Z, CONTROL | SHIFT)
+    while edit.document().isRedoAvailable():
+        qtbot.keyClick(window, Qt.Key.Key_Y, CONTROL)
+    assert edit.toPlainText() == typed
+    assert not edit.editing
+
+
+def test_editing_ends_where_the_keyboard_goes_elsewhere(window, qtbot):
+    """Or the next click on a line, to select it, would have letters typed into it."""
+    focus_editor(window, qtbot)
+    assert window.source.edit.editing
+    window.matrices.setFocus()
+    qtbot.waitUntil(lambda: not window.source.edit.editing)
+    window.source.switch.click()
+    assert window.source.edit.editing
+    window.source.switch.click()
+    assert not window.source.edit.editing
+    focus_editor(window, qtbot)
+    record(window, qtbot, lambda: window.recorder.configure("coalesced"))
+    assert not window.source.edit.editing, "another source is read at first"

@@ -7,18 +7,24 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QTextCursor
 from PySide6.QtWidgets import QApplication
 
-from core.analysis.explain_total import Place
-from core.analysis.phase_export import as_latex, as_markdown, as_text
+from core.explain.phase_table import as_latex, as_markdown, as_text
+from core.explain.total import Place
 from core.ladder import load_ladder
-from core.recording import record
+from core.runs.recording import record
 from gui.scenes.counters import counter_rows
 from gui.scenes.ptx import PtxListing, ptx_caption
 from gui.scenes.session import Session
 from gui.scenes.source import source_caption
-from gui.scenes.why import Step, as_html, explain, topic_of_line, topic_of_row, topic_of_step
-from gui.scenes.why_element import Fetched
-from gui.views.phase_grid import folded
-from gui.views.phase_view import PhaseView
+from gui.scenes.why import (
+    Fetched,
+    Step,
+    as_html,
+    explain,
+    topic_of_line,
+    topic_of_row,
+    topic_of_step,
+)
+from gui.views.phase_view import PhaseView, folded
 from gui.views.ptx_view import PtxView
 from gui.views.why_panel import WhyPanel
 
@@ -244,7 +250,7 @@ def test_the_panel_follows_the_step(qtbot, session) -> None:
 
 
 def test_markup_is_escaped(session) -> None:
-    from core.analysis.explanation import Explanation, Section
+    from core.explain.words import Explanation, Section
 
     found = as_html(Explanation("t", (Section("a < b", "c & d", ("<e>",)),)), "Mono")
     assert "a &lt; b" in found

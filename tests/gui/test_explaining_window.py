@@ -7,12 +7,11 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from core.analysis.explain_total import Place
+from core.explain.total import Place
 from core.ladder import load_ladder
-from core.recording import record
-from gui.scenes.selection import Breakpoint
-from gui.scenes.why import Step, topic_of_row, topic_of_step
-from gui.scenes.why_element import Fetched
+from core.runs.recording import record
+from gui.scenes.selection import Breakpoint, Configuration
+from gui.scenes.why import Fetched, Step, topic_of_row, topic_of_step
 
 LADDER = load_ladder()
 
@@ -34,7 +33,7 @@ def click(view, widget, point):
 
 @pytest.fixture
 def window(qtbot, tiled):
-    from gui.main_window import MainWindow
+    from gui.shell.main_window import MainWindow
 
     made = MainWindow(LADDER)
     qtbot.addWidget(made)
@@ -50,7 +49,7 @@ def test_numbers_open_their_explanations(window, qtbot) -> None:
     click(window, window.warp, window.warp.geometry_now().figures.center().toPoint())
     assert panel.isVisible()
     assert panel.topic == Step("global")
-    window.leave_field()
+    window.commands.leave_field()
     assert not panel.isVisible()
     gutter = window.source.edit.gutter
     line = 24
@@ -113,14 +112,14 @@ def test_a_count_of_the_heat_map_is_explained(window) -> None:
     canvas.click_at(at)
     assert session.question == Fetched("A", (1, 0))
     assert window.explaining.panel.title.text().startswith("A[1, 0]: loaded once by block (0, 0)")
-    window.leave_field()
+    window.commands.leave_field()
     session.heat = False
     canvas.click_at(at)
     assert session.question is None, "a click in the other picture selects"
     menu = canvas.menu_at(at)
     next(a for a in menu.actions() if a.text().startswith("Why loaded")).trigger()
     assert session.question == Fetched("A", (1, 0))
-    window.leave_field()
+    window.commands.leave_field()
     session.heat = True
     window.explaining.why()
     assert session.question == Fetched("A", (1, 0))
@@ -219,3 +218,28 @@ def test_pages_with_sizes_of_their_own_say_so(window, qtbot) -> None:
     for page, own in (("ceilings", True), ("step", False), ("benchmark", True), ("step", False)):
         window.session.page = page
         assert said.text().startswith("N above is that of Step through") == own
+
+
+@pytest.mark.slow
+def test_w_explains_the_page_that_is_shown(window, qtbot) -> None:
+    window.session.configuration = Configuration("tiled", {"n": 4, "tile": 2})
+    panel = window.explaining.panel
+    for key, words in (("occupancy", "What limits"), ("ceilings", "Measured")):
+        window.show_page(key)
+        qtbot.waitUntil(lambda key=key: window.pages.ready(key) is not None, timeout=20_000)
+        page = window.pages.ready(key)
+        qtbot.waitUntil(lambda page=page: page.explanation() is not None, timeout=60_000)
+        window.explaining.why()
+        qtbot.waitUntil(panel.isVisible)
+        assert words in panel.explanation.text
+        assert "wavefront" not in panel.title.text()
+        window.show_page("step")
+        assert not panel.isVisible()  # it was about the page
+    window.show_page("occupancy")
+    page = window.pages.ready("occupancy")
+    window.explaining.why()
+    page.fields["registers"].setValue(200)
+    qtbot.waitUntil(lambda: page.resources.registers == 200)
+    qtbot.waitUntil(lambda: "Occupancy = 12" in panel.explanation.text, timeout=10_000)
+    window.explaining.close()
+    window.show_page("step")

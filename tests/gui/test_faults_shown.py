@@ -8,18 +8,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.analysis.explain import explain_access
+from core.explain.access import explain_access
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.recording import record
+from core.runs.recording import record
 from gui.scenes import findings
-from gui.scenes.ahead import look_ahead
 from gui.scenes.faults import words
 from gui.scenes.grids import grids_of
-from gui.scenes.guards import guards_of
-from gui.scenes.masked import zero_filled
 from gui.scenes.matrices import matrix_scene
-from gui.scenes.reaches import Reach, reaches_of
+from gui.scenes.outside import Reach, guards_of, reaches_of, zero_filled
+from gui.scenes.prefetch import look_ahead
 from gui.scenes.shared import shared_scene
 from gui.scenes.timeline import event_caption, timeline_of
 from gui.scenes.warp import warp_scene, why_empty
@@ -148,7 +146,7 @@ def test_the_mark_is_seen_on_any_ground(qapp, count):
     from PySide6.QtGui import QImage, QPainter
 
     from gui.looks.theme import load_theme
-    from gui.views.fault_marks import crossed_out
+    from gui.views.drawing_tools import crossed_out
 
     image = QImage(60, 20, QImage.Format.Format_RGB32)
     image.fill(0xFFFFFF)
@@ -172,12 +170,12 @@ def test_room_is_left_where_only_a_block_between_goes_too_far():
 @pytest.mark.parametrize("size", [(900, 600), (420, 330)])
 def test_the_legend_has_the_mark_in_any_room(qtbot, size, monkeypatch):
     from gui.scenes.session import Session
-    from gui.views import legend
+    from gui.views import drawing_tools
     from gui.views.matrix_canvas import MatrixCanvas
 
     drawn = []
     monkeypatch.setattr(
-        legend._Pen,
+        drawing_tools._Pen,
         "draw",
         lambda self, key, left, top, row: drawn.append((key.words, key.crossed)),
     )

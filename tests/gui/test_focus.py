@@ -5,8 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
 
-from gui.pages import PAGES
 from gui.scenes.selection import Breakpoint
+from gui.shell.pages import PAGES
 
 MS = 20_000
 
@@ -32,6 +32,7 @@ def test_space_plays_right_after_the_start(tiled, qtbot):
     assert tiled.session.playing == 0
 
 
+@pytest.mark.slow
 def test_each_page_has_the_keyboard_when_it_is_opened(tiled, qtbot):
     for number, page in enumerate(PAGES[::-1]):
         qtbot.keyClick(
@@ -47,7 +48,7 @@ def test_each_page_has_the_keyboard_when_it_is_opened(tiled, qtbot):
     tiled.show_page("compare")
     press(qtbot, Qt.Key.Key_Space)
     assert tiled.session.playing == 1
-    tiled.leave_field()
+    tiled.commands.leave_field()
     assert tiled.pages.currentWidget().isAncestorOf(QApplication.focusWidget())
 
 

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from shiboken6 import isValid
 
 from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
+from gui.shell.main_window import MainWindow
 
 RECORDING_MS = 40_000
 ASKS = {
-    "Open a kernel…", "Save the source as…", "Export the window…", "Export a view…",
+    "Open a kernel…", "Save the source", "Save the source as…", "Export a picture…",
     "Open a link…", "Quit", "Go to step…", "Full screen", "Select an element…",
     "Save this moment…", "Open a list of moments…", "Save the list of moments…",
 }  # fmt: skip
@@ -131,6 +131,7 @@ def test_sizes_torn_while_it_computes_and_plays(window, qtbot):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["recording", "counting", "playing", "exporting", "touring"])
 def test_closed_while_it_works(window, qtbot, qapp, tmp_path, moment):
     """Nothing of a closed window goes on: no thread, no timer, no widget."""
@@ -158,6 +159,7 @@ def test_closed_while_it_works(window, qtbot, qapp, tmp_path, moment):
     assert all(isinstance(o, QObject) for o in timers)
 
 
+@pytest.mark.slow
 def test_four_by_four_and_four_thousand(window, qtbot):
     recorded(window, qtbot, "tiled", n=4, tile=2)
     window.grab()
@@ -176,10 +178,10 @@ def test_four_by_four_and_four_thousand(window, qtbot):
     times = []
     for _ in range(12):
         canvas.pan(7, 5)
-        began = time.perf_counter()
+        began = time.thread_time()
         canvas.grab()
-        times.append(time.perf_counter() - began)
-    assert sorted(times)[len(times) // 2] < 0.1
+        times.append(time.thread_time() - began)
+    assert sorted(times)[len(times) // 2] < 0.1  # of processor time; SHARE of it on an idle machine
     for _ in range(40):
         wheel(canvas, QPoint(30, 30), -240)
     assert canvas._fitted
@@ -201,3 +203,19 @@ def test_a_kernel_with_findings_all_the_way(window, qtbot):
             assert session.thread == finding.thread
             assert session.line == finding.line
             window.grab()
+
+
+def test_escape_codes_and_marks_of_direction_are_shown_as_such(window, qtbot, tmp_path):
+    path = tmp_path / "k\x1b[31m\u202e.cu"
+    text = "#include <cstdio>\n__global__ void k(float *x) { x[0] = 1; "
+    path.write_text(text + 'printf("a\\033[2J"); }\n')
+    with qtbot.waitSignal(window.recorder.recorded, timeout=20_000):
+        window.workbench.open_file(str(path))
+    assert window.session.trace.workload.title == "k\\x1b[31m\\u202e.cu: k"
+    assert "a\\x1b[2J" in window.message.sentence
+    assert not set("\x1b\u202e") & set(window.message.sentence)
+    window.source.edit.setPlainText(f"{text}}}\n#error \x1b]0;\n")
+    with qtbot.waitSignal(window.recorder.failed, timeout=20_000):
+        window.workbench.run_source()
+    assert any("\\x1b]0;" in error.message for error in window.source.edit.errors)
+    assert "\x1b" not in window.message.sentence

@@ -3,13 +3,12 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from core.launching.launch_guess import guess_launch
+from core.launching.guess import guess_launch
 from gui.jobs.record_work import make_workload
 from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
-from gui.scenes.following import follow
-from gui.scenes.knobs import knob_rows, knob_stops, turned
+from gui.scenes.launch_form import follow, knob_rows, knob_stops, turned
 from gui.scenes.selection import Configuration
+from gui.shell.main_window import MainWindow
 
 MS = 20_000
 SOURCE = """#define TILE 8

@@ -6,10 +6,10 @@ from PySide6.QtWidgets import QLabel
 
 from core.ladder import load_ladder
 from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
 from gui.scenes.selection import Breakpoint, Configuration, Hover
 from gui.scenes.tour import STOPS
 from gui.scenes.why import Step
+from gui.shell.main_window import MainWindow
 
 RECORDING_MS = 20_000
 
@@ -54,6 +54,7 @@ def test_a_lesson_needs_the_session_alone(window, qtbot):
     source = load_ladder()["tiled"].source
     edited = source.replace("__syncthreads();", "", 1)
     asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}, edited))
+    session.view = "Source"
     assert window.source.edit.toPlainText() == edited
     session.view = "Findings"
     assert window.findings.isVisible()
@@ -79,7 +80,7 @@ def test_a_lesson_needs_the_session_alone(window, qtbot):
         assert window.warp.isVisible()
 
     session.theme = "projector"
-    assert window.theme_name == "projector"
+    assert window.session.theme == "projector"
     session.page = "occupancy"
     assert window.tabs.value == "occupancy"
     qtbot.waitUntil(lambda: not window.transport.isVisible())
@@ -129,8 +130,8 @@ def test_the_tour_leads_to_every_place_and_is_remembered(window, qtbot):
     step = session.step
     touring.start()
     seen = []
-    while touring.overlay is not None:
-        overlay = touring.overlay
+    while window.overlay is not None:
+        overlay = window.overlay
         seen.append(overlay.title.text())
         assert overlay.rect() == window.rect()
         assert window.rect().contains(overlay.card.geometry())
@@ -152,21 +153,21 @@ def test_the_tour_goes_back_is_skipped_and_leaves_out_what_is_not_there(window, 
     touring = window.touring
     touring.start()
     titles = []
-    while touring.overlay is not None:
-        titles.append(touring.overlay.title.text())
-        qtbot.mouseClick(touring.overlay, Qt.MouseButton.LeftButton)
+    while window.overlay is not None:
+        titles.append(window.overlay.title.text())
+        qtbot.mouseClick(window.overlay, Qt.MouseButton.LeftButton)
     assert "Watch the banks" not in titles
     touring.start()
-    qtbot.keyClick(touring.overlay, Qt.Key.Key_Left)
-    assert touring.overlay.title.text() == STOPS[0].title
+    qtbot.keyClick(window.overlay, Qt.Key.Key_Left)
+    assert window.overlay.title.text() == STOPS[0].title
     for _ in titles[1:]:
-        touring.overlay.next.click()
-    while touring.overlay.back.isEnabled():
-        touring.overlay.back.click()
+        window.overlay.next.click()
+    while window.overlay.back.isEnabled():
+        window.overlay.back.click()
     window.resize(1000, 700)
-    qtbot.waitUntil(lambda: touring.overlay.size() == window.size())
-    qtbot.keyClick(touring.overlay, Qt.Key.Key_Escape)
-    assert touring.overlay is None
+    qtbot.waitUntil(lambda: window.overlay.size() == window.size())
+    qtbot.keyClick(window.overlay, Qt.Key.Key_Escape)
+    assert window.overlay is None
 
 
 def test_the_tour_shows_what_it_speaks_of_and_puts_everything_back(window, qtbot):
@@ -175,8 +176,8 @@ def test_the_tour_shows_what_it_speaks_of_and_puts_everything_back(window, qtbot
     before = session.step, [name for name in page.docks if page.in_front(name)]
     assert session.block_trace.access(session.step).space == "global"
     touring.start()
-    while touring.overlay is not None:
-        overlay, stop = touring.overlay, STOPS[touring._at]
+    while window.overlay is not None:
+        overlay, stop = window.overlay, STOPS[touring._at]
         touring.finish()
         access = session.block_trace.access(session.step)
         if stop.space:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gui.compare_menu import compare_page
 from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
 from gui.scenes.selection import Breakpoint, Configuration
+from gui.shell.main_window import MainWindow
+from gui.shell.menus import compare_page
 
 RECORDING_MS = 20_000
 SIZES = {"n": 21, "block_x": 8, "block_y": 4}

@@ -7,7 +7,7 @@ import weakref
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
-from gui.page_stack import Pages
+from gui.views.page_stack import Pages
 
 RECORDING_MS = 20_000
 LAUNCHES = (
@@ -59,6 +59,7 @@ def tidy():
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
+@pytest.mark.slow
 def test_new_traces_and_steps_leave_nothing_behind(filled, qtbot):
     one_round(filled, qtbot)  # modules are imported, caches of texts and pictures filled
     tidy()

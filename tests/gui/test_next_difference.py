@@ -3,15 +3,13 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from core.recording import record
-from gui.compare_menu import compare_page
+from core.runs.recording import record
 from gui.frames.pieces import whole
 from gui.jobs.record_work import make_workload
-from gui.scenes.compare import Comparison
-from gui.scenes.next_difference import Cost, Pairs, largest_difference, next_difference
-from gui.scenes.presets import PRESETS
+from gui.scenes.compare import PRESETS, Comparison, Cost, Pairs, largest_difference, next_difference
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
+from gui.shell.menus import compare_page
 
 MS = 20_000
 
@@ -78,6 +76,7 @@ def test_b_looks_as_a_does_from_its_first_launch_on(block, ladder):
     pair.close()
 
 
+@pytest.mark.slow
 def test_examples_open_where_the_sides_differ(window, qtbot):
     page = compare_page(window)
     a, b = window.session, page.comparing.b

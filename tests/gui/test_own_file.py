@@ -8,12 +8,14 @@ from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from core.cuda.signature import read_signature
+from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launching.file_launch import FileLaunch
-from gui.scenes.arguments import FILE, array_text, split_array
-from gui.views.file_form import FileForm
-from gui.views.launch_rows import LaunchRows
+from core.runs import recording
+from core.source.kernel_signature import read_signature
+from gui.scenes.launch_form import FILE, array_text, split_array
+from gui.scenes.selection import Breakpoint, Configuration
+from gui.views.launch_form import FileForm, LaunchRows
 
 RECORDING_MS = 20_000
 SOURCE = """
@@ -169,21 +171,96 @@ def test_a_file_can_be_dropped(window, qtbot, file, tmp_path):
     recorded(window, qtbot, lambda: drop(window, file))
     assert window.session.trace.workload.source_name == "mine.cu"
     drop(window, tmp_path / "picture.png")
-    assert "not a CUDA source" in window.message.sentence
+    assert "is none of .cu, .cuh, .npz and .txt" in window.message.sentence
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(file))])
     assert not window.source.edit.canInsertFromMimeData(data)
 
 
-def test_the_source_can_be_saved(opened, qtbot, monkeypatch, tmp_path):
-    target = tmp_path / "copy.cu"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(target), ""))
-    opened.source.edit.set_text("// mine")
-    opened.workbench.save_source()
-    assert target.read_text() == "// mine"
+def test_a_file_is_saved_to_its_place(opened, qtbot, monkeypatch, file, tmp_path):
+    """Ctrl+S asks nothing for a file; a copy goes where the dialog says."""
+    asked = []
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (asked.append(a), ("", ""))[1])
+    file.write_bytes(b"\xef\xbb\xbf" + SOURCE.replace("\n", "\r\n").encode())
+    opened.source.edit.set_text(SOURCE + "// mine: \u00b5s\n")
+    assert opened.source.draft.edited
+    qtbot.keyClick(opened, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    wanted = (SOURCE + "// mine: \u00b5s\n").replace("\n", "\r\n").encode()
+    assert file.read_bytes() == b"\xef\xbb\xbf" + wanted
+    assert not asked
+    assert opened.message.sentence == f"Saved {file}."
+    assert not opened.source.draft.edited
+    copy = tmp_path / "copy.cu"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(copy), ""))
+    opened.workbench.save_source_as()
+    assert copy.read_text(encoding="utf-8") == SOURCE + "// mine: \u00b5s\n"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(tmp_path / "a/b"), ""))
+    opened.workbench.save_source_as()
+    assert "could not be written: there is no folder" in opened.message.sentence
+
+
+def test_what_another_program_wrote_is_not_overwritten_unasked(opened, file):
+    file.write_text("// written elsewhere\n")
+    opened.source.edit.set_text(SOURCE + "// mine\n")
     opened.workbench.save_source()
-    assert "could not be written" in opened.message.sentence
+    assert "Another program has changed mine.cu" in opened.message.sentence
+    assert file.read_text() == "// written elsewhere\n"
+    opened.message.go.click()
+    assert file.read_text() == SOURCE + "// mine\n"
+    opened.source.edit.set_text(SOURCE + "// mine, too\n")
+    opened.workbench.save_source()
+    assert file.read_text() == SOURCE + "// mine, too\n"
+
+
+def test_a_rung_is_saved_where_it_was_saved_first(window, qtbot, monkeypatch, tmp_path):
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    asked, target = [], tmp_path / "mine.cu"
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda *a: (asked.append(a[2]), (str(target), ""))[1]
+    )
+    text = window.source.draft.text
+    window.workbench.save_source()
+    window.source.edit.set_text(text + "// more\n")
+    window.workbench.save_source()
+    assert asked == ["tiled.cu"]
+    assert target.read_text() == text + "// more\n"
+    assert window.source.draft.edited, "the rung's own text is another"
+
+
+@pytest.mark.slow
+def test_nothing_of_the_kernel_before_stays_beside_an_error(window, qtbot, tmp_path):
+    """Until the new file runs, every view is empty and says why."""
+    session = window.session
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    session.breakpoints = {Breakpoint(line=24)}
+    right = "__global__ void fill(float* v)\n{\n    v[threadIdx.x] = 1;\n}\n"
+    path = tmp_path / "wrong.cu"
+    path.write_text(right.replace(" = 1;", " = 1"))
+    with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
+        window.workbench.open_file(str(path))
+    assert session.trace is None
+    said = "This source does not compile. Put line 4 right and press Ctrl+Return."
+    assert window.warp.caption.text() == said
+    assert window.source.edit.toPlainText() == path.read_text()
+    assert list(window.source.edit.gutter.errors) == [4]
+    assert not window.source.edit.gutter.totals
+    assert not window.source.edit.gutter.breaks
+    assert "Tiled" not in window.windowTitle() + window.header.title.text()
+    for view in ("PTX", "Phases", "Variables", "Counters", "Breakpoints", "Source"):
+        window.step_page.front(view)
+        qtbot.wait(20)
+    for page in ("compare", "benchmark", "ceilings", "occupancy", "step"):
+        window.show_page(page)
+        qtbot.wait(20)
+    window.step_page.front("Source")
+    assert window.ptx.text.toPlainText() == ""
+    assert window.counters.model.rows == ()
+    assert window.source.edit.toPlainText() == path.read_text(), "it was hidden meanwhile"
+    window.source.edit.set_text(right)
+    recorded(window, qtbot, window.workbench.run_source)
+    assert session.trace.workload.kernel == "fill"
+    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
+    assert session.breakpoints == {Breakpoint(line=24)}
 
 
 def test_a_link_restores_the_moment_of_a_file(opened, qtbot, file, qapp):
@@ -257,7 +334,7 @@ def test_a_link_to_a_pipe_or_to_nobody_is_a_sentence(window, qtbot, tmp_path):
 def test_files_are_compared_by_a_link(window, qtbot, file):
     window.moments.open_link(f"{file}?kernel=add&step=3&vs={file}&vs.kernel=add&vs.arg.n=40")
     qtbot.waitUntil(lambda: window.session.versus is not None, timeout=RECORDING_MS)
-    from gui.compare_menu import compare_page
+    from gui.shell.menus import compare_page
 
     b = compare_page(window).comparing.b
     qtbot.waitUntil(lambda: b.trace is not None, timeout=RECORDING_MS)
@@ -266,7 +343,7 @@ def test_files_are_compared_by_a_link(window, qtbot, file):
 
 
 def test_the_command_line_takes_links_to_files(ladder, file):
-    from gui.app import parse_start
+    from gui.shell.app import parse_start
 
     assert parse_start(f"{file}?step=3", {}, ladder).own.path == str(file)
     assert parse_start(str(file), {}, ladder) == file
@@ -304,7 +381,7 @@ def test_pictures_say_what_to_do_where_nothing_has_run(window, qtbot, tmp_path):
         window.workbench.open_file(str(path))
     assert window.session.trace is None
     assert window.warp.caption.text() == (
-        "Nothing has run yet. Put line 4 right and press Ctrl+Return."
+        "This source does not compile. Put line 4 right and press Ctrl+Return."
     )
     blank = window.matrices.grab().toImage()
     window.session.trouble = ""
@@ -390,3 +467,45 @@ def test_what_a_kernel_prints_is_shown(opened, qtbot, tmp_path):
     assert QGuiApplication.clipboard().text().splitlines() == list(lines)
     recorded(opened, qtbot, lambda: opened.recorder.configure("vector_add", {"n": 8}))
     assert opened.message.sentence == ""
+
+
+def test_a_printed_line_of_a_gigabyte_is_cut(opened, qtbot, tmp_path):
+    path = tmp_path / "wide.cu"
+    path.write_text(HELLO.replace("thread %d", "%-1000000000d|"))
+    recorded(opened, qtbot, lambda: opened.workbench.open_file(str(path)))
+    line = opened.session.trace.printed[0]
+    assert 1_000_000 < len(line) <= 1 << 20
+    assert opened.message.sentence.startswith("The kernel prints 2 lines: 0  ")
+    assert len(opened.message.sentence) < 600
+
+
+LONG = """
+__global__ void k(int* a, int most) {
+    for (int i = 0; i < 10000000; i++)
+        if (i < most) a[i] = i;
+}
+"""
+
+
+@pytest.mark.parametrize("most", [65, 64])
+def test_what_ran_before_the_budget_was_spent_is_shown(opened, qtbot, tmp_path, most, monkeypatch):
+    monkeypatch.setattr(recording, "Limits", lambda: Limits(20_000))
+    path = tmp_path / "long.cu"
+    path.write_text(LONG)
+    arguments = (("a", "zeros:int32[64]"), ("most", str(most)))
+    launch = FileLaunch(str(path), "k", arguments=arguments)
+    recorded(opened, qtbot, lambda: opened.workbench.reopen(Configuration("", own=launch)))
+    trace, said = opened.session.trace, opened.message.sentence
+    assert trace.workload.kernel == "k"
+    assert opened.session.n_steps > 1000
+    assert "The kernel was still running after 20\u202f000 instructions" in said
+    assert not opened.recorder.counter.busy  # it would not end either
+    opened.findings.refresh(opened.findings.WATCHES)
+    if most == 64:
+        assert trace.findings == ()
+        assert said.endswith("this is the record up to there.")
+    else:
+        assert said.startswith("Out of bounds. Line 4: thread (0,0) of block (0,0) goes out of")
+        opened.message.go.click()
+        assert opened.session.line == 4
+        assert opened.session.block_trace.access(opened.session.step).faulty.all()

@@ -8,17 +8,17 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel
 
-from gui import page_stack, pages
 from gui.frames.importing import Importer
 from gui.frames.pieces import PAUSE, Pieces
 from gui.frames.still import is_still
 from gui.looks.theme import load_theme
-from gui.main_window import MainWindow
-from gui.pages import PAGES, Page, find_page
 from gui.scenes.selection import Configuration
-from gui.views.blank_page import BlankPage
-from gui.views.page_view import PageView
-from gui.views.side_column import SideColumn
+from gui.shell import main_window, pages
+from gui.shell.main_window import MainWindow
+from gui.shell.pages import PAGES, Page
+from gui.views import page_stack
+from gui.views.ladder_panel import SideColumn
+from gui.views.page_parts import BlankPage, PageView
 
 AHEAD = [page.key for page in PAGES if page.ahead]
 WAIT_MS = 20_000
@@ -61,10 +61,10 @@ class Slow(PageView):
 def slow(monkeypatch):
     """The page `slow` in place of the occupancy page; its class."""
     Slow.made = 0
-    page = Page("occupancy", "Slow", lambda window: Slow(window.session), ahead=True)
+    page = Page("occupancy", "Slow", lambda window, _: Slow(window.session), ahead=True)
     listed = tuple(page if p.key == "occupancy" else p for p in PAGES if p.key != "benchmark")
     monkeypatch.setattr(pages, "PAGES", listed)
-    monkeypatch.setattr(page_stack, "PAGES", listed)
+    monkeypatch.setattr(main_window, "PAGES", listed)
     return Slow
 
 
@@ -105,6 +105,7 @@ def test_who_needs_a_page_has_it_at_once(slow, window):
     assert slow.made == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [page.key for page in PAGES])
 def test_every_page_is_whole_either_way(window, qtbot, key):
     window.session.configuration = Configuration("tiled", {"n": 8, "tile": 4})
@@ -192,10 +193,10 @@ def test_a_window_closes_in_the_middle(eager, slow, qapp, ladder, events):
 
 def broken(monkeypatch):
     """The page as it is now, but that it fails in its third piece."""
-    page = Page("occupancy", "Slow", lambda window: Slow(window.session, fails=True), ahead=True)
+    page = Page("occupancy", "Slow", lambda window, _: Slow(window.session, fails=True), ahead=True)
     listed = tuple(page if p.key == "occupancy" else p for p in pages.PAGES)
     monkeypatch.setattr(pages, "PAGES", listed)
-    monkeypatch.setattr(page_stack, "PAGES", listed)
+    monkeypatch.setattr(main_window, "PAGES", listed)
 
 
 def test_a_page_that_cannot_be_made_ahead_is_reported(eager, slow, monkeypatch, window, qtbot):
@@ -252,9 +253,9 @@ def test_a_page_that_cannot_be_brought_to_date_leaves_the_window_painted(
     qtbot.waitUntil(lambda: shown(window, "step"))
 
 
-def test_an_unknown_page_is_refused():
+def test_an_unknown_page_is_refused(window):
     with pytest.raises(KeyError, match="there is no page 'x'; there are step, compare"):
-        find_page("x")
+        window.pages.open("x")
 
 
 # ---- modules

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from gui.frames import pauses
-from gui.frames.pauses import SWITCH_S, THRESHOLDS, ShortPauses
+from gui.shell import pauses
+from gui.shell.pauses import SWITCH_S, THRESHOLDS, ShortPauses
 
 
 @pytest.fixture(autouse=True)

@@ -49,6 +49,7 @@ def drag(app, name, share):
     app.xdotool("mouseup", 1)
 
 
+@pytest.mark.slow
 def test_two_launches_on_one_clock(start):
     app = start("tiled?n=64&tile=16&step=30&vs=tiled&vs.tile=32")
     app.until(rung="tiled", page="compare")
@@ -86,6 +87,7 @@ def test_two_launches_on_one_clock(start):
     assert app.quit() == (0, "")
 
 
+@pytest.mark.slow
 def test_keys_mashed_while_sliders_are_dragged(start):
     app = start("uncoalesced?n=32&vs=coalesced")
     app.until(page="compare", rung="uncoalesced")

@@ -19,6 +19,7 @@ def app(display, tmp_path, size):
         app.process.communicate()
 
 
+@pytest.mark.slow
 def test_a_lesson_with_keys_and_mouse(app):
     app.until(rung="tiled")
     app.focus()
@@ -67,6 +68,7 @@ def test_a_lesson_with_keys_and_mouse(app):
     assert errors.strip() == ""  # not one Qt warning, not one exception
 
 
+@pytest.mark.slow
 def test_a_wrong_size_typed_into_the_form(app):
     app.until(rung="tiled")
     app.focus()
@@ -85,6 +87,7 @@ def test_a_wrong_size_typed_into_the_form(app):
     assert app.quit() == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size", [(1280, 800), (1920, 1080), (3840, 2160)], indirect=True, ids=lambda s: f"{s[0]}x{s[1]}"
 )
@@ -127,6 +130,7 @@ def middle(place):
     return x + width // 2, y + height // 2
 
 
+@pytest.mark.slow
 def test_views_are_dragged_float_and_stay_where_they_were_put(app, display, tmp_path):
     """By tab and by heading: behind another, beside another, floating, back; over two starts."""
     app.until(rung="tiled")
@@ -135,11 +139,9 @@ def test_views_are_dragged_float_and_stay_where_they_were_put(app, display, tmp_
     assert first["Counters"]["tab"] is not None
     assert first["Matrices"]["with"] == []
 
-    app.drag(middle(first["Counters"]["tab"]), middle(first["Matrices"]["place"]))
-    app.dock("Matrices", **{"with": ["Counters"]})
-
-    tab = app.settled()["docks"]["PTX"]["tab"]  # away from its neighbours, to the very right
-    app.drag(middle(tab), (WIDTH - 12, first["Warp"]["place"][1] + 150))
+    tab = app.settled()["docks"]["PTX"]["tab"]  # away from its neighbours, below them
+    left, top, wide, high = first["Source"]["place"]
+    app.drag(middle(tab), (left + wide // 2, top + high - 12))
     beside = app.dock("PTX", floats=False, **{"with": []})
     assert beside["place"][0] > WIDTH // 2
 
@@ -149,6 +151,9 @@ def test_views_are_dragged_float_and_stay_where_they_were_put(app, display, tmp_
     x, y, _, height = floating["heading"]
     app.xdotool("mousemove", x + 20, y + height // 2, "click", "--repeat", 2, "--delay", 60, 1)
     app.dock("PTX", floats=False)
+    now = app.settled()["docks"]
+    app.drag(middle(now["Counters"]["tab"]), middle(now["Matrices"]["place"]))
+    app.dock("Matrices", **{"with": ["Counters"]})
     app.focus()
     put = app.settled()["docks"]
     assert app.quit() == (0, "")

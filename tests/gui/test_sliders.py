@@ -8,10 +8,10 @@ from PySide6.QtTest import QTest
 
 from gui.frames.coalescing import PATIENCE_MS, Coalescer
 from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
-from gui.scenes.stops import stops
-from gui.views.configuration_form import ConfigurationForm
-from gui.views.stop_slider import StopSlider, StopSpin
+from gui.scenes.launch_form import stops
+from gui.shell.main_window import MainWindow
+from gui.views.launch_form import ConfigurationForm
+from gui.views.widgets import StopSlider, StopSpin
 
 RECORDING_MS = 20_000
 

@@ -7,12 +7,12 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QTabBar, QToolButton
 
-from gui.commands.keeping import Keeper, text_size_of
 from gui.looks.style import rules, size_rules, window_name
 from gui.looks.theme import NORMAL, current_theme, load_theme, theme_names
 from gui.scenes.saved import Saved, load, save
 from gui.scenes.selection import TEXT_SIZES
 from gui.scenes.session import Session
+from gui.shell.session_persistence import Keeper, text_size_of
 
 
 class Screen:
@@ -86,13 +86,13 @@ def test_there_are_rules_for_every_theme_and_size():
 
 def test_everything_follows_and_comes_back(window, qtbot):
     before, height = styled(window), window.transport.height()
-    digits = window.left.minimumWidth()
+    digits, source = window.left.minimumWidth(), window.source.edit.font().pointSizeF()
     window.session.text_size = 150
     assert window.dressing.busy  # piece by piece, as a theme is put on
     window.dressing.finish()
     qtbot.wait(20)
     assert current_theme() is load_theme("light", 150)
-    assert window.source.edit.font().pointSizeF() == pytest.approx(1.5 * 10)
+    assert window.source.edit.font().pointSizeF() == pytest.approx(1.5 * source)
     assert window.transport.height() > height
     assert window.left.minimumWidth() == pytest.approx(1.5 * digits, rel=0.1)
     after = styled(window)

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from gui.looks.theme import apply_theme
-from gui.main_window import MainWindow
+from gui.shell.main_window import MainWindow
 from gui.views.base import Caption
 
 RECORDING_MS = 30_000

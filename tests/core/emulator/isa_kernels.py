@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from core.cuda.compiler import BuildKind, compile_ptx
-from core.cuda.headers import include_folders
+from core.compiler.compiler import BuildKind, compile_ptx
+from core.compiler.nvrtc import include_folders
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.recording import record
+from core.runs.recording import record
 from core.trace import Trace
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "isa"

@@ -15,7 +15,7 @@ from core.emulator.machine import Limits, Machine
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.ptx.parser import parse
 from core.ptx.types import TYPES
-from core.recording import record
+from core.runs.recording import record
 from core.trace import Trace
 
 HEADER = ".version 8.3\n.target sm_90\n.address_size 64\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.cuda.compiler import compile_ptx
+from core.compiler.compiler import compile_ptx
 from core.emulator.decode import decode
 from core.ptx.ast import Module
 from core.ptx.parser import parse
@@ -20,6 +20,7 @@ def addresses(module: Module) -> dict[str, int]:
     return dict.fromkeys(names, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("architecture", "options"), BUILDS)
 @pytest.mark.parametrize("name", HARDWARE["kernels"])
 def test_every_function_is_decoded(name, architecture, options) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from core.emulator.printf import formatted
-from core.storage import load_trace, save_trace
+from core.emulator.host_calls import formatted
+from core.runs.storage import load_trace, save_trace
 from tests.core.emulator.machines import HEADER, run_ptx, trace_of
 
 
@@ -47,6 +48,32 @@ def test_formats() -> None:
     assert formatted("%#o %%", fetch, str) == ("05 %", 1)
     assert formatted("%hhd", lambda o, s: (0x1FF).to_bytes(4, "little"), str) == ("-1", 1)
     assert formatted("%*d", lambda o, s: (3).to_bytes(4, "little"), str) == ("  3", 2)
+    assert formatted("%*d|", lambda o, s: (-3 if o == 0 else 7).to_bytes(4, "little", signed=True),
+                     str) == ("7  |", 2)  # fmt: skip
+    assert formatted("%.*d", lambda o, s: (-3 if o == 0 else 7).to_bytes(4, "little", signed=True),
+                     str) == ("7", 2)  # fmt: skip
+
+
+HUGE = ["%1000000000d", "%-1000000000d", "%.1000000000d", "%1000000000.999999999f", "%.1000000000a",
+        "%1000000000a", "%01000000000x", "%1000000000s", "%1000000000p", "%1000000000c",
+        f"%{'9' * 60_000}d", f"%.{'9' * 60_000}e", "%*d%*d%*d", "%.*d%.*d"]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", HUGE)
+def test_what_is_printed_is_cut_before_it_is_formatted(form) -> None:
+    """No text longer than asked for is ever made, whatever the format says."""
+    raw = (1 << 30).to_bytes(4, "little") * 8
+    formatted(form, lambda o, s: raw[o : o + s], lambda _: "text", 9)  # what is made but once
+    tracemalloc.start()
+    written, _ = formatted(form, lambda o, s: raw[o : o + s], lambda _: "text", 100_000)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(written) == 100_000
+    assert most < 4_000_000
+    fits = formatted("%9d.", lambda o, s: raw[o : o + s], str, 100_000)[0]
+    assert fits == "1073741824."
+    if form == "%1000000000d":
+        assert set(written) == {" "}  # what comes first, as printf would write it
 
 
 @pytest.mark.parametrize(

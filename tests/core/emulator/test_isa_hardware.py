@@ -25,6 +25,7 @@ def test_the_set_is_large() -> None:
     assert len(CASES) >= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kernel", "kind"), CASES)
 def test_equals_the_hardware(name, kernel, kind) -> None:
     if needs_headers(name):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.analysis.counting_observer import CountingObserver
-from core.counting import count
-from core.emulator.pattern import MOST_MISSES, Pattern
+from core.emulator.events import MOST_MISSES, Pattern
 from core.emulator.record import ChunkRecord
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.recording import record
+from core.rules.counters import CountingObserver
+from core.runs.counting import count
+from core.runs.recording import record
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +66,7 @@ def _workload(step: int) -> Workload:
     return Workload("moves", SOURCE, "moves.cu", "moves", launch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 2, 7])
 @pytest.mark.parametrize("build", ["as_written", "as_compiled"])
 def test_patterns_change_nothing(step: int, build: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +133,7 @@ def test_counting_keeps_one_pattern_an_instruction() -> None:
 
     workload = _workload(1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.recording.CountingObserver", Watched)
+        patch.setattr("core.runs.recording.CountingObserver", Watched)
         record(workload, blocks="all")
     known = observers[-1]._known
     assert len(known) > 3

@@ -157,6 +157,7 @@ class Program:
         return "\n".join(self.lines), run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed, kind) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from core.cuda.compiler import compile_ptx
+from core.compiler.compiler import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
-from core.recording import record
+from core.runs.recording import record
 
 FOLDER = Path(__file__).parent
 
@@ -31,7 +31,7 @@ def cases(path):
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         name, launch = lines[start].removeprefix("//@ ").split(" ", 1)
         expected = {
-            (kind, number + 1, array.replace("_memory", " memory"))
+            (kind, number + 1, re.sub("_(memory|heap)$", r" \1", array))
             for number in range(start + 1, end)
             for kind, array in re.findall(r"//! (\w+)[ ]?(\w*)", lines[number])
         }

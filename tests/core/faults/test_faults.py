@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis.findings import KINDS
+from core.trace.finding import KINDS
 from tests.core.faults.cases import CASES, places, run
 
 
@@ -14,6 +14,7 @@ def test_there_are_enough():
     assert kinds == set(KINDS) - {"assert"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.kernel)
 def test_faults_are_found_and_nothing_else(case):
     trace = run(case)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from core.cuda.compiler import compile_ptx
-from core.emulator.schedule import ORDERS, Schedule
+from core.compiler.compiler import compile_ptx
+from core.emulator.run_queue import ORDERS, Schedule
 from core.errors import ParameterError
 from core.ladder import load_ladder
-from core.recording import record
+from core.runs.recording import record
 from tests.core.faults.cases import CASES, FOLDER, run, workload
 
 LADDER = load_ladder()
@@ -47,6 +47,7 @@ def test_checks_change_no_result():
         assert same_outputs(run(case), run(case, checks=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted({case.file for case in CLEAN}))
 def test_no_false_alarm_in_the_optimised_build(file):
     source = (FOLDER / file).read_text("utf-8")

@@ -2,8 +2,8 @@
 
 A case is one damaged text with a seed of its own: parsed, made an image (all its functions
 decoded), and run for a small budget of instructions; every fourth goes through
-`core.recording.record`, with its checkers and findings. By default 8,000 cases; TILESCOPE_FUZZ=10
-runs ten times as many, with further seeds.
+`core.runs.recording.record`, with its checkers and findings. By default 8,000 cases;
+TILESCOPE_FUZZ=10 runs ten times as many, with further seeds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.errors import PtxSyntaxError, TilescopeError, UnsupportedPtx
 from core.ptx.parser import parse
-from core.recording import record
+from core.runs.recording import record
 from tests.core.fuzz.mutations import mutated
 from tests.core.fuzz.texts import Text, as_build, text_with_debug_information, texts
 
@@ -102,6 +102,7 @@ def test_undamaged_texts_run(text) -> None:
     assert case(text, text.ptx, True, text.name) == "ran"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", range(RUNS))
 def test_damaged_text_ends_in_a_clear_error(run) -> None:
     ends: dict[str, int] = {}

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from core.cuda.compiler import Build, compile_ptx
+from core.compiler.compiler import Build, compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
 from core.ptx.lexer import without_sections
 from tests.core.emulator.machines import HEADER
@@ -134,7 +134,7 @@ def text_with_debug_information() -> Text:
 
 
 def as_build(text: Text, ptx: str) -> tuple[Workload, Build]:
-    """A mutated text as `core.recording.record` takes it."""
+    """A mutated text as `core.runs.recording.record` takes it."""
     build = Build(
         kind="as_compiled", source=ptx, source_name="k.ptx", defines={}, options=(),
         architecture="compute_90", ptx=ptx, diagnostics=(), entries=("k",),

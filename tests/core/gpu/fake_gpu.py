@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
-from core.gpu.reporting import Begun, Sample, Sensed, Stage
+from core.gpu.protocol import Begun, Sample, Sensed, Stage
 from core.gpu.result import BenchmarkResult, DeviceReport, Readings, with_samples
 
 FAKE_DEVICE = DeviceReport(
@@ -32,9 +32,9 @@ def begun_for(job, device=FAKE_DEVICE):
     )  # fmt: skip
 
 
-def fake_samples(job, count=20):
+def fake_samples(job, count=20, begun=None):
     """Times that grow with the work: 1 ms for 10^9 operations, 3 % spread."""
-    flops = begun_for(job).flops or 10**9
+    flops = (begun or begun_for(job)).flops or 10**9
     return [flops / 1e9 * (1 + 0.03 * ((7 * i) % 11) / 11) for i in range(count)]
 
 
@@ -44,7 +44,7 @@ def fake_benchmark(job):
     import signal
     import time
 
-    from core.gpu.reporting import report, stop_requested
+    from core.gpu.protocol import report, stop_requested
 
     report(Stage("running the kernel once", 1.0))
     if job.subject.seed == 13:
@@ -104,7 +104,7 @@ class FakeGpu(Executor):
             begun = begun_for(job, self.device)
             on_event(Begun(begun))
             taken = []
-            for index, value in enumerate(fake_samples(job)):
+            for index, value in enumerate(fake_samples(job, begun=begun)):
                 if error is not None and index == self.cut:
                     raise error
                 taken.append(value)

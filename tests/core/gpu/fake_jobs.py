@@ -1,11 +1,12 @@
 """Jobs that the executor's tests run in the worker process, in place of a benchmark."""
 
 import os
+import threading
 import time
 
 from core.errors import CompileError, GpuUnavailable, UnsupportedPtx
 from core.gpu.failures import WorkerFailure
-from core.gpu.reporting import Sample, Stage, report, stop_requested
+from core.gpu.protocol import Sample, Stage, report, stop_requested
 
 
 def samples(count, pause=0.0):
@@ -44,8 +45,14 @@ def raise_compile_error():
     raise CompileError("k.cu:3: no.", ("a diagnostic",))
 
 
-def raise_unpicklable():
+def raise_unsupported():
     raise UnsupportedPtx(7, "bogus.instruction;")
+
+
+def raise_unpicklable(kind):
+    error = kind("no pickle")
+    error.lock = threading.Lock()
+    raise error
 
 
 def raise_unavailable():
@@ -64,9 +71,9 @@ def close_streams():
 
 
 def fork_and_die():
-    """Dies while a process it started still holds its pipes."""
+    """Dies while a process it started still holds its pipes, for longer than the tests wait."""
     if os.fork() == 0:
-        time.sleep(20)
+        time.sleep(60)
         os._exit(0)
     os._exit(9)
 

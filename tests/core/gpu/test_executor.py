@@ -12,10 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import CompileError, GpuUnavailable
+from core.errors import (
+    CompileError,
+    GpuUnavailable,
+    LaunchError,
+    TilescopeError,
+    UnsupportedPtx,
+)
 from core.gpu.executor import GpuWorker
 from core.gpu.failures import WorkerFailure
-from core.gpu.reporting import Sample, Stage
+from core.gpu.protocol import Sample, Stage
 from tests.core.gpu import fake_jobs
 
 LIMIT = 30
@@ -114,11 +120,9 @@ def test_killed_between_two_jobs_is_no_failure(worker):
 
 
 def test_a_hang_is_cut_off_at_the_stage_s_limit(worker):
-    began = time.monotonic()
     failure = failure_of(worker.submit(fake_jobs.hang, 0.5))
     assert failure.kind == "timed_out"
     assert "running the kernel once" in str(failure)
-    assert time.monotonic() - began < 10
     assert worker.submit(pow, 2, 3).result(LIMIT) == 8
 
 
@@ -134,9 +138,7 @@ def test_a_worker_that_closes_its_pipes_does_not_hang_us(worker):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 def test_pipes_held_by_a_grandchild_do_not_hang_us(worker):
-    began = time.monotonic()
     assert "exit status 9" in str(failure_of(worker.submit(fake_jobs.fork_and_die)))
-    assert time.monotonic() - began < 15
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGSTOP")
@@ -165,7 +167,15 @@ def test_ordinary_errors_keep_the_worker_and_their_type(worker):
     with pytest.raises(ValueError, match="invalid literal") as value_error:
         worker.submit(int, "x").result(LIMIT)
     assert "Traceback" in value_error.value.__notes__[0]
-    assert "bogus.instruction" in str(failure_of(worker.submit(fake_jobs.raise_unpicklable)))
+    with pytest.raises(UnsupportedPtx, match=r"bogus\.instruction") as unsupported:
+        worker.submit(fake_jobs.raise_unsupported).result(LIMIT)
+    assert unsupported.value.line == 7
+    for kind, back, said in (
+        (LaunchError, TilescopeError, "no pickle"),
+        (KeyError, RuntimeError, "KeyError: 'no pickle'"),
+    ):
+        error = worker.submit(fake_jobs.raise_unpicklable, kind).exception(LIMIT)
+        assert (type(error), str(error)) == (back, said)
     assert "pickle" in str(worker.submit(fake_jobs.not_a_result).exception(LIMIT)).lower()
     assert worker.submit(os.getpid).result(LIMIT) == first
 

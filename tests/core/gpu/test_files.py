@@ -6,8 +6,7 @@ import pytest
 
 from core.errors import TilescopeError
 from core.gpu.check import Check
-from core.gpu.files import READ, read_results, write_results
-from core.gpu.markdown import report
+from core.gpu.files import READ, read_results, report, write_results
 from core.gpu.result import Readings, with_samples
 from tests.core.gpu.test_result import RESULT
 
@@ -22,7 +21,7 @@ def results():
             flops=2 * n**3, source_name="a, \"b\".cu", bytes_once=12 * n * n,
             software={"python": "3.12.1"}, notes=("a; b", "c|d"), rung=None if n == 97 else "tiled",
         )  # fmt: skip
-        found.append(with_samples(one, samples, "stable", Readings(sm_mhz=1755.0)))
+        found.append(with_samples(one, samples, "stable", Readings(sm_mhz=1965.0)))
     wrong = Check("C", False, None, 1e-3, 8, 8, 3, "all C")
     return (*found, replace(RESULT, checks=(wrong,), samples_ms=(), median_ms=None, gflops=None))
 
@@ -44,11 +43,11 @@ def test_columns_are_what_people_plot(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
-        ("a.txt", "", "ends in none of"),
+        ("a.txt", "", "has an unknown ending"),
         ("a.json", "{", "not JSON"),
         ("a.json", '{"results": [{"format": 99}]}', "format 99"),
         ("a.jsonl", '{\n{"point": 1}\n', "line 1 is not JSON"),
-        ("a.csv", "x,y\n1,2\n", "nothing in the column"),
+        ("a.csv", "x,y\n1,2\n", "lacks the column"),
         ("a.parquet", "PAR", "no Parquet file"),
     ],
 )
@@ -67,7 +66,7 @@ def test_a_cell_that_is_wrong_is_named(tmp_path):
         read_results(path)
     with pytest.raises(TilescopeError, match="cannot be read"):
         read_results(tmp_path / "nosuch.csv")
-    with pytest.raises(TilescopeError, match="cannot be written"):
+    with pytest.raises(TilescopeError, match="could not be written"):
         write_results(tmp_path / "no" / "such.csv", results())
 
 
@@ -90,6 +89,17 @@ def test_report():
     assert "![Rate](rate.svg)" in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+
+
+def test_a_rate_whose_clock_fell_has_no_share_in_the_report():
+    one = results()[1]
+    low = replace(one, readings=replace(one.readings, lowest_sm_mhz=1500.0))
+    ceiling = {0: ("l1", 2 * one.gflops), 1: ("l1", 2 * one.gflops)}
+    kept, fell = report((one, low), ceilings=ceiling).splitlines()[6:8]
+    assert "50.0% (l1)" in kept
+    assert "clock fell" not in kept
+    assert "(clock fell)" in fell
+    assert "%" not in fell
 
 
 def test_json_has_no_nan(tmp_path):

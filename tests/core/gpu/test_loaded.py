@@ -6,7 +6,7 @@ from unittest.mock import MagicMock
 
 import numpy as np
 
-from core.cuda.compiler import compile_cubin
+from core.compiler.compiler import compile_cubin
 from core.gpu.loaded import LoadedKernel
 from core.launch import ArrayArgument, Dim3, InlineArgument, Launch, Member, ScalarArgument
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 import pytest
 
 from core.errors import GpuUnavailable, TilescopeError
-from core.gpu.build import nearest_architecture
+from core.gpu.benchmark import with_lowest
 from core.gpu.check import Check
+from core.gpu.jobs import nearest_architecture
 from core.gpu.result import (
     BenchmarkResult,
     DeviceReport,
@@ -14,8 +15,8 @@ from core.gpu.result import (
     load_recorded,
     load_results,
     save_results,
+    summarise,
 )
-from core.gpu.statistics import summarise
 from core.ladder import load_ladder
 
 DEVICE = DeviceReport(
@@ -136,3 +137,29 @@ def test_nearest_architecture():
     for capability in ((7, 0), (6, 1), (13, 0), (11, 0)):
         with pytest.raises(GpuUnavailable, match=r"makes no machine code"):
             nearest_architecture(capability, known)
+
+
+@pytest.mark.parametrize(
+    ("end", "lowest", "fell"),
+    [(1980, None, False), (1980, 1965, False), (1980, 1590, True), (1500, None, True),
+     (None, None, False), (1965, 1941, False), (1980, 1940, True)],
+)  # fmt: skip
+def test_a_clock_below_the_highest_has_fallen(tmp_path, end, lowest, fell):
+    result = replace(RESULT, readings=Readings(sm_mhz=end, lowest_sm_mhz=lowest))
+    assert result.clock_fell is fell
+    assert bool(result.clock_text) is fell
+    save_results(tmp_path / "one.json", (result,))
+    assert load_results(tmp_path / "one.json") == (result,)
+
+
+def test_the_lowest_clock_of_all_readings_is_kept():
+    seen = Readings()
+    for mhz in (1980.0, 1590.0, None, 1700.0):
+        seen = with_lowest(Readings(sm_mhz=mhz, power_w=1.0), seen)
+    assert (seen.sm_mhz, seen.lowest_sm_mhz) == (1700.0, 1590.0)
+    assert with_lowest(Readings(), Readings()).lowest_sm_mhz is None
+
+
+def test_recorded_points_whose_clock_fell_are_known():
+    fallen = {r.rung for r in load_recorded() if r.clock_fell}
+    assert fallen == {"tensor_core", "tensor_tuned", "tensor_half"}

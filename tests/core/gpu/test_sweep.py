@@ -14,9 +14,8 @@ from core.gpu.failures import WorkerFailure
 from core.gpu.files import Journal, read_journal, read_results
 from core.gpu.jobs import Timing
 from core.gpu.plan import RungKernel, make_plan
-from core.gpu.reporting import Sample
-from core.gpu.sweep import Lane, Sweep
-from core.gpu.updates import Ended, LaneClosed, Outcome, Started, Told
+from core.gpu.protocol import Sample
+from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told
 from core.ladder import load_ladder
 from tests.core.gpu.fake_gpu import FakeGpu, fake_benchmark
 

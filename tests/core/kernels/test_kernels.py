@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cuda.headers import include_folders
+from core.compiler.nvrtc import include_folders
 from core.trace import Trace
 from tests.core.emulator.machines import trace_of
 from tests.core.kernels import language_cases  # noqa: F401  registers its cases
@@ -27,6 +27,7 @@ def run(made: Case, kind: str) -> Trace:
                     shared_bytes=made.shared_bytes, kind=kind)  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 @pytest.mark.parametrize("name", CASES)
 def test_kernel(name, kind) -> None:

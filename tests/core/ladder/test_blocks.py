@@ -3,7 +3,7 @@
 import pytest
 
 from core.ladder import load_ladder
-from core.ladder.blocks import smaller_block
+from core.ladder.rung import smaller_block
 
 LADDER = load_ladder()
 

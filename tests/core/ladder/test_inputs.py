@@ -6,8 +6,8 @@ import pytest
 from core.gpu.check import check
 from core.ladder import load_ladder
 from core.ladder.buffers import INPUTS, places, random_array, small_integers
-from core.launching.buffers import FILLS
-from core.recording import record
+from core.launching.arguments import FILLS
+from core.runs.recording import record
 
 DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "uint64", "bool")
 

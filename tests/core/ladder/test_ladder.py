@@ -7,12 +7,12 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from core.cuda.compiler import compile_ptx
-from core.cuda.signature import read_signature
+from core.compiler.compiler import compile_ptx
 from core.errors import ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, load_ladder
 from core.launch import ArrayArgument
-from core.recording import record
+from core.runs.recording import record
+from core.source.kernel_signature import read_signature
 
 LADDER = load_ladder()
 RUNGS = list(LADDER.values())

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from core.analysis.counters import COUNTERS
+from core.rules.counters import COUNTERS
 from tests.rung_set import FOLDER, emulated, rung_launches
 
 RECORD = json.loads((FOLDER / "counters_h200.json").read_text(encoding="utf-8"))["rows"]

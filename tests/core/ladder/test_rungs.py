@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.errors import ParameterError
 from core.gpu.check import TF32_CUT
 from core.ladder import load_ladder
-from core.recording import record
+from core.runs.recording import record
 
 LADDER = load_ladder()
 
@@ -105,6 +105,7 @@ def test_every_size_is_of_a_rung():
     assert {*SIZES, *ANY_SHAPE} <= {name for name, _ in CASES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 @pytest.mark.parametrize(("name", "sizes"), CASES, ids=lambda v: str(v).replace(" ", ""))
 def test_result_is_right_within_rounding(name, sizes, kind):
@@ -126,6 +127,7 @@ def check(workload, kind):
         assert error <= bound  # NaN, which is what the outputs hold before, never is
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANY_SHAPE)
 @settings(max_examples=6, deadline=None, derandomize=True, database=None)
 @given(
@@ -171,9 +173,17 @@ def test_tiling_saves_a_tile_width_of_loads():
     assert plain == 16 * tiled
 
 
-@pytest.mark.parametrize(("pad", "ways"), [(0, 32), (1, 1), (2, 2), (4, 4), (8, 8), (32, 32)])
-def test_padding_decides_the_ways_of_the_conflict(pad, ways):
-    trace = record(LADDER["aat_padded"].workload(n=32, tile=32, pad=pad))
+@pytest.mark.parametrize(
+    ("tile", "pad", "ways"),
+    [
+        *((32, pad, ways) for pad, ways in ((0, 32), (1, 1), (2, 2), (4, 4), (8, 8), (32, 32))),
+        *((16, pad, ways) for pad, ways in ((0, 8), (1, 2), (2, 1), (4, 2))),
+        *((8, pad, ways) for pad, ways in ((0, 2), (1, 2), (2, 2), (4, 1))),
+    ],
+)
+def test_padding_decides_the_ways_of_the_conflict(tile, pad, ways):
+    """The header of rung 22: gone with PAD = 32 / TILE_WIDTH."""
+    trace = record(LADDER["aat_padded"].workload(n=32, tile=tile, pad=pad))
     stores = trace.counters.by_array["tile_b"]
     assert stores["shared_st_wavefronts"].value == ways * stores["shared_st_requests"].value
 
@@ -189,6 +199,7 @@ def test_coalescing_is_one_exchange_of_x_and_y():
             assert row["global_ld_sectors"].value == sectors * row["global_ld_requests"].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", ROWS, ids=lambda r: f"{r['kernel']}-{r['tile_width']}-{r['pad']}-{r['build']}"
 )

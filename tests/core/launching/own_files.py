@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from core.launching.file_launch import file_workload
-from core.launching.launch_guess import guess_launch
-from core.launching.plain_files import read_source
-from core.recording import record
+from core.launching.guess import guess_launch
+from core.launching.user_files import read_source
+from core.runs.recording import record
 from core.trace import Trace
 
 FOLDER = Path(__file__).parent / "files"

@@ -6,11 +6,10 @@ import time
 import numpy as np
 import pytest
 
-from core.cuda.compiler import compile_ptx
-from core.cuda.instances import host_launches
-from core.launching.host_expressions import parsed
-from core.launching.host_values import HostProgram
-from core.launching.launch_guess import guess_launch
+from core.compiler.compiler import compile_ptx
+from core.launching.guess import guess_launch
+from core.launching.host_values import HostProgram, parsed
+from core.source.kernel_text import host_launches
 
 VALUES = {"n": 1000, "m": -37, "w": 24, "x": 2.5, "y": -0.75, "zero": 0}
 DECLARED = "".join(
@@ -69,10 +68,10 @@ def test_functions_are_those_of_the_library():
         assert value(text) is None, text
     made = parsed("pow(7, 9999999)")
     assert made is not None
-    start = time.perf_counter()
+    start = time.thread_time()
     with pytest.raises(OverflowError):
         made({})
-    assert time.perf_counter() - start < 0.1
+    assert time.thread_time() - start < 0.5  # it is not worked out, which would take several
 
 
 def test_random_expressions_are_as_in_exact_arithmetic():

@@ -6,14 +6,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cuda.signature import read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import Dim3
 from core.launching.arguments import bind
-from core.launching.file_launch import FieldErrors, FileLaunch, file_workload
-from core.launching.launch_texts import check_launch, parse_dim3
-from core.launching.local_headers import local_headers
-from core.launching.plain_files import MOST_IN_LINE, MOST_LINES, MOST_SOURCE, read_source
+from core.launching.file_launch import (
+    FieldErrors,
+    FileLaunch,
+    check_launch,
+    file_workload,
+    parse_dim3,
+)
+from core.launching.user_files import (
+    MOST_IN_LINE,
+    MOST_LINES,
+    MOST_SOURCE,
+    local_headers,
+    read_source,
+)
+from core.source.kernel_signature import read_signature
 
 SOURCE = "__global__ void copy(const float* A, float* C, int N) { C[threadIdx.x] = A[N]; }\n"
 
@@ -72,6 +82,11 @@ BROKEN = {
     "long": npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999,)}"),
     "negative": npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (-4, 8)}") + b"0" * 99,
     "objects": npy_bytes("{'descr': '|O', 'fortran_order': False, 'shape': (4,)}") + b"0" * 99,
+    "void": npy_bytes("{'descr': '|V0', 'fortran_order': False, 'shape': (100000000000,)}"),
+    "no text": npy_bytes("{'descr': '<U0', 'fortran_order': False, 'shape': (4,)}") + b"0" * 99,
+    "no bytes": npy_bytes(
+        "{'descr': '|S0', 'fortran_order': False, 'shape': (4611686018427387904,)}"
+    ),
     "brackets": npy_bytes("(" * 117),
     "quotes": npy_bytes("'" * 3),
     "version": b"\x93NUMPY\x09\x00",
@@ -96,7 +111,7 @@ def test_an_array_file_is_taken_as_it_was_saved(tmp_path, order):
 
 
 def test_memory_is_counted_over_all_arrays(monkeypatch):
-    for module in ("arguments", "buffers", "file_launch"):
+    for module in ("arguments", "user_files", "file_launch"):
         monkeypatch.setattr(f"core.launching.{module}.MAX_ARRAY_BYTES", 1000)
     assert len(bound("float32[125]", "zeros:float32[125]")) == 3
     words = "takes, with the arrays before it, 0.0 GB: at most"

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.launching.file_launch import file_workload
-from core.launching.index_reach import only_axis, reach
-from core.launching.launch_guess import guess_launch
-from core.recording import record
+from core.launching.guess import guess_launch, only_axis, reach
+from core.runs.recording import record
 from gui.scenes.findings import finding_rows
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.cuda.headers import include_folders
-from core.cuda.signature import kernel_names
+from core.compiler.nvrtc import include_folders
 from core.errors import TilescopeError
 from core.launching.file_launch import file_workload
-from core.launching.launch_guess import complete, guess_launch
-from core.launching.plain_files import read_source
-from core.recording import record
-from core.storage import load_trace, save_trace
+from core.launching.guess import complete, guess_launch
+from core.launching.user_files import read_source
+from core.runs.recording import record
+from core.runs.storage import load_trace, save_trace
+from core.source.kernel_signature import kernel_names
 from core.trace import Trace
 from tests.core.launching.own_files import CASES, FOLDER, run, source_of
 
@@ -38,6 +38,7 @@ def inputs_of(trace: Trace) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @needs_headers
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 @pytest.mark.parametrize("name", CASES)
@@ -90,6 +91,7 @@ def test_planted_faults_are_found_with_nothing_but_the_file(kernel, kind) -> Non
     assert {(f.kind, f.line, f.array or "") for f in trace.findings} == FAULTS[kernel]
 
 
+@pytest.mark.slow
 @needs_headers
 def test_the_blocks_of_a_grid_meet_and_are_missed_where_they_do_not() -> None:
     met = run("together", "sweeps", "as_compiled")

@@ -8,7 +8,7 @@ import pytest
 from core.errors import ArgumentError, PtxSyntaxError, TilescopeError
 from core.launch import ArrayArgument, Dim3, ScalarArgument
 from core.launching.ptx_files import ptx_workload
-from core.recording import record
+from core.runs.recording import record
 
 SCALE = """.version 6.0
 .target sm_60

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.devices.table import load_devices
 from core.errors import TilescopeError
+from core.gpu.achieved import achieved, reported_device
 from core.gpu.result import load_recorded
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.models.achieved import achieved, reported_device
 from core.models.ceilings import Ceilings, ceilings
 from core.models.counts import Counts, measure
-from core.models.devices import load_devices
 
 LADDER, DEVICES = load_ladder(), load_devices()
 RTX_3090, H200 = DEVICES.find("RTX 3090"), DEVICES.find("H200")
@@ -94,6 +94,7 @@ def test_uncoalesced_is_what_the_lines_allow() -> None:
     assert "leave one SM with 8 at least" in found.lowest.assumes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "result",
     [r for r in RECORDED if r.parameters.get("n") == 512],
@@ -107,6 +108,7 @@ def test_small_results_lie_under_their_ceiling(result) -> None:
 LOOSE = {("coalesced", (32, 32, 1))}
 
 
+@pytest.mark.slow
 def test_large_results_lie_close_under_their_ceiling(monkeypatch) -> None:
     """N = 4096; and docs/ceilings.md has these very figures."""
     scripts = Path(__file__).resolve().parents[3] / "scripts"
@@ -141,6 +143,7 @@ def test_the_lowest_binds_and_formulas_compute() -> None:
         assert right == pytest.approx(one.gflops, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_brief_calculations_have_four_digits_and_no_factor_of_one() -> None:
     case = on(H200, "tiled", n=256, tile=2).ceilings
     # 16,384 blocks over 132 SMs: one has 125 of them, 16,384 / 16,500 = 0.993.
@@ -166,6 +169,7 @@ def computed(formula: str) -> tuple[float, float]:
     return value, float(right.split()[0])
 
 
+@pytest.mark.slow
 def test_why_the_textbook_can_be_beaten() -> None:
     found = on(H200, "coalesced", n=1024, block_x=16, block_y=16)
     # Each float of A and B is asked for 1,024 times: DRAM delivers 1/1,024 of the bytes.

@@ -8,8 +8,8 @@ import pytest
 
 from core.gpu.result import load_recorded
 from core.ladder import load_ladder
+from core.models.counts import measure_rung
 from core.models.intensities import known_intensity
-from core.models.scaling import measure_rung
 
 
 def test_every_recorded_run_was_counted_with_its_present_source():

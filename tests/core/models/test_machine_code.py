@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.cuda.sass import MachineInstruction
+from core.compiler.cubin import MachineInstruction
 from core.errors import TilescopeError
 from core.ladder import load_ladder
-from core.models.counts import measure
+from core.models.counts import measure, measure_rung
 from core.models.machine_code import BasicBlock, basic_blocks, least, machine_needs
-from core.models.scaling import measure_rung
 
 LADDER = load_ladder()
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -34,6 +33,7 @@ def one_of_each():
     return [*small.values(), large]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row",
     one_of_each(),

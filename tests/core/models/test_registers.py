@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.cuda.sass import Factor, MachineInstruction
-from core.models.registers import nothing_kept, read_clocks, reads
+from core.compiler.cubin import Factor, MachineInstruction
+from core.models.machine_code import nothing_kept, read_clocks, reads
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 FOUND = json.loads((DATA / "registers_h200.json").read_text())

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.ladder import load_ladder
-from core.models.counts import Counts, measure
-from core.models.scaling import along, measure_at, measure_rung
-from core.models.work import Asked
+from core.models.counts import Counts, along, measure, measure_at, measure_rung
+from core.rules.work import Asked
 
 LADDER = load_ladder()
 
@@ -24,6 +23,7 @@ def both(rung: str, size: int, **parameters: int) -> tuple[Counts, Counts]:
     return measure_rung(one, given), measure(one.blank_workload(**given))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rung", "parameters"),
     [
@@ -50,6 +50,7 @@ def test_small_sizes_foretell_a_large_one(rung: str, parameters: dict[str, int])
     assert scaled.workload.launch.grid == full.workload.launch.grid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in LADDER.names if sizes_of(n)])
 def test_both_builds_of_every_rung_ask_alike(name: str) -> None:
     """What lets the smallest size stand for the source as written: it is so at another one, too."""
@@ -74,6 +75,7 @@ extern "C" __global__ void coalesced(const float* A, const float* B, float* C, i
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 64, 128, 200, 500])
 def test_an_edited_source_is_counted_at_its_own_size(first: int) -> None:
     """What no small size shows: loads from some k on, one of which the compiler drops."""
@@ -105,7 +107,7 @@ def test_builds_that_ask_for_different_bytes_are_both_followed(monkeypatch) -> N
         asked.append((workload.parameters["n"], options.get("build"), options.get("written")))
         return measure(workload, **options)
 
-    monkeypatch.setattr("core.models.scaling.measure", told)
+    monkeypatch.setattr("core.models.counts.measure", told)
     scaled, full = measure_at(make, 576), measure(make(576))
     assert "Counted at" in scaled.note
     assert (scaled.written, scaled.work) == (full.written, full.work)
@@ -120,6 +122,7 @@ def test_blocks_that_a_small_size_does_not_fill() -> None:
     assert scaled.work == measure(LADDER["vector_add"].blank_workload(**parameters)).work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rung", "size", "parameters"),
     [

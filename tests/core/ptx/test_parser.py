@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.cuda.compiler import compile_ptx
+from core.compiler.compiler import compile_ptx
 from core.emulator.image import Image
 from core.errors import PtxSyntaxError, TilescopeError
 from core.ladder import load_ladder

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from core.analysis.phase_table import phase_table
+from core.explain.phase_table import phase_table
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.recording import record
-from core.storage import load_trace, save_trace
+from core.runs.recording import record
+from core.runs.storage import load_trace, save_trace
 from core.trace import Trace
 
 

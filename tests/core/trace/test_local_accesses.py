@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from core.cuda.compiler import compile_ptx
+from core.compiler.compiler import compile_ptx
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.recording import record
+from core.runs.recording import record
 from core.trace import EventKind
 
 OWN = """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.ladder import load_ladder
-from core.recording import record
+from core.runs.recording import record
 from core.trace import EventKind
 
 UNITS = ("access", "line", "barrier", "phase")

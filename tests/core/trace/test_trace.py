@@ -8,7 +8,7 @@ import numpy as np
 
 from core.ladder import load_ladder
 from core.launch import Dim3
-from core.recording import record
+from core.runs.recording import record
 from core.trace import EventKind, label
 from tests.core.emulator.machines import line_of, trace_of
 

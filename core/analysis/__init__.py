@@ -1,1 +1,0 @@
-"""Counts and explanations drawn from what the machine did: sectors, banks, totals, findings."""

@@ -1,0 +1,1 @@
+"""What NVIDIA's assembler makes of PTX, as far as counts depend on it."""

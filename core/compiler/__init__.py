@@ -1,0 +1,1 @@
+"""NVRTC, which compiles CUDA C, and the machine code that it makes."""

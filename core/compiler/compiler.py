@@ -1,0 +1,280 @@
+"""CUDA C to PTX and machine code with NVRTC, NVIDIA's run-time compiler; no GPU or toolkit needed.
+
+Two builds matter. *As written* is `-G` (device debug): the PTX keeps the source's order, one load
+or store for each one in the source, with line numbers and DWARF. *As compiled* is what NVRTC makes
+by default, optimised.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar
+
+from core.cancelling import check
+from core.compiler.cubin import MachineAccess, machine_accesses
+from core.compiler.nvrtc import Compiled, Request, compile_request, define_items, nvrtc_version
+from core.errors import Cancelled, Diagnostic, TilescopeError
+from core.source.diagnostics import parse_log
+from core.source.inline_asm import must_stay_inside
+
+__all__ = ["Build", "BuildKind", "compile_cubin", "compile_kernel", "compile_ptx",
+           "cubin_entries", "find_entry", "nvrtc_version", "parse_log", "plain_name",
+           "resolve_entry"]  # fmt: skip
+
+BuildKind = Literal["as_written", "as_compiled"]
+
+DEFAULT_ARCHITECTURE = "compute_90"
+
+_KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
+    "as_written": ("-G",),
+    "as_compiled": ("-lineinfo",),
+}
+_NO_DEFINES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Build:
+    """The PTX of one source, and what it was made from. `entries` are its kernels' PTX names.
+
+    `instances` has the PTX name of the instance that it was made for, by its name in the source.
+    `accesses` are the loads and stores in the machine code of optimised kernels, by PTX name.
+    """
+
+    kind: BuildKind
+    source: str
+    source_name: str
+    defines: Mapping[str, str]
+    options: tuple[str, ...]
+    architecture: str
+    ptx: str
+    diagnostics: tuple[Diagnostic, ...]
+    entries: tuple[str, ...]
+    instances: Mapping[str, str] = field(default_factory=lambda: _NO_DEFINES)
+    accesses: Mapping[str, tuple[MachineAccess, ...]] = field(default_factory=dict)
+
+
+def compile_ptx(
+    source: str,
+    *,
+    source_name: str = "kernel.cu",
+    defines: Mapping[str, str] = _NO_DEFINES,
+    kind: BuildKind = "as_written",
+    architecture: str = DEFAULT_ARCHITECTURE,
+    extra_options: Sequence[str] = (),
+    kernel: str = "",
+    headers: Mapping[str, str] = _NO_DEFINES,
+) -> Build:
+    """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_90".
+
+    Of a `kernel` that is a template the instance is made that its name says: `axpy<float>`.
+    `extra_options` go to NVRTC as they are (`--use_fast_math`), `headers` are found by their names
+    before all others. Raises CompileError where the source is wrong and TilescopeError where NVRTC
+    is missing. Equal requests get the same Build from a small cache. Safe to call from any thread.
+    """
+    options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
+    instance = kernel if "<" in kernel else ""
+    request = Request(source, source_name, define_items(defines), options, "PTX", instance,
+                      tuple(sorted(headers.items())))  # fmt: skip
+
+    def build() -> Build:
+        made = compile_request(request)
+        ptx = made.image.decode().rstrip("\0")
+        must_stay_inside(ptx, source_name)
+        entries = tuple(re.findall(r"\.entry\s+([\w$.]+)", ptx))
+        return Build(
+            kind=kind,
+            source=source,
+            source_name=source_name,
+            defines=MappingProxyType(dict(request.defines)),
+            options=request.all_options,
+            architecture=architecture,
+            ptx=ptx,
+            diagnostics=made.diagnostics,
+            entries=entries,
+            instances=MappingProxyType({instance: made.entry} if instance else {}),
+            accesses=_accesses(request, entries) if kind == "as_compiled" else {},
+        )
+
+    return _builds.get(request, build)
+
+
+def _accesses(request: Request, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:
+    """The loads and stores of each kernel's machine code; {} where there is none to be had.
+
+    What ptxas refuses (too much shared memory, a barrier that is not there) is refused with a
+    better sentence where the PTX is made ready to run.
+    """
+    architecture = request.options[0].replace("compute_", "sm_")
+    assembling = replace(request, options=(architecture, *request.options[1:]), output="CUBIN")
+    try:
+        image = _cubins.get(assembling, lambda: compile_request(assembling)).image
+        return MappingProxyType({entry: machine_accesses(image, entry) for entry in entries})
+    except Cancelled:
+        raise
+    except TilescopeError:
+        return {}
+
+
+def compile_cubin(
+    source: str,
+    *,
+    source_name: str = "kernel.cu",
+    defines: Mapping[str, str] = _NO_DEFINES,
+    compute_capability: tuple[int, int] = (9, 0),
+    extra_options: Sequence[str] = (),
+    kernel: str = "",
+    headers: Mapping[str, str] = _NO_DEFINES,
+) -> bytes:
+    """Compile CUDA C to an optimised cubin (machine code) for one compute capability.
+
+    `cubin_entries` lists its kernels. Raises as `compile_ptx` does; a kernel that asks for too much
+    shared memory is refused here, by the assembler.
+    """
+    return _cubin(
+        source, source_name, defines, compute_capability, extra_options, kernel, headers
+    ).image
+
+
+def compile_kernel(
+    source: str,
+    kernel: str,
+    *,
+    source_name: str = "kernel.cu",
+    defines: Mapping[str, str] = _NO_DEFINES,
+    compute_capability: tuple[int, int] = (9, 0),
+    extra_options: Sequence[str] = (),
+    headers: Mapping[str, str] = _NO_DEFINES,
+) -> tuple[bytes, str]:
+    """A cubin as `compile_cubin` makes it, and the name in there of one of its kernels.
+
+    Raises as `compile_cubin` and `resolve_entry` do.
+    """
+    made = _cubin(source, source_name, defines, compute_capability, extra_options, kernel, headers)
+    return made.image, made.entry or resolve_entry(cubin_entries(made.image), kernel, source_name)
+
+
+def _cubin(
+    source: str,
+    source_name: str,
+    defines: Mapping[str, str],
+    compute_capability: tuple[int, int],
+    extra_options: Sequence[str],
+    kernel: str,
+    headers: Mapping[str, str],
+) -> Compiled:
+    major, minor = compute_capability
+    options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
+    instance = kernel if "<" in kernel else ""
+    request = Request(source, source_name, define_items(defines), options, "CUBIN", instance,
+                      tuple(sorted(headers.items())))  # fmt: skip
+    return _cubins.get(request, lambda: compile_request(request))
+
+
+def cubin_entries(image: bytes) -> tuple[str, ...]:
+    """Names of the kernels in a cubin: each has a bank of constants for its parameters."""
+    from elftools.elf.elffile import ELFFile
+
+    prefix = ".nv.constant0."
+    names = (section.name for section in ELFFile(io.BytesIO(image)).iter_sections())
+    return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
+def find_entry(build: Build, name: str) -> str:
+    """The PTX name of kernel `name` in a build: NVRTC's own, or that of `resolve_entry`."""
+    return build.instances.get(name) or resolve_entry(build.entries, name, build.source_name)
+
+
+def resolve_entry(entries: Sequence[str], name: str, source_name: str = "the source") -> str:
+    """Which of `entries` (plain or mangled C++ names) is the kernel called `name`.
+
+    Accepts the exact name, the name as written (`foo` for `_Z3fooPf`, `foo<float>` where there is
+    one instance), or a qualified one (`ns::foo`). Raises TilescopeError, listing the kernels there
+    are, when none or several fit.
+    """
+    if name in entries:
+        return name
+    plain = name.partition("<")[0].strip()
+    found = [e for e in entries if plain in (plain_name(e), plain_name(e).rpartition("::")[2])]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise TilescopeError(
+            f"{source_name} has {len(found)} kernels called {name}: "
+            f"say which by its full name, one of {', '.join(found)}."
+        )
+    if not entries:
+        raise TilescopeError(
+            f"{source_name} has no kernel: a kernel is a function marked __global__ "
+            "(a template needs an instance)."
+        )
+    there = ", ".join(plain_name(e) for e in entries)
+    raise TilescopeError(f"{source_name} has no kernel called {name}; it has: {there}.")
+
+
+def plain_name(entry: str) -> str:
+    """The name of a function as its source spells it: `ns::foo` for `_ZN2ns3fooEPf`.
+
+    Template arguments and parameters are left out. A name that is not mangled is returned as it is.
+    Itanium C++ ABI, 5.1 (name mangling).
+    """
+    match = re.match(r"_Z(N?)[KVr]*", entry)
+    if not match or not (rest := entry[match.end() :])[:1].isdigit():
+        return entry
+    parts: list[str] = []
+    while length := re.match(r"\d+", rest):
+        end = length.end() + int(length.group())
+        parts.append(rest[length.end() : end])
+        rest = rest[end:]
+        if not match.group(1):
+            break
+    return "::".join(part for part in parts if not part.startswith("_GLOBAL__N_"))
+
+
+# --- cache -------------------------------------------------------------------------------------
+
+_T = TypeVar("_T")
+
+
+_PATIENCE_S = 0.02  # how often who waits for another's compilation looks whether it is wanted
+
+
+class _Cache:
+    """Keeps the most recently used results. Who asks for what another makes waits for that."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: OrderedDict[Request, Any] = OrderedDict()
+        self._made: set[Request] = set()
+        self._changed = threading.Condition()
+
+    def get(self, key: Request, make: Callable[[], _T]) -> _T:
+        with self._changed:
+            while key in self._made:
+                check()
+                self._changed.wait(_PATIENCE_S)
+            if key in self._items:
+                self._items.move_to_end(key)
+                found: _T = self._items[key]
+                return found
+            self._made.add(key)
+        try:
+            result = make()
+            with self._changed:
+                self._items[key] = result
+                while len(self._items) > self._capacity:
+                    self._items.popitem(last=False)
+            return result
+        finally:
+            with self._changed:
+                self._made.discard(key)
+                self._changed.notify_all()
+
+
+_builds = _Cache(32)
+_cubins = _Cache(32)

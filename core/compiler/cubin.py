@@ -1,0 +1,307 @@
+"""Registers and memory of a compiled kernel, read from its cubin; no GPU or toolkit needed.
+
+A cubin is an ELF file. Attributes stand in sections .nv.info (of the whole file) and .nv.info.NAME
+(of a kernel) as records: a byte of format, a byte naming the attribute, two bytes of size or value,
+then the value. Their numbers are those that `cuobjdump -elf` prints names for (EIATTR_…).
+"""
+
+from __future__ import annotations
+
+import bisect
+import io
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import TilescopeError
+from core.ptx.debug.names import source_name
+from core.ptx.debug.reader import line_rows
+
+_SIZED = 0x04  # format: the value follows, as long as the two bytes say
+_REGCOUNT = 0x2F  # symbol, registers of a thread
+_FRAME_SIZE = 0x11  # symbol, bytes of its stack frame
+_MAX_THREADS = 0x05  # x, y, z of __launch_bounds__
+_VARIABLES = (".nv.constant", ".nv.global")
+_SHARED_RESERVED = 1024  # from compute capability 9.0 the section begins with what is the driver's
+
+
+@dataclass(frozen=True)
+class KernelResources:
+    """What a compiled kernel needs: registers and local bytes a thread, shared bytes a block.
+
+    `static_shared_bytes` leaves out what the driver reserves. `max_threads` is the most threads
+    that its `__launch_bounds__` allow, None without.
+    """
+
+    registers: int
+    static_shared_bytes: int
+    local_bytes: int
+    max_threads: int | None = None
+
+
+def kernel_resources(image: bytes, entry: str) -> KernelResources:
+    """What kernel `entry` of a cubin needs. Raises TilescopeError if there is no such kernel."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        elf = ELFFile(io.BytesIO(image))
+    except ELFError as error:
+        raise TilescopeError(f"This is no cubin: {error}.") from error
+    sections: dict[str, Any] = {section.name: section for section in elf.iter_sections()}
+    if f".text.{entry}" not in sections:
+        kernels = ", ".join(n.removeprefix(".text.") for n in sections if n.startswith(".text."))
+        raise TilescopeError(f"The cubin has no kernel {entry}; it has: {kernels or 'none'}.")
+    symbols = [symbol.name for symbol in sections[".symtab"].iter_symbols()]
+    whole = _by_symbol(sections[".nv.info"].data(), symbols.index(entry))
+    own = dict(_records(sections[f".nv.info.{entry}"].data()))
+    bounds = own.get(_MAX_THREADS)
+    return KernelResources(
+        registers=whole[_REGCOUNT],
+        static_shared_bytes=_shared(sections, entry),
+        local_bytes=whole.get(_FRAME_SIZE, 0),
+        max_threads=None if bounds is None else _product(struct.unpack("<3I", bounds[:12])),
+    )
+
+
+def variables_called(image: bytes, name: str) -> tuple[str, ...]:
+    """The symbols of the variables called `name` in a cubin, whatever namespace they stand in.
+
+    Those in global and constant memory count: `_ZN6filter7weightsE` for `weights`. A variable that
+    the optimised code does not use may have no symbol.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    elf = ELFFile(io.BytesIO(image))
+    table: Any = elf.get_section_by_name(".symtab")
+    found = []
+    for symbol in table.iter_symbols():
+        place = symbol["st_shndx"]
+        if symbol["st_info"]["type"] != "STT_OBJECT" or not isinstance(place, int):
+            continue
+        if not elf.get_section(place).name.startswith(_VARIABLES):
+            continue
+        if source_name(symbol.name).rpartition("::")[2] == name:
+            found.append(symbol.name)
+    return tuple(found)
+
+
+def _shared(sections: Mapping[str, Any], entry: str) -> int:
+    section = sections.get(f".nv.shared.{entry}")
+    if section is None:
+        return 0
+    size = int(section["sh_size"])
+    reserved = _SHARED_RESERVED if ".nv.shared.reserved.0" in sections else 0
+    return max(0, size - reserved)
+
+
+def _records(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The attributes with a value of their own, by number."""
+    at = 0
+    while at + 4 <= len(data):
+        form, number, size = struct.unpack_from("<BBH", data, at)
+        at += 4
+        if form == _SIZED:
+            yield number, data[at : at + size]
+            at += size
+
+
+def _by_symbol(data: bytes, symbol: int) -> dict[int, int]:
+    """The attributes of one symbol in a section for the whole file."""
+    found = {}
+    for number, value in _records(data):
+        if len(value) == 8:
+            owner, content = struct.unpack("<2I", value)
+            if owner == symbol:
+                found[number] = content
+    return found
+
+
+def _product(numbers: tuple[int, ...]) -> int:
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
+
+
+# Machine code of a kernel, from its cubin: as much of each instruction as counting needs.
+#
+# From compute capability 7.0 on an instruction has 128 bits. NVIDIA documents what `nvdisasm`
+# prints, not the encoding; the fields here were read off its output, and a test compares them with
+# it where it is installed. Opcodes are the lowest nine bits: the three above them say of which kind
+# the operands are.
+
+
+SIZE = 16  # bytes of an instruction
+OPCODES: Mapping[int, str] = {
+    0x020: "FMUL", 0x021: "FADD", 0x023: "FFMA", 0x03C: "HMMA", 0x11D: "BAR", 0x143: "CALL",
+    0x144: "CALL", 0x147: "BRA", 0x149: "BRX", 0x14A: "JMP", 0x14C: "JMX", 0x14D: "EXIT",
+    0x150: "RET", 0x15B: "KILL", 0x180: "LD", 0x181: "LDG", 0x184: "LDS", 0x185: "ST", 0x186: "STG",
+    0x188: "STS", 0x1AE: "LDGSTS",
+}  # fmt: skip
+ACCESSES = frozenset({"LD", "LDG", "LDS", "ST", "STG", "STS"})  # loads and stores that are counted
+_WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
+_LINES = ".nv_debug_line_sass"
+_SET_ADDRESS = 2  # DW_LNE_set_address
+_ALWAYS = 7  # the predicate that is always true
+_REGISTERS = 0x200  # the form in which all three factors are registers
+_BY_LANES = 0x800  # the form of a branch without a uniform predicate
+_FORMS = 0xE00
+_ZERO = 255  # the register that is always zero
+_FIRST_SPLIT = (9, 0)  # compute capability since which the lowest bits of a target stand apart
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A register that an instruction reads: its number, and whether it is kept for the next one."""
+
+    register: int
+    reuse: bool
+
+
+@dataclass(frozen=True)
+class MachineInstruction:
+    """One instruction. `name` is "" where it does not matter for counting.
+
+    `guarded`: whether a predicate decides if it takes effect. `target` is the address that a branch
+    goes to. `factors` are the registers that an FFMA of three registers reads, by their places,
+    with None for the zero register; () for any other instruction. `width` is of `ACCESSES`, in
+    bytes a lane.
+    """
+
+    address: int
+    name: str
+    guarded: bool
+    target: int | None = None
+    factors: tuple[Factor | None, ...] = ()
+    width: int = 0
+
+
+@dataclass(frozen=True)
+class MachineAccess:
+    """A load or store in the machine code, and where it comes from.
+
+    `line` is that of the PTX. `loops` are the loops around it, outermost first: the PTX line of the
+    jump back and the address that it goes to. `stretch` numbers the basic block.
+    """
+
+    name: str
+    width: int
+    line: int
+    stretch: int
+    loops: tuple[tuple[int, int], ...]
+
+
+def machine_code(image: bytes, entry: str) -> tuple[MachineInstruction, ...]:
+    """The instructions of kernel `entry` of a cubin, in order of their addresses.
+
+    Raises TilescopeError where there is no such kernel or its instructions are not 128 bits long.
+    """
+    data, version = _text(image, entry)
+    if version < (7, 0):
+        raise TilescopeError("The machine code of compute capability 6.x and before is not read.")
+    words = struct.iter_unpack("<QQ", data)
+    return tuple(_decoded(SIZE * i, low, high, version) for i, (low, high) in enumerate(words))
+
+
+def machine_accesses(image: bytes, entry: str) -> tuple[MachineAccess, ...]:
+    """The loads and stores of kernel `entry` of a cubin that was compiled with `-lineinfo`.
+
+    Raises as `machine_code` does, and TilescopeError where the cubin tells no lines of the PTX.
+    """
+    code, lines = machine_code(image, entry), _ptx_lines(image, entry)
+    places = sorted(lines)
+
+    def line_of(address: int) -> int:
+        at = bisect.bisect_right(places, address) - 1
+        return lines[places[at]] if at >= 0 else 0
+
+    jumps = [one for one in code if one.target is not None]
+    back = [one for one in jumps if one.target is not None and one.target < one.address]
+    starts = sorted({one.target or 0 for one in jumps} | {one.address + SIZE for one in jumps})
+    found = []
+    for one in code:
+        if one.name not in ACCESSES:
+            continue
+        around = [j for j in back if (j.target or 0) <= one.address <= j.address]
+        around.sort(key=lambda j: (j.target or 0, -j.address))
+        loops = tuple((line_of(j.address), j.target or 0) for j in around)
+        stretch = bisect.bisect_right(starts, one.address)
+        found.append(MachineAccess(one.name, one.width, line_of(one.address), stretch, loops))
+    return tuple(found)
+
+
+def _ptx_lines(image: bytes, entry: str) -> dict[int, int]:
+    """The line of the PTX by the address at which its machine code begins.
+
+    ptxas writes it down as DWARF does, in a section of its own. Each sequence begins with an
+    address that a relocation fills in: the symbol tells whose code it is.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    elf = ELFFile(io.BytesIO(image))
+    table: Any = elf.get_section_by_name(_LINES)
+    fixed: Any = elf.get_section_by_name(f".rela{_LINES}")
+    symbols: Any = elf.get_section_by_name(".symtab")
+    if table is None or fixed is None:
+        raise TilescopeError("The cubin does not tell which lines of the PTX it was made from.")
+    relocations = sorted(fixed.iter_relocations(), key=lambda r: int(r["r_offset"]))
+    owners = []
+    for relocation in relocations:
+        symbol = symbols.get_symbol(relocation["r_info_sym"])
+        owners.append(symbol.name or elf.get_section(symbol["st_shndx"]).name)
+    found: dict[int, int] = {}
+    number = -1
+    for row in line_rows(table.data()):
+        if row.command == _SET_ADDRESS and row.is_extended:
+            number += 1
+        state = row.state
+        if state is None or state.end_sequence or not 0 <= number < len(owners):
+            continue
+        if owners[number].removeprefix(".text.") == entry:
+            found[int(state.address)] = int(state.line)
+    return found
+
+
+def _text(image: bytes, entry: str) -> tuple[bytes, tuple[int, int]]:
+    from elftools.elf.elffile import ELFFile
+
+    elf = ELFFile(io.BytesIO(image))
+    section = elf.get_section_by_name(f".text.{entry}")
+    if section is None:
+        raise TilescopeError(f"The cubin has no kernel {entry}.")
+    return section.data(), _version(elf.header["e_flags"])
+
+
+def _version(flags: int) -> tuple[int, int]:
+    """The compute capability that code is for."""
+    number = (flags >> 8) & 0xFF
+    return number // 10, number % 10
+
+
+def _decoded(address: int, low: int, high: int, version: tuple[int, int]) -> MachineInstruction:
+    name = OPCODES.get(low & 0x1FF, "")
+    guarded = (low >> 12) & 0xF != _ALWAYS
+    target = None
+    if name == "BRA":
+        target = address + SIZE + _offset(low, high, version)
+        guarded = guarded or (high >> 23) & 0xF != _ALWAYS or low & _FORMS != _BY_LANES
+    factors: tuple[Factor | None, ...] = ()
+    if name == "FFMA" and low & _FORMS == _REGISTERS:
+        numbers = ((low >> 24) & 0xFF, (low >> 32) & 0xFF, high & 0xFF)
+        factors = tuple(
+            None if number == _ZERO else Factor(number, bool(high >> (58 + place) & 1))
+            for place, number in enumerate(numbers)
+        )
+    width = _WIDTHS[(high >> 9) & 7] if name in ACCESSES else 0
+    return MachineInstruction(address, name, guarded, target, factors, width)
+
+
+def _offset(low: int, high: int, version: tuple[int, int]) -> int:
+    """How far a branch goes, in bytes: a signed number of words of four."""
+    words = (low >> 34) | ((high & 0x3FFFF) << 30)
+    words -= (words >> 47) << 48
+    if version >= _FIRST_SPLIT:
+        words = (words << 8) | ((low >> 16) & 0xFF)
+    return 4 * words

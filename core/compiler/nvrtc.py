@@ -1,0 +1,289 @@
+"""NVRTC, NVIDIA's run-time compiler: one request, and what the library says of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from core.cancelling import is_cancellable
+from core.errors import CompileError, Diagnostic, TilescopeError
+from core.side_process.client import apart
+from core.source.diagnostics import parse_log
+from core.source.host_code import has_plain_constexpr, without_the_host
+from core.source.host_headers import (
+    HELD_BY_NVCC,
+    PRE_INCLUDED,
+    STAND_INS,
+    pre_included,
+    with_libraries,
+)
+from core.source.kernel_text import kernels, qualified
+
+# Where `#include` finds its files: CUDA's own headers, and stand-ins for those of the host.
+#
+# NVRTC brings no headers. CUDA's (cuda_fp16.h, mma.h, cooperative_groups.h …) come with a toolkit
+# or the PyPI packages nvidia-cuda-runtime, nvidia-cuda-crt and nvidia-cuda-cccl; for the host's see
+# `core.source.host_headers`.
+
+
+_MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
+# NVRTC predefines what these declare; without a toolkit they are empty.
+_RUNTIME = ("cuda_runtime.h", "device_launch_parameters.h", "cuda_runtime_api.h",
+            "driver_types.h", "device_functions.h", "vector_types.h")  # fmt: skip
+
+
+@cache
+def include_folders() -> tuple[Path, ...]:
+    """The folders with CUDA's headers, or none: the place that has most of them.
+
+    PyPI packages come before a toolkit that has as much.
+    """
+    folders = [f for f in _candidates() if (f / _MARKS[0]).is_file()]
+    if not folders:
+        return ()
+    best = max(folders, key=lambda f: sum((f / mark).exists() for mark in _MARKS))
+    cccl = best / "cccl"
+    return (best, cccl) if cccl.is_dir() else (best,)
+
+
+@cache
+def stand_ins() -> Mapping[str, str]:
+    """Headers by name and content, which come before those of `include_folders`."""
+    folders = include_folders()
+    if not folders:
+        return {**STAND_INS, **dict.fromkeys(_RUNTIME, "#pragma once\n")}
+    has_libraries = any((folder / "cuda" / "std").is_dir() for folder in folders)
+    return with_libraries() if has_libraries else STAND_INS
+
+
+def _candidates() -> Iterator[Path]:
+    package = importlib.util.find_spec("nvidia")
+    for root in package.submodule_search_locations or () if package else ():
+        yield from sorted(Path(root).glob("cu[0-9]*/include"), reverse=True)
+        yield Path(root) / "cuda_runtime" / "include"  # the layout of CUDA 12's packages
+    for name in ("CUDA_PATH", "CUDA_HOME"):
+        if name in os.environ:
+            yield Path(os.environ[name]) / "include"
+    yield Path("/usr/local/cuda/include")
+
+
+LARGE = 1 << 14
+"""Characters of a source, with its own headers, that may take NVRTC seconds."""
+_alone = threading.Lock()  # one compilation at a time in this process
+_INT128 = "--device-int128"
+_UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
+_MISSING_NVRTC = (
+    "NVRTC, the CUDA compiler, cannot be loaded ({reason}): install it with "
+    "`pip install nvidia-cuda-nvrtc cuda-bindings`."
+)
+
+
+_MUCH_MEMORY = (
+    "the compiler needs more memory here than it is given: look for macros or templates that grow "
+    "beyond measure"
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compiled, and to what. Equal requests give equal results."""
+
+    source: str
+    source_name: str
+    defines: tuple[tuple[str, str], ...]
+    options: tuple[str, ...]
+    output: Literal["PTX", "CUBIN"]
+    instance: str = ""  # of a kernel that is a template
+    headers: tuple[tuple[str, str], ...] = ()  # of the user's own, by name
+
+    @property
+    def all_options(self) -> tuple[str, ...]:
+        """With the macros, and what nvcc knows without being told: types and headers."""
+        wide = "__int128" in self.source and _INT128 not in self.options
+        headers = (f"--pre-include={header}" for header in _held_headers(self.source))
+        defines = (f"-D{name}={value}" for name, value in self.defines)
+        return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
+
+
+def _held_headers(source: str) -> list[str]:
+    """Headers that nvcc always includes and of whose macros the source uses one of its own."""
+    return [
+        header
+        for header, macros in HELD_BY_NVCC.items()
+        if any(
+            re.search(rf"\b{name}\b", source) and not re.search(rf"#\s*define\s+{name}\b", source)
+            for name in macros
+            if name in source
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What NVRTC made. `entry` is the instance's name in it, "" if none was asked for."""
+
+    image: bytes
+    diagnostics: tuple[Diagnostic, ...]
+    entry: str = ""
+
+
+def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Macros and their values, in an order of their own."""
+    return tuple(sorted((name, str(value)) for name, value in defines.items()))
+
+
+def nvrtc_version() -> str:
+    """The compiler's version, such as "13.0"; raises TilescopeError where it is missing."""
+    _, major, minor = load_nvrtc().nvrtcVersion()
+    return f"{major}.{minor}"
+
+
+def load_nvrtc() -> ModuleType:
+    """The library's bindings; raises TilescopeError where it is missing."""
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()  # loads the library itself
+    except (ImportError, RuntimeError, OSError) as error:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise TilescopeError(_MISSING_NVRTC.format(reason=reason)) from error
+    return nvrtc  # type: ignore[no-any-return]
+
+
+def compile_request(request: Request) -> Compiled:
+    """Compile; a file for nvcc, with functions of the host in it, without those.
+
+    A job that may be cancelled has it done in another process, and so has who brings a large
+    source: NVRTC can be stopped in no other way, and a few lines may keep it for minutes.
+    """
+    _must_be_text(request)
+    size = len(request.source) + sum(len(text) for _, text in request.headers)
+    if size > LARGE or is_cancellable():
+        return apart(compile_here, request)
+    with _alone:
+        return compile_here(request)
+
+
+def _must_be_text(request: Request) -> None:
+    """Half a character of UTF-16, as a damaged link may have it, is nothing for a compiler."""
+    texts = {
+        "the source": request.source,
+        "its name": request.source_name,
+        "the kernel's name": request.instance,
+        **{f"-D {name}": value for name, value in request.defines},
+        **dict(request.headers),
+    }
+    for what, text in texts.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise TilescopeError(
+                f"{what[0].upper()}{what[1:]} is not text in UTF-8 (character {error.start + 1:,}):"
+                " write it anew."
+            ) from None
+
+
+def compile_here(request: Request) -> Compiled:
+    """`compile_request` in this process, which cannot be stopped."""
+    options = request.options
+    if has_plain_constexpr(request.source):
+        options = (*options, _UNMARKED_IS_DEVICE)
+
+    def attempt(text: str) -> Compiled:
+        return _compile_text(replace(request, source=text, options=options))
+
+    try:
+        made, warnings = without_the_host(request.source, attempt)
+        return replace(made, diagnostics=(*made.diagnostics, *warnings))
+    except CompileError as error:
+        first = _summary(error.diagnostics, request.source_name, error)
+        raise CompileError(first, error.diagnostics) from None
+
+
+def warm() -> None:
+    """Load NVRTC's library, and all that its first use loads and looks up."""
+    options = ("--gpu-architecture=compute_90", "-G")
+    compile_here(Request("__global__ void k() {}", "k.cu", (), options, "PTX"))
+
+
+def _compile_text(request: Request) -> Compiled:
+    nvrtc = load_nvrtc()
+    source = request.source.encode()
+    headers = {**stand_ins(), **dict(request.headers)}
+    options = list(request.all_options)
+    if names := pre_included(request.source, is_debug="-G" in request.options):
+        headers[PRE_INCLUDED] = names
+        options.append(f"--pre-include={PRE_INCLUDED}")
+    status, program = nvrtc.nvrtcCreateProgram(
+        source,
+        request.source_name.encode(),
+        len(headers),
+        [text.encode() for text in headers.values()],
+        [name.encode() for name in headers],
+    )
+    _check(nvrtc, status)
+    try:
+        folders = [f"--include-path={folder}" for folder in include_folders()]
+        expression = b""
+        if request.instance:
+            name = qualified(request.source, kernels(request.source), request.instance)
+            expression = name.encode()
+            nvrtc.nvrtcAddNameExpression(program, expression)
+        words = [option.encode() for option in (*options, *folders)]
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
+        log = _read(nvrtc, program, "ProgramLog").decode(errors="replace").rstrip("\0")
+        diagnostics = parse_log(log, request.source_name)
+        if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise CompileError(_unlocated(log, request) or status.name, diagnostics)
+        image, entry = _read(nvrtc, program, request.output), b""
+        if expression:
+            status, entry = nvrtc.nvrtcGetLoweredName(program, expression)
+            _check(nvrtc, status)
+        return Compiled(image, diagnostics, entry.decode())
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _read(nvrtc: ModuleType, program: Any, what: str) -> bytes:
+    status, size = getattr(nvrtc, f"nvrtcGet{what}Size")(program)
+    _check(nvrtc, status)
+    buffer = bytearray(size)  # NVRTC writes into it
+    (status,) = getattr(nvrtc, f"nvrtcGet{what}")(program, buffer)
+    _check(nvrtc, status)
+    return bytes(buffer)
+
+
+def _check(nvrtc: ModuleType, status: Any) -> None:
+    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise TilescopeError(f"NVRTC failed: {status.name}.")
+
+
+def _unlocated(log: str, request: Request) -> str:
+    """What the compiler says of a failure that it gives no place for."""
+    words = [line.strip() for line in log.splitlines() if re.match(r"\s*Error:", line)]
+    if not words:
+        return ""
+    said = words[0].partition(":")[2].strip()
+    if "-G" in request.options:
+        return f"NVRTC says `{said}` of the build as written (-G): trace it as compiled"
+    return f"NVRTC says `{said}`"
+
+
+def _summary(diagnostics: Sequence[Diagnostic], source_name: str, error: CompileError) -> str:
+    errors = [d for d in diagnostics if d.severity == "error"]
+    if not errors:
+        return f"{source_name} does not compile: {str(error).rstrip('.')}."
+    first = errors[0]
+    if first.message.startswith("out of memory"):
+        first = replace(first, message=_MUCH_MEMORY)
+    place = f"{source_name}:{first.line}" if first.line else source_name
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{place}: {first.message.rstrip('.')}{more}."

@@ -1,1 +1,0 @@
-"""CUDA source: what it declares, and NVRTC, which compiles it."""

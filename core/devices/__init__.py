@@ -1,0 +1,1 @@
+"""Known GPUs, what an SM of each holds, and numbers with units."""

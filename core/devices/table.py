@@ -1,0 +1,349 @@
+"""The table of known GPUs (resources/devices.toml) and the figures that follow from a row."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from core.errors import TilescopeError
+
+# How far 2 x clock x width / 8 may lie from the bandwidth that is published (often rounded).
+_ROUNDING = 0.005
+
+
+@dataclass(frozen=True)
+class Device:
+    """One GPU. Clocks in MHz, sizes in KiB, bandwidth in GB/s (10^9 bytes a second)."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    sms: int
+    cores_per_sm: int
+    boost_mhz: float
+    memory_mhz: float
+    bus_bits: int
+    bandwidth_gbs: float
+    l2_kib: int
+    shared_per_sm_kib: int
+    shared_per_block_kib: int
+    tensor_per_clock: int
+    source: str
+    checked: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and others that it has."""
+        return (self.name, *self.also)
+
+    @property
+    def cores(self) -> int:
+        """FP32 cores of the whole GPU."""
+        return self.sms * self.cores_per_sm
+
+    @property
+    def peak_gflops(self) -> float:
+        """Peak FP32 rate: 2 (a multiply-add counts as two) x cores x clock, in GFLOPS."""
+        return 2 * self.cores * self.boost_mhz / 1e3
+
+    @property
+    def mma_sync_per_clock(self) -> float:
+        """What `mma.sync` reaches of `tensor_per_clock`: all of it, where nothing else is known."""
+        return self.tensor_per_clock * _MMA_SYNC.get(self.compute_capability[0], 1.0)
+
+    @property
+    def computed_bandwidth_gbs(self) -> float:
+        """2 x memory clock x bus width / 8: the rule of NVIDIA's deviceQuery sample, in GB/s."""
+        return bandwidth_gbs(self.memory_mhz, self.bus_bits)
+
+    @property
+    def ridge(self) -> float:
+        """FLOP/B at which DRAM bandwidth and peak FP32 rate meet on a roofline."""
+        return self.peak_gflops / self.bandwidth_gbs
+
+
+def bandwidth_gbs(memory_mhz: float, bus_bits: int) -> float:
+    """Peak DRAM bandwidth in GB/s from the memory clock that CUDA reports and the bus width."""
+    return 2 * memory_mhz * 1e6 * bus_bits / 8 / 1e9
+
+
+# helper_cuda.h of NVIDIA's cuda-samples, _ConvertSMVer2Cores; newest first, by major revision or
+# by exact version where a major revision has two kinds of SM.
+_CORES: Mapping[tuple[int, int | None], int] = {
+    (12, None): 128,
+    (11, None): 128,
+    (10, None): 128,
+    (9, None): 128,
+    (8, 0): 64,
+    (8, None): 128,
+    (7, None): 64,
+    (6, 0): 64,
+    (6, None): 128,
+    (5, None): 128,
+    (3, None): 192,
+    (2, 0): 32,
+    (2, None): 48,
+    (1, None): 8,
+}
+
+
+# What an SM's tensor cores do a clock (half-precision factors, float sums, dense) at best, from the
+# whitepapers of each generation; GeForce cards of 7.5 to 12.0 do half of it.
+_TENSOR: Mapping[tuple[int, int | None], int] = {
+    (12, None): 1024,
+    (10, None): 8192,
+    (9, None): 4096,
+    (8, 0): 2048,
+    (8, None): 1024,
+    (7, None): 1024,
+}
+
+
+# The share of that rate which `mma.sync` reaches, by major revision, where `wgmma` has the whole.
+# NVIDIA publishes none; measured by scripts/measure_tensor.py on an H200 (driver 580.159.04,
+# 2026-11-21): one m16n8k16 product of halves in six clocks of a partition (four for the full rate),
+# and one m16n8k8 product of tf32 likewise: 0.984 of that was the best, none was above it.
+_MMA_SYNC: Mapping[int, float] = {9: 2 / 3}
+
+
+def tensor_per_clock(compute_capability: tuple[int, int]) -> int:
+    """Operations a clock of an SM's tensor cores at best; 0 where there are none, or not known."""
+    major, _ = compute_capability
+    return _TENSOR.get(compute_capability, _TENSOR.get((major, None), 0))
+
+
+def cores_per_sm(compute_capability: tuple[int, int]) -> int | None:
+    """FP32 cores of an SM of that compute capability; None where it is not known."""
+    major, _ = compute_capability
+    return _CORES.get(compute_capability, _CORES.get((major, None)))
+
+
+@dataclass(frozen=True)
+class DeviceTable:
+    """The known devices, in the order of the file."""
+
+    devices: tuple[Device, ...]
+
+    def __iter__(self) -> Iterator[Device]:
+        return iter(self.devices)
+
+    def __len__(self) -> int:
+        return len(self.devices)
+
+    def find(self, name: str) -> Device:
+        """The device called `name`, or that alone has all its words, in any order ("3090").
+
+        Case, spaces, "NVIDIA" and "GeForce" do not matter. Raises TilescopeError, naming those that
+        may be meant, where none or several fit.
+        """
+        wanted, words = _device_key(name), set(_words(name))
+        found = [d for d in self.devices if wanted in map(_device_key, d.names)]
+        found = found or [
+            d for d in self.devices if words and any(words <= set(_words(n)) for n in d.names)
+        ]
+        if len(found) == 1:
+            return found[0]
+        near = found or [d for d in self.devices if wanted and wanted in _device_key(d.name)]
+        names = ", ".join(d.name for d in near or self.devices)
+        trouble = "fits several devices" if found else "is not in the table of devices"
+        raise TilescopeError(f"{name} {trouble}: use one of {names}.")
+
+
+def _words(name: str) -> list[str]:
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    return [word for word in words if word not in ("nvidia", "geforce", "tesla")]
+
+
+def _device_key(name: str) -> str:
+    return "".join(_words(name))
+
+
+def devices_file() -> Path:
+    """Where the table of known devices is."""
+    return Path(__file__).resolve().parents[2] / "resources" / "devices.toml"
+
+
+@cache
+def load_devices(path: Path | None = None) -> DeviceTable:
+    """Reads and checks the table; raises TilescopeError, naming the row, where it is wrong."""
+    file = path or devices_file()
+    try:
+        rows = tomllib.loads(file.read_text(encoding="utf-8"))["device"]
+    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
+        raise TilescopeError(f"The table of devices, {file}, cannot be read: {error}.") from error
+    devices = tuple(_device(row) for row in rows)
+    _refuse_twins(name for d in devices for name in d.names)
+    return DeviceTable(devices)
+
+
+def _device(row: Mapping[str, Any]) -> Device:
+    label = f"devices.toml, {row.get('name', 'a row without a name')}"
+    wanted = {field.name for field in fields(Device)}
+    row = {**row, "also": tuple(row.get("also", ()))}
+    if set(row) != wanted:
+        odd = ", ".join(sorted(wanted ^ set(row)))
+        raise TilescopeError(f"{label}: missing or unknown: {odd}.")
+    try:
+        major, minor = (int(part) for part in row["compute_capability"].split("."))
+        device = Device(**{**row, "compute_capability": (major, minor)})
+    except (AttributeError, ValueError) as error:
+        raise TilescopeError(f"{label}: compute_capability is written as in '9.0'.") from error
+    _check(device, label)
+    return device
+
+
+def _check(device: Device, label: str) -> None:
+    known = cores_per_sm(device.compute_capability)
+    if device.cores_per_sm != known:
+        raise TilescopeError(
+            f"{label}: {device.cores_per_sm} cores an SM; that compute capability has {known}."
+        )
+    error = abs(device.computed_bandwidth_gbs / device.bandwidth_gbs - 1)
+    if not error <= _ROUNDING:
+        raise TilescopeError(
+            f"{label}: {device.bandwidth_gbs} GB/s, but its clock and bus width give "
+            f"{device.computed_bandwidth_gbs:.1f}."
+        )
+    if not (device.source and device.checked):
+        raise TilescopeError(f"{label}: a source, or what it was checked against, is missing.")
+    if device.tensor_per_clock > tensor_per_clock(device.compute_capability):
+        raise TilescopeError(f"{label}: its tensor cores are faster than that generation's.")
+
+
+def _refuse_twins(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if _device_key(name) in seen:
+            raise TilescopeError(f"devices.toml has {name} twice.")
+        seen.add(_device_key(name))
+
+
+# What an SM can hold, by compute capability (resources/compute_capabilities.toml).
+
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class Capability:
+    """The limits of an SM. Sizes as their names say; the file explains each of them."""
+
+    name: str
+    threads: int
+    blocks: int
+    registers: int
+    registers_per_block: int
+    registers_per_thread: int
+    register_unit: int
+    allocation: str
+    warp_unit: int
+    partitions: int
+    threads_per_block: int
+    shared_kib: int
+    shared_per_block_kib: int
+    shared_opt_in_kib: int
+    shared_unit: int
+    shared_reserved: int
+    carve_outs_kib: tuple[int, ...]
+    barriers_per_slot: int
+    source: str
+
+    @property
+    def warps(self) -> int:
+        """Most warps of an SM."""
+        return self.threads // WARP
+
+    @property
+    def major(self) -> int:
+        """The major revision; 0 for an example that is no GPU."""
+        head = self.name.partition(".")[0]
+        return int(head) if head.isdecimal() else 0
+
+
+def capabilities_file() -> Path:
+    """Where the table is."""
+    return Path(__file__).resolve().parents[2] / "resources" / "compute_capabilities.toml"
+
+
+@cache
+def load_capabilities(path: Path | None = None) -> Mapping[str, Capability]:
+    """The rows by name ("9.0"); raises TilescopeError, naming the row, where one is wrong."""
+    file = path or capabilities_file()
+    try:
+        rows = tomllib.loads(file.read_text(encoding="utf-8"))["capability"]
+    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
+        raise TilescopeError(f"The table {file} cannot be read: {error}.") from error
+    found: dict[str, Capability] = {}
+    for row in rows:
+        one = _capability(row)
+        if one.name in found:
+            raise TilescopeError(f"{file.name} has {one.name} twice.")
+        found[one.name] = one
+    return found
+
+
+def _capability(row: Mapping[str, Any]) -> Capability:
+    label = f"compute_capabilities.toml, {row.get('name', 'a row without a name')}"
+    wanted = {field.name for field in fields(Capability)}
+    if set(row) != wanted:
+        odd = ", ".join(sorted(wanted ^ set(row)))
+        raise TilescopeError(f"{label}: missing or unknown: {odd}.")
+    one = Capability(**{**row, "carve_outs_kib": tuple(row["carve_outs_kib"])})
+    if one.allocation not in ("warp", "block"):
+        raise TilescopeError(f'{label}: allocation is "warp" or "block".')
+    if one.threads % WARP or (one.carve_outs_kib and one.carve_outs_kib[-1] != one.shared_kib):
+        raise TilescopeError(f"{label}: threads or carve_outs_kib do not fit the rest of the row.")
+    return one
+
+
+def capability_of(version: tuple[int, int]) -> Capability:
+    """The row of a compute capability, such as (9, 0). Raises TilescopeError if there is none.
+
+    A minor revision that is not in the table is taken for the nearest older one of its major
+    revision, as CUDA runs its programs.
+    """
+    table = load_capabilities()
+    major, minor = version
+    for older in range(minor, -1, -1):
+        if one := table.get(f"{major}.{older}"):
+            return one
+    known = ", ".join(one.name for one in table.values() if one.major)
+    raise TilescopeError(f"Compute capability {major}.{minor} is not in the table; it has {known}.")
+
+
+def find_capability(name: str) -> tuple[Capability, Device | None]:
+    """The SM of a device by its name, of a compute capability ("8.6"), or an example SM by name.
+
+    Raises TilescopeError, listing what there is, for anything else.
+    """
+    table = load_capabilities()
+    wanted = _key(name)
+    for one in table.values():
+        if _key(one.name) == wanted:
+            return one, None
+    major, dot, minor = wanted.partition(".")
+    if major.isdecimal() and minor.isdecimal():
+        return capability_of((int(major), int(minor))), None
+    if major.isdecimal() and not minor and (dot or len(major) < 3):
+        known = [one for one in table if one.partition(".")[0] == major] or list(table)
+        raise TilescopeError(
+            f"`{name}` is no compute capability, which has two numbers: use one of "
+            f"{', '.join(known)}."
+        )
+    try:
+        device = load_devices().find(name)
+    except TilescopeError as error:
+        names = ", ".join(one.name for one in table.values() if not one.major)
+        raise TilescopeError(
+            f"{str(error).rstrip('.')}; or a compute capability such as 8.6, or {names}."
+        ) from error
+    return capability_of(device.compute_capability), device
+
+
+def _key(name: str) -> str:
+    return "".join(c for c in name.lower().removeprefix("sm_") if c.isalnum() or c == ".")

@@ -1,0 +1,1129 @@
+"""Hazards of one machine: races on shared and global memory, and reads of what nobody wrote.
+
+Lock-step execution would give the right answer all the same, so this observer keeps a shadow of the
+memory (`core.findings.hazards`) and what is ordered (`core.findings.hazards`).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, FaultEvent, Mask, SyncEvent
+from core.emulator.groups import WARP, Geometry
+from core.emulator.memory import Region
+from core.ptx.ast import (
+    Address,
+    Function,
+    Group,
+    Instruction,
+    Module,
+    Operand,
+    Register,
+    Symbol,
+    Vector,
+)
+from core.ptx.opcodes import opcode_of
+
+# Loads that only move bytes: what they bring need not have been written.
+#
+# Unoptimised code copies objects whole, with their holes and members not yet set, and sets a bit
+# field by reading the word around it. A value is *used* where it goes anywhere but into a store: as
+# it is, or, mixed with other bits, back to where it came from. What was copied without having been
+# written counts as unwritten in its new place.
+
+
+@dataclass
+class Copies:
+    """`loads`: (pc, element) that are no use; `stores`: (pc, element) -> loads it may take from."""
+
+    loads: set[tuple[int, int]] = field(default_factory=set)
+    stores: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """Where a register is read.
+
+    `element` is its place among a store's values, -1 for another operand, -2 for an address or
+    a guard.
+    """
+
+    instruction: Instruction
+    element: int
+
+
+class CopiesOf:
+    """The copying loads of a module's functions, each looked at when it is asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        defined = [f for f in module.functions.values() if f.end_pc > f.first_pc]
+        self._functions = sorted(defined, key=lambda f: f.first_pc)
+        self._starts = [f.first_pc for f in self._functions]
+        self._known: dict[int, Copies] = {}
+
+    def at(self, pc: int) -> Copies:
+        """Those of the function that `pc` lies in."""
+        number = bisect.bisect_right(self._starts, pc) - 1
+        found = self._known.get(number)
+        if found is None:
+            found = self._known[number] = copies(self._module, self._functions[number])
+        return found
+
+
+def copies(module: Module, function: Function) -> Copies:
+    """The copying loads of a function."""
+    found = Copies()
+    own = module.instructions[function.first_pc : function.end_pc]
+    instructions = [i for i in own if len(i.operands) > 1]  # a function may be malformed
+    objects = _objects(function)
+    uses: dict[str, list[_Use]] = {}
+    for instruction in instructions:
+        for name, use in _reads(instruction, objects):
+            uses.setdefault(name, []).append(use)
+    for instruction in instructions:
+        if instruction.opcode == "ld" and "param" not in instruction.modifiers:
+            for element, operand in enumerate(_elements(instruction.operands[0])):
+                if isinstance(operand, Register):
+                    _follow(instruction, element, operand.name, uses, found)
+    return found
+
+
+def _follow(
+    load: Instruction, element: int, name: str, uses: dict[str, list[_Use]], found: Copies
+) -> None:
+    """Notes the load if everything that its value reaches is a store."""
+    stores: list[tuple[int, int]] = []
+    todo, seen = [(name, False)], {(name, False)}
+    while todo:
+        register, mixed = todo.pop()
+        for use in uses.get(register, ()):
+            kind = opcode_of(use.instruction).kind
+            if use.element >= 0:
+                if mixed and use.instruction.operands[0] != load.operands[1]:
+                    return
+                if not mixed:
+                    stores.append((use.instruction.pc, use.element))
+            elif use.element == -1 and kind in ("move", "bits", "conversion"):
+                target = use.instruction.operands[0]
+                if not isinstance(target, Register):
+                    return
+                following = target.name, mixed or kind != "move"
+                if following not in seen:
+                    seen.add(following)
+                    todo.append(following)
+            else:
+                return
+    found.loads.add((load.pc, element))
+    for store in stores:
+        found.stores.setdefault(store, []).append((load.pc, element))
+
+
+def _objects(function: Function) -> frozenset[str]:
+    """Parameters, of the function and of its calls, that hold objects and not single values."""
+    found = (*function.parameters, *function.returns, *function.variables)
+    return frozenset(v.name for v in found if v.space == "param" and v.nbytes > v.type.nbytes)
+
+
+def _copies_into(instruction: Instruction, objects: frozenset[str]) -> bool:
+    """Whether this is a store to memory or into a parameter that is an object."""
+    where = instruction.operands[0] if instruction.opcode == "st" else None
+    if not isinstance(where, Address):
+        return False
+    into_parameter = "param" in instruction.modifiers and isinstance(where.base, Symbol)
+    return not into_parameter or getattr(where.base, "name", "") in objects
+
+
+def _reads(instruction: Instruction, objects: frozenset[str]) -> Iterator[tuple[str, _Use]]:
+    """The registers that an instruction reads."""
+    if instruction.guard is not None:
+        yield instruction.guard.name, _Use(instruction, -2)
+    stores = instruction.opcode == "st"
+    copying = _copies_into(instruction, objects)
+    operands = instruction.operands if stores else instruction.operands[1:]
+    for place, operand in enumerate(operands):
+        for element, part in enumerate(_elements(operand)):
+            use = _Use(instruction, element if copying and place == 1 else -1)
+            if isinstance(part, Register):
+                yield part.name, use
+            elif isinstance(part, Address) and isinstance(part.base, Register):
+                yield part.base.name, _Use(instruction, -2)
+            elif not isinstance(part, Address):
+                yield from ((name, use) for name in _inner(part))
+
+
+def _inner(operand: Operand) -> Iterator[str]:
+    for part in vars(operand).values():
+        if isinstance(part, Register):
+            yield part.name
+        elif isinstance(part, tuple):
+            for one in part:
+                if isinstance(one, Register):
+                    yield one.name
+
+
+def _elements(operand: Operand) -> tuple[Operand, ...]:
+    return operand.elements if isinstance(operand, Vector) else (operand,)
+
+
+# Plain loads whose value an atomic compare-and-swap checks again before anything depends on it.
+#
+# `old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);` is how
+# people write the atomics that CUDA lacks (CUDA C++ Programming Guide, "Atomic Functions"): should
+# another thread change the word after the first load, the swap fails and the loop goes round.
+
+
+def rechecked_loads(module: Module) -> frozenset[int]:
+    """The pcs of loads whose value reaches, by moves alone, what a compare-and-swap compares.
+
+    Unoptimised code swaps in a function of its own, so that the way may lead through calls.
+    """
+    if ".cas" not in module.text:
+        return frozenset()
+    flows = [_Flow(module, f) for f in module.functions.values() if f.end_pc > f.first_pc]
+    compared: set[tuple[str, int]] = set()  # functions' parameters, by number
+    size = -1
+    while len(compared) > size:
+        size = len(compared)
+        for flow in flows:
+            compared |= flow.compared_parameters(compared)
+    return frozenset(pc for flow in flows for pc in flow.loads)
+
+
+class _Flow:
+    """The registers of one function that a compare-and-swap compares."""
+
+    def __init__(self, module: Module, function: Function) -> None:
+        self.function = function
+        own = module.instructions[function.first_pc : function.end_pc]
+        instructions = [i for i in own if len(i.operands) > 1]  # a function may be malformed
+        self._calls = [i for i in instructions if i.opcode == "call"]
+        self._loads = [i for i in instructions if i.opcode == "ld"]
+        self._given = [i for i in instructions if i.opcode == "st" and "param" in i.modifiers]
+        self._moves = [i for i in instructions if i.opcode == "mov"]
+        self.compared = {
+            _register(i.operands[2])
+            for i in instructions
+            if i.opcode == "atom" and "cas" in i.modifiers and len(i.operands) > 2
+        } - {""}
+        self.loads: list[int] = []
+
+    def compared_parameters(self, known: set[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Follows the values back, given what is known of the functions that are called."""
+        names = {name for call in self._calls for name in _compared_arguments(call, known)}
+        for store in self._given:
+            if _symbol(store.operands[0]) in names:
+                self.compared.add(_register(store.operands[1]))
+        size = -1
+        while len(self.compared) > size:
+            size = len(self.compared)
+            for move in self._moves:
+                if _register(move.operands[0]) in self.compared - {""}:
+                    self.compared.add(_register(move.operands[-1]))
+        loads = [i for i in self._loads if _register(i.operands[0]) in self.compared - {""}]
+        self.loads = [i.pc for i in loads if "param" not in i.modifiers]
+        taken = {_symbol(i.operands[1]) for i in loads if "param" in i.modifiers}
+        own = enumerate(self.function.parameters)
+        return {(self.function.name, number) for number, p in own if p.name in taken}
+
+
+def _compared_arguments(call: Instruction, known: set[tuple[str, int]]) -> list[str]:
+    """The variables that a call hands to parameters which are compared."""
+    callee = next((o.name for o in call.operands if isinstance(o, Symbol)), "")
+    groups = [o for o in call.operands if isinstance(o, Group)]
+    arguments = groups[-1].elements if groups else ()
+    return [_symbol(o) for number, o in enumerate(arguments) if (callee, number) in known]
+
+
+def _register(operand: Operand) -> str:
+    return operand.name if isinstance(operand, Register) else ""
+
+
+def _symbol(operand: Operand) -> str:
+    base = operand.base if isinstance(operand, Address) else operand
+    return base.name if isinstance(base, Symbol) else ""
+
+
+# An access cut into the granules that its hazards are looked for in.
+
+
+def element_bytes(event: AccessEvent) -> int:
+    """Bytes of one element of the access."""
+    return event.width // max(len(event.values), 1) if event.kind != "atomic" else event.width
+
+
+def granule_of(event: AccessEvent) -> int:
+    """Bytes of the granules that suit an access."""
+    return min(element_bytes(event), 4)
+
+
+def pieces(
+    event: AccessEvent, granule: int, lanes: NDArray[np.intp]
+) -> Iterator[NDArray[np.unsignedinteger] | None]:
+    """For each granule of the access what the lanes store there; None if it is no plain store."""
+    if event.kind != "store":
+        yield from [None] * max(event.width // granule, 1)
+        return
+    for value in event.values:
+        raw = np.ascontiguousarray(value)
+        raw = np.repeat(raw, len(lanes)) if raw.size == 1 else raw
+        raw = raw if len(raw) == len(lanes) else raw[lanes]
+        parts = raw.view(f"u{granule}").reshape(len(lanes), -1)
+        for column in range(parts.shape[1]):
+            yield parts[:, column]
+
+
+# What threads know of each other's accesses, and the serials that say which came first.
+#
+# A stamp is `serial << 32 | thread`; the thread counts through the grid (`hazard_order.py`).
+
+
+Stamps = NDArray[np.int64]
+LOW = np.int64(0xFFFFFFFF)
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Serials up to which accesses are known, of single threads and of whole blocks.
+
+    All arrays int64; the keys ascend.
+    """
+
+    threads: NDArray[np.int64]
+    thread_serials: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    block_serials: NDArray[np.int64]
+
+    def covers(self, serials: Stamps, threads: Stamps, blocks: Stamps) -> NDArray[np.bool_]:
+        """Which accesses, by their serial, thread and block, are among them."""
+        result: NDArray[np.bool_] = serials < _look_up(self.threads, self.thread_serials, threads)
+        result |= serials < _look_up(self.blocks, self.block_serials, blocks)
+        return result
+
+
+def _look_up(keys: Stamps, values: Stamps, wanted: Stamps) -> Stamps:
+    """The value of each wanted key, 0 where there is none."""
+    if not len(keys):
+        return np.zeros(len(wanted), np.int64)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, values[place], 0)
+
+
+def latest(keys: list[Stamps], serials: list[Stamps]) -> tuple[Stamps, Stamps]:
+    """The keys in ascending order, each with its highest serial."""
+    key, serial = np.concatenate(keys), np.concatenate(serials)
+    order = np.lexsort((serial, key))
+    key, serial = key[order], serial[order]
+    last = np.ones(len(key), bool)
+    last[:-1] = key[1:] != key[:-1]
+    return key[last], serial[last]
+
+
+def merged(parts: Iterable[Knowledge]) -> Knowledge:
+    """What any of them knows."""
+    unique = list({id(p): p for p in parts}.values())
+    if len(unique) == 1:
+        return unique[0]
+    return Knowledge(
+        *latest([p.threads for p in unique], [p.thread_serials for p in unique]),
+        *latest([p.blocks for p in unique], [p.block_serials for p in unique]),
+    )
+
+
+@dataclass
+class Timeline:
+    """What outlives one machine: the serial, and what was published at which place."""
+
+    published: dict[tuple[str, int], Knowledge] = field(default_factory=dict)
+    sites: list[int] = field(default_factory=lambda: [-1, -1])  # pc of each serial's access
+
+    @property
+    def serial(self) -> int:
+        """The serial of the latest access or synchronisation."""
+        return len(self.sites) - 1
+
+    def next(self, pc: int = -1) -> int:
+        """A new serial; `pc` is where an access comes from."""
+        self.sites.append(pc)
+        return len(self.sites) - 1
+
+
+# Which accesses are ordered: barriers, warp synchronisation, and flags with a fence.
+#
+# Every access has a *serial*, a number that rises as the machine runs. Each thread keeps up to
+# which serial the accesses of others happened before what it does now: those of its block (a
+# barrier), of some warps of its block (a barrier with a thread count), of lanes of its warp
+# (`__syncwarp` and the `.sync` instructions), and those that another thread published with a fence
+# and an atomic (or volatile) access that this thread has read (PTX ISA, "Memory Consistency Model":
+# causality order). A stamp is `serial << 32 | thread`; the thread counts through the grid.
+
+
+class Order:
+    """The ordering of one machine's lanes."""
+
+    def __init__(self, geometry: Geometry, timeline: Timeline) -> None:
+        self._geometry, self.timeline = geometry, timeline
+        count, self._size = geometry.lanes, geometry.threads
+        within = np.tile(np.arange(self._size, dtype=np.int64), len(geometry.blocks))
+        self._place = np.repeat(np.arange(len(geometry.blocks)), self._size)
+        self.block = np.asarray(geometry.blocks, np.int64)[self._place]
+        self.thread: Stamps = self.block * self._size + within
+        self._warp = within // WARP
+        self._machine_warp = self._place * geometry.warps + self._warp
+        self._warp_sizes = np.bincount(self._machine_warp)
+        self._by_block = np.full(count, timeline.serial, np.int64)
+        self._by_whole_warp = np.zeros(count, np.int64)
+        self._by_lane: Stamps | None = None  # (lanes, 32), where only some lanes of a warp met
+        self._by_warp: Stamps | None = None  # (warps of the machine, warps of a block)
+        self._fence = np.zeros(count, np.int64)
+        self._arrival = np.zeros(count, np.int64)  # when the lane last came to a barrier
+        self._known: dict[int, Knowledge] = {}  # lane -> what it has acquired
+        self._block_known: dict[int, Knowledge] = {}  # place of a block -> all its threads
+        self.bound: Stamps = self._by_block << 32  # stamps below are before the block's barrier
+
+    # -- asking -----------------------------------------------------------------------------
+
+    def unordered(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether what each stamp stands for is unordered with what the lane does now.
+
+        `stamps` and `lanes` have one place each a lane; stamp 0 stands for nothing.
+        """
+        serial, thread = stamps >> 32, stamps & LOW
+        mine = self.thread[lanes]
+        result: NDArray[np.bool_] = (thread != mine) & (stamps != 0)
+        if not result.any():
+            return result
+        same_block = thread // self._size == self.block[lanes]
+        result &= ~(same_block & (serial < self._by_block[lanes]))
+        within = thread % self._size
+        same_warp = same_block & (within // WARP == self._warp[lanes])
+        result &= ~(same_warp & (serial < self._by_whole_warp[lanes]))
+        if self._by_lane is not None:
+            result &= ~(same_warp & (serial < self._by_lane[lanes, within % WARP]))
+        if self._by_warp is not None:
+            warp = np.where(same_block, within // WARP, 0)
+            by_warp = self._by_warp[self._machine_warp[lanes], warp]
+            result &= ~(same_block & (serial < by_warp))
+        if self._known or self._block_known:
+            self._strike_known(result, serial, thread, lanes)
+        return result
+
+    def _strike_known(
+        self, result: NDArray[np.bool_], serial: Stamps, thread: Stamps, lanes: NDArray[np.intp]
+    ) -> None:
+        """Clears `result` where the lane has acquired what it asks about."""
+        by_knowledge: dict[int, tuple[Knowledge, list[int]]] = {}
+        for i in np.flatnonzero(result).tolist():
+            for known in self._of(int(lanes[i])):
+                by_knowledge.setdefault(id(known), (known, []))[1].append(i)
+        for known, places in by_knowledge.values():
+            one = thread[places]
+            result[places] &= ~known.covers(serial[places], one, one // self._size)
+
+    def same_warp(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether each stamp's thread belongs to the lane's warp."""
+        thread = stamps & LOW
+        same_block = thread // self._size == self.block[lanes]
+        result: NDArray[np.bool_] = same_block & (thread % self._size // WARP == self._warp[lanes])
+        return result
+
+    def _of(self, lane: int) -> list[Knowledge]:
+        found = (self._known.get(lane), self._block_known.get(int(self._place[lane])))
+        return [k for k in found if k is not None]
+
+    # -- being told -------------------------------------------------------------------------
+
+    def barrier(self, event: BarrierEvent) -> None:
+        """The blocks let through, or the lanes that met at a barrier with a count, are ordered."""
+        if not len(event.released):
+            return
+        self.timeline.next()
+        free = np.zeros(len(self._geometry.blocks), bool)
+        free[event.released] = True
+        lanes = free[self._place]
+        self._by_block = np.where(lanes, self.timeline.serial, self._by_block)
+        self.bound = self._by_block << 32
+        if self._known:
+            self._share(event.released.tolist())
+
+    def _share(self, blocks: Iterable[int]) -> None:
+        for place in blocks:
+            lanes = [lane for lane in self._known if self._place[lane] == place]
+            parts = [self._known.pop(lane) for lane in lanes]
+            if parts:
+                old = self._block_known.get(place)
+                self._block_known[place] = merged(parts if old is None else [*parts, old])
+
+    def arriving(self, mask: Mask | None) -> None:
+        """Lanes come to a barrier that does not let the whole block through."""
+        serial = self.timeline.next()
+        if mask is None:
+            self._arrival[:] = serial
+        else:
+            self._arrival[mask] = serial
+
+    def meeting(self, lanes: Mask) -> None:
+        """The warps of these lanes met at a barrier that not the whole block takes part in.
+
+        What each did before it came there is ordered: who only announced itself has gone on since.
+        """
+        arrival = np.zeros(len(self._warp_sizes), np.int64)
+        np.maximum.at(arrival, self._machine_warp[lanes], self._arrival[lanes])
+        warps = self._geometry.warps
+        if self._by_warp is None:
+            self._by_warp = np.zeros((len(self._geometry.blocks) * warps, warps), np.int64)
+        rows = np.unique(self._machine_warp[lanes])
+        for block in np.unique(rows // warps):
+            here = rows[rows // warps == block]
+            known = self._by_warp[here].max(axis=0)
+            known[here % warps] = arrival[here]
+            self._by_warp[here] = known
+
+    def synchronised(self, event: SyncEvent) -> None:
+        """Lanes of a warp met; `event.mask` are those that did."""
+        now = self.timeline.next()
+        if event.mask is None:
+            self._by_whole_warp[:] = now
+            lanes = np.arange(self._geometry.lanes)
+        else:
+            lanes = np.flatnonzero(event.mask)
+            self._meet(lanes, now)
+        if self._known:
+            self._share_warps(lanes, self._machine_warp[lanes])
+
+    def _meet(self, lanes: NDArray[np.intp], now: int) -> None:
+        """These lanes met the others of their warp among them."""
+        present = np.bincount(self._machine_warp[lanes], minlength=len(self._warp_sizes))
+        whole = (present == self._warp_sizes)[self._machine_warp[lanes]]
+        self._by_whole_warp[lanes[whole]] = now
+        lanes = lanes[~whole]
+        if not len(lanes):
+            return
+        if self._by_lane is None:
+            self._by_lane = np.zeros((self._geometry.lanes, WARP), np.int64)
+        warp, lane = self._machine_warp[lanes], self.thread[lanes] % self._size % WARP
+        known = np.zeros((len(self._warp_sizes), WARP), np.int64)
+        np.maximum.at(known, warp, self._by_lane[lanes])
+        known[warp, lane] = now
+        self._by_lane[lanes] = known[warp]
+
+    def _share_warps(self, lanes: NDArray[np.intp], warp: NDArray[np.int64]) -> None:
+        taking_part = set(lanes.tolist())
+        for lane in [lane for lane in self._known if lane in taking_part]:
+            mates = lanes[warp == self._machine_warp[lane]].tolist()
+            common = merged([k for m in mates if (k := self._known.get(m)) is not None])
+            for mate in mates:
+                self._known[mate] = common
+
+    def fence(self, mask: Mask | None) -> None:
+        """What these lanes did so far is published by their next atomic or volatile access."""
+        self.timeline.next()
+        if mask is None:
+            self._fence[:] = self.timeline.serial
+        else:
+            self._fence[mask] = self.timeline.serial
+
+    def acquire(self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp]) -> None:
+        """Lanes read, by an atomic or volatile access, the bytes at `offset` in a region."""
+        published = self.timeline.published
+        if not published:
+            return
+        places, inverse = np.unique(offset, return_inverse=True)
+        found = [published.get((region, place)) for place in places.tolist()]
+        joined: dict[tuple[int, int], Knowledge] = {}
+        for place, lane in zip(inverse.tolist(), lanes.tolist(), strict=True):
+            new, old = found[place], self._known.get(lane)
+            if new is not None:
+                if old is not None:
+                    pair = (id(new), id(old))
+                    if pair not in joined:
+                        joined[pair] = merged((new, old))
+                    new = joined[pair]
+                self._known[lane] = new
+
+    def release(
+        self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp], *, fenced: bool
+    ) -> None:
+        """Lanes write these bytes by an atomic or volatile access.
+
+        What a lane did before its last fence (with `fenced`, before this access) is published.
+        """
+        if not fenced:
+            publishing = self._fence[lanes] > 0
+            offset, lanes = offset[publishing], lanes[publishing]
+        for place in np.unique(offset).tolist():
+            several = lanes[offset == place]
+            parts = [self._published_by(several, fenced=fenced)]
+            if self._known or self._block_known:
+                parts += [k for lane in several.tolist() for k in self._of(lane)]
+            old = self.timeline.published.get((region, place))
+            if old is not None:
+                parts.append(old)
+            self.timeline.published[region, place] = merged(parts)
+
+    def _published_by(self, lanes: NDArray[np.intp], *, fenced: bool) -> Knowledge:
+        own = np.full(len(lanes), self.timeline.serial) if fenced else self._fence[lanes]
+        since, block = self._by_block[lanes], self.block[lanes]
+        after = own >= since
+        threads, serials = [self.thread[lanes]], [own]
+        # Where every thread fenced, then came a barrier, and then one thread's flag:
+        before = np.isin(self._place, np.unique(self._place[lanes[~after]]))
+        threads.append(self.thread[before])
+        serials.append(np.minimum(self._fence, self._by_block)[before])
+        mates = self.thread[lanes] - self.thread[lanes] % self._size % WARP
+        met = np.repeat(self._by_whole_warp[lanes][:, None], WARP, axis=1)
+        if self._by_lane is not None:
+            met = np.maximum(met, self._by_lane[lanes])
+        met = np.where(met <= own[:, None], met, 0)
+        useful = met > since[:, None]
+        threads.append((mates[:, None] + np.arange(WARP))[useful])
+        serials.append(met[useful])
+        return Knowledge(*latest(threads, serials), *latest([block[after]], [since[after]]))
+
+
+# Shadow of a piece of memory: who wrote and who read every granule of it last.
+#
+# A granule has as many bytes as the narrowest access so far. Accesses are *plain*, *volatile* or
+# *atomic*. Two accesses by different threads race if nothing orders them, one of them writes, and
+# one of them is plain (PTX ISA, "Memory Consistency Model": a data race). Volatile accesses of one
+# warp to shared memory race as well: code that counts on its lanes running in lock step has been
+# wrong since Volta.
+
+
+Class = Literal["plain", "volatile", "atomic"]
+Bad = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """Lanes touch one granule each. All arrays have one place a lane that takes part.
+
+    `value` is what is stored there, as unsigned whole numbers; None for loads and atomics.
+    """
+
+    writes: bool
+    how: Class
+    place: NDArray[np.int64]
+    stamp: Stamps
+    lanes: NDArray[np.intp]
+    value: NDArray[np.unsignedinteger] | None = None
+
+
+class Reads:
+    """Who read each granule: the highest and lowest lane of the latest read, and one before it."""
+
+    def __init__(self, size: int) -> None:
+        self.last: Stamps = np.zeros(size, np.int64)
+        self.first: Stamps = np.zeros(size, np.int64)
+        self.before: Stamps = np.zeros(size, np.int64)
+
+    def note(self, touch: Touch, order: Order) -> None:
+        """Notes a read. What `before` holds makes way for a read by another warp."""
+        place, stamp = touch.place, touch.stamp
+        old = self.last[place]
+        distinct = (old & 0xFFFFFFFF) != (stamp & 0xFFFFFFFF)
+        kept = self.before[place]
+        useless = (kept == 0) | order.same_warp(kept, touch.lanes)
+        move = distinct & (old != 0) & (useless | ~order.same_warp(old, touch.lanes))
+        if move.any():
+            self.before[place[move]] = old[move]
+        self.last[place] = stamp
+        self.first[place[::-1]] = stamp[::-1]
+
+    def slots(self) -> tuple[Stamps, ...]:
+        """The stamps that a write has to be ordered after."""
+        return self.last, self.first, self.before
+
+
+class Shadow:
+    """The shadow of `nbytes` bytes.
+
+    `initialised`: whether their content is defined at the start; `private`: whether only threads of
+    one block touch a granule, so that the block's barrier orders everything.
+    """
+
+    def __init__(self, nbytes: int, *, initialised: bool, private: bool) -> None:
+        self._nbytes, self.granule, self._private = nbytes, 4, private
+        size = self._size()
+        self._writes: dict[Class, Stamps] = {}
+        self._reads: dict[Class, Reads] = {}
+        self._values: NDArray[np.unsignedinteger] = np.zeros(size, "u4")
+        self.written: NDArray[np.bool_] | None = None if initialised else np.zeros(size, bool)
+
+    def _size(self) -> int:
+        return -(-self._nbytes // self.granule) + 16 // self.granule
+
+    def fill_gaps(self, nbytes: int, stride: int, count: int) -> None:
+        """Only the first `nbytes` of each of `count` stretches are there to be written."""
+        assert self.written is not None
+        end = stride * count // self.granule
+        self.written[end:] = True
+        self.written[:end].reshape(count, -1)[:, -(-nbytes // self.granule) :] = True
+
+    def refine(self, granule: int) -> None:
+        """Makes the granules as small as this; what is known of a large one goes for its parts."""
+        factor = self.granule // granule
+        if factor <= 1:
+            return
+        self.granule = granule
+        size = self._size()
+
+        def cut(old: NDArray[np.int64]) -> NDArray[np.int64]:
+            return np.repeat(old, factor)[:size]
+
+        self._writes = {how: cut(stamps) for how, stamps in self._writes.items()}
+        for reads in self._reads.values():
+            reads.last, reads.first = cut(reads.last), cut(reads.first)
+            reads.before = cut(reads.before)
+        self._values = self._values.view(f"u{granule}")[:size]
+        if self.written is not None:
+            self.written = np.repeat(self.written, factor)[:size]
+
+    def forget(self, start: int, nbytes: int) -> None:
+        """Nobody has touched these bytes."""
+        granules = slice(start // self.granule, -(-(start + nbytes) // self.granule))
+        reads = (stamps for kind in self._reads.values() for stamps in kind.slots())
+        for stamps in (*self._writes.values(), *reads):
+            stamps[granules] = 0
+        if self.written is not None:
+            self.written[granules] = False
+
+    def unwritten(self, first: NDArray[np.int64], granules: int) -> Bad:
+        """Whether no granule of each element has been written."""
+        assert self.written is not None
+        result: Bad = ~self.written.take(first)
+        for i in range(1, granules):
+            result &= ~self.written.take(first + i)
+        return result
+
+    def touch(self, touch: Touch, order: Order) -> Iterator[tuple[Bad, Stamps]]:
+        """Notes an access and yields the lanes that race, with the stamps that they race with."""
+        yield from self._against_writes(touch, order)
+        if not touch.writes:
+            reads = self._reads.get(touch.how)
+            if reads is None:
+                reads = self._reads[touch.how] = Reads(self._size())
+            reads.note(touch, order)
+            return
+        yield from self._against_reads(touch, order)
+        place = touch.place
+        writes = self._writes.get(touch.how)
+        if writes is None:
+            writes = self._writes[touch.how] = np.zeros(self._size(), np.int64)
+        writes[place] = touch.stamp
+        if touch.value is not None:
+            self._values[place] = touch.value
+            lost = self._values[place] != touch.value
+            if lost.any():
+                yield lost, writes[place]
+        if self.written is not None:
+            self.written[place] = True
+
+    def _against_writes(self, touch: Touch, order: Order) -> Iterator[tuple[Bad, Stamps]]:
+        for how, stamps in self._writes.items():
+            rule = self._rule(touch.how, how)
+            if rule is None:
+                continue
+            found = stamps.take(touch.place)
+            bad = self._suspects(found, touch, order)
+            if bad is None:
+                continue
+            if touch.value is not None and how != "atomic":
+                bad &= self._values[touch.place] != touch.value
+            if rule == "in a warp":
+                bad &= order.same_warp(found, touch.lanes)
+            if bad.any():
+                yield bad, found
+
+    def _against_reads(self, touch: Touch, order: Order) -> Iterator[tuple[Bad, Stamps]]:
+        for how, reads in self._reads.items():
+            rule = self._rule(touch.how, how)
+            if rule is None:
+                continue
+            seen = np.zeros(len(touch.place), bool)
+            for stamps in reads.slots():
+                found = stamps.take(touch.place)
+                bad = self._suspects(found, touch, order)
+                if bad is None:
+                    continue
+                if rule == "in a warp":
+                    bad &= order.same_warp(found, touch.lanes)
+                bad &= ~seen
+                seen |= bad
+                if bad.any():
+                    yield bad, found
+
+    def _suspects(self, found: Stamps, touch: Touch, order: Order) -> Bad | None:
+        """The lanes not ordered after these stamps, None if there are none."""
+        if self._private:
+            bound = order.bound
+            if len(touch.lanes) != len(bound):
+                bound = bound[touch.lanes]
+            if not (found >= bound).any():
+                return None
+        elif not found.any():
+            return None
+        bad = order.unordered(found, touch.lanes)
+        return bad if bad.any() else None
+
+    def _rule(self, one: Class, other: Class) -> str | None:
+        """When two accesses that nothing orders race, given that one of them writes."""
+        if "plain" in (one, other):
+            return "always"
+        return "in a warp" if one == other == "volatile" and self._private else None
+
+
+# What the hazards of one machine need to know of the program and of global memory.
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How an instruction touches memory, as far as ordering is concerned."""
+
+    how: Class
+    fenced: bool  # publishes what its thread did before, with no fence of its own
+    exchanges: bool  # an atomic whose result does not depend on the old content
+
+
+def manner(instruction: Instruction) -> Manner:
+    """Reads it off the modifiers (PTX ISA, "ld", "st", "atom")."""
+    modifiers = instruction.modifiers
+    fenced = "release" in modifiers or "acq_rel" in modifiers
+    if opcode_of(instruction).kind in ("atomic", "reduction"):
+        return Manner("atomic", fenced, "exch" in modifiers)
+    if fenced or "acquire" in modifiers or "relaxed" in modifiers or "mmio" in modifiers:
+        return Manner("atomic", fenced, False)
+    return Manner("volatile" if "volatile" in modifiers else "plain", False, False)
+
+
+@dataclass
+class GlobalState:
+    """What is known of global memory; it outlives the machines that run one after another.
+
+    `outputs` are the buffers whose content is undefined at the start, `inputs` those that the
+    kernel only reads: they are watched from the first store on.
+    """
+
+    module: Module
+    outputs: frozenset[str]
+    inputs: frozenset[str]
+    timeline: Timeline = field(default_factory=Timeline)
+    shadows: dict[str, Shadow] = field(default_factory=dict)
+    manners: dict[int, Manner] = field(default_factory=dict)
+
+    @cached_property
+    def _rechecked(self) -> frozenset[int]:
+        return rechecked_loads(self.module)
+
+    @cached_property
+    def copies(self) -> CopiesOf:
+        """The loads that only move bytes."""
+        return CopiesOf(self.module)
+
+    def manner(self, pc: int) -> Manner:
+        """How the instruction touches memory."""
+        found = self.manners.get(pc)
+        if found is None:
+            found = manner(self.module.instructions[pc])
+            if found.how == "plain" and pc in self._rechecked:
+                found = Manner("volatile", False, False)
+            self.manners[pc] = found
+        return found
+
+    def shadow(self, region: Region, *, stores: bool) -> Shadow | None:
+        """The shadow of a buffer, None where it need not be watched (yet)."""
+        found = self.shadows.get(region.name)
+        if found is None and (stores or region.name not in self.inputs):
+            found = Shadow(
+                region.nbytes, initialised=region.name not in self.outputs, private=False
+            )
+            self.shadows[region.name] = found
+        return found
+
+
+_QUEUE = 256  # shared accesses kept back until a barrier tells whether they matter
+
+
+@dataclass
+class Hazard:
+    """A hazard's first occurrence. `other_thread` (-1: none) counts through the grid."""
+
+    kind: str  # "race", "uninitialised"
+    pc: int
+    tick: int
+    lane: int
+    space: str
+    region: str
+    offset: int  # bytes in the region (shared memory: of the block, local: of the thread)
+    is_store: bool
+    other_thread: int = -1
+    other_pc: int = -1
+    count: int = 1
+    is_across: bool = False  # of a race: any of those counted is between two warps
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """What a load brought that nobody had written: for every lane, and the load itself."""
+
+    event: AccessEvent
+    bad: Bad
+    offset: NDArray[np.int64]
+    lanes: NDArray[np.intp]
+
+    def among(self, lanes: NDArray[np.intp]) -> Bad:
+        """Which of `lanes` carry it."""
+        return np.isin(lanes, self.lanes[self.bad])
+
+
+class Hazards:
+    """Watches one machine. Call `finish` when it has run; `found` then holds the hazards."""
+
+    def __init__(
+        self, geometry: Geometry, shared_bytes: int, stride: int, state: GlobalState
+    ) -> None:
+        """`shared_bytes` a block has, `stride` bytes apart from those of the next."""
+        self._geometry, self._state = geometry, state
+        self._order = Order(geometry, state.timeline)
+        blocks = len(geometry.blocks)
+        self._shared = Shadow(stride * blocks, initialised=False, private=True)
+        self._shared.fill_gaps(shared_bytes, stride, blocks)
+        self._lanes = np.arange(geometry.lanes)
+        self._queue: list[tuple[AccessEvent, int]] = []
+        self._stores_since = False  # any store since the last barrier of all blocks
+        self._local: Shadow | None = None
+        self._local_stride = 0
+        self._carried: dict[tuple[int, int], _Carried] = {}  # by the load's pc and element
+        self.found: dict[tuple[str, int], Hazard] = {}
+
+    # -- observer ---------------------------------------------------------------------------
+
+    def on_access(self, event: AccessEvent) -> None:
+        """Checks and notes an access; shared ones are kept back until a barrier."""
+        region = event.region
+        if self._carried and event.kind == "store" and region.space != "local":
+            for _, carried, bad in self._brought(event, self._where(event)[1]):
+                if bad.any():
+                    self._note("uninitialised", carried.event, carried.bad, carried.offset,
+                               carried.lanes)  # fmt: skip
+        if region.space == "shared":
+            self._queue.append((event, self._serial(event)))
+            self._stores_since |= event.kind != "load"
+            if event.kind == "atomic" or len(self._queue) >= _QUEUE:
+                self._flush()
+        elif region.space == "global":
+            shadow = self._state.shadow(region, stores=event.kind != "load")
+            if shadow is not None:
+                self._touch(shadow, event, self._serial(event))
+        elif region.space == "local":
+            self._touch_local(event)
+
+    def on_barrier(self, event: BarrierEvent) -> None:
+        """What came before is ordered with what comes after, for those that were let through."""
+        if event.met is not None or not len(event.released):
+            self._order.arriving(event.mask)
+        if not len(event.released) and event.met is None:
+            return
+        everyone = len(event.released) == len(self._geometry.blocks)
+        if everyone and not self._stores_since:  # reads alone cannot race
+            if not self._all_written:
+                for access, _ in self._queue:
+                    self._read_unwritten(self._shared, access, *self._where(access))
+            self._queue.clear()
+        self._flush()
+        self._stores_since &= not everyone
+        self._order.barrier(event)
+        if event.met is not None:
+            self._order.meeting(event.met)
+
+    def on_sync(self, event: SyncEvent) -> None:
+        """Lanes of a warp met, or passed a fence."""
+        self._flush()
+        if event.kind == "fence":
+            self._order.fence(event.mask)
+        else:
+            self._order.synchronised(event)
+
+    def on_call(self, event: CallEvent) -> None:
+        """A function's stack frame holds nothing yet."""
+        if self._local is not None and self._local.written is not None and event.nbytes:
+            lanes = self._lanes if event.mask is None else np.flatnonzero(event.mask)
+            granule = self._local.granule
+            rows = self._local.written[: self._geometry.lanes * self._local_stride // granule]
+            frame = slice(event.base // granule, (event.base + event.nbytes) // granule)
+            rows.reshape(self._geometry.lanes, -1)[lanes, frame] = False
+
+    def on_reuse(self, region: Region, start: int, nbytes: int) -> None:
+        """Memory that was freed belongs to somebody else now, and holds nothing yet."""
+        shadow = self._state.shadow(region, stores=False)
+        if shadow is not None:
+            shadow.forget(start, nbytes)
+
+    def on_fault(self, event: FaultEvent) -> None:
+        """An access that did not happen leaves no mark."""
+
+    def finish(self) -> None:
+        """Checks what was kept back."""
+        self._flush()
+
+    # -- places -----------------------------------------------------------------------------
+
+    def _serial(self, event: AccessEvent) -> int:
+        return self._state.timeline.next(event.site)
+
+    def _where(self, event: AccessEvent) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Byte offsets in the shadow, and the lanes, one place each a lane that takes part."""
+        region, lanes = event.region, self._lanes
+        offset = event.address - region.base
+        if region.lane_offset is not None:
+            offset = offset + region.lane_offset
+        if offset.size == 1:
+            offset = np.repeat(offset, self._geometry.lanes)
+        if event.mask is not None:
+            lanes = np.flatnonzero(event.mask)
+            offset = offset[lanes]
+        return offset, lanes
+
+    # -- checking ---------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        queue, self._queue = self._queue, []
+        for event, serial in queue:
+            self._touch(self._shared, event, serial)
+        if queue:
+            self.__dict__.pop("_all_written", None)
+
+    @cached_property
+    def _all_written(self) -> bool:
+        return self._shared.written is not None and bool(self._shared.written.all())
+
+    def _touch(self, shadow: Shadow, event: AccessEvent, serial: int) -> None:
+        shadow.refine(granule_of(event))
+        offset, lanes = self._where(event)
+        kind = self._state.manner(event.pc)
+        reads = event.kind == "load" or (event.kind == "atomic" and not kind.exchanges)
+        if reads and shadow.written is not None:
+            self._read_unwritten(shadow, event, offset, lanes)
+        if kind.how != "plain":  # of lanes that meet in an atomic, each may come after the others
+            name = event.region.name if event.region.space == "global" else f"shared {id(self)}"
+            if event.kind != "load":
+                self._order.release(name, offset, lanes, fenced=kind.fenced)
+            if event.kind != "store":
+                self._order.acquire(name, offset, lanes)
+        stamp = self._order.thread[lanes] | np.int64(serial << 32)
+        first = offset // shadow.granule
+        for i, value in enumerate(pieces(event, shadow.granule, lanes)):
+            place = first + i if i else first
+            touch = Touch(event.kind != "load", kind.how, place, stamp, lanes, value)
+            for bad, other in shadow.touch(touch, self._order):
+                self._note("race", event, bad, offset, lanes, other)
+
+    def _read_unwritten(
+        self,
+        shadow: Shadow,
+        event: AccessEvent,
+        offset: NDArray[np.int64],
+        lanes: NDArray[np.intp],
+    ) -> None:
+        shadow.refine(granule_of(event))
+        size = element_bytes(event)
+        used = self._state.module.used_bytes.get(event.pc, -1)  # the rest is padding of a struct
+        for start in range(0, event.width, size):
+            if not (used >> start) & ((1 << size) - 1):
+                continue
+            first = (offset + start) // shadow.granule
+            bad = shadow.unwritten(first, max(size // shadow.granule, 1))
+            key = event.pc, start // size
+            if shadow is self._local and key in self._state.copies.at(event.pc).loads:
+                self._carried.pop(key, None)
+                if bad.any():
+                    self._carried[key] = _Carried(event, bad, offset + start, lanes)
+            else:
+                self._note("uninitialised", event, bad, offset + start, lanes)
+
+    def _brought(
+        self, event: AccessEvent, lanes: NDArray[np.intp]
+    ) -> Iterator[tuple[int, _Carried, Bad]]:
+        """Elements of a store that were loaded unwritten: the load, and which lanes."""
+        if not self._carried or event.kind != "store":
+            return
+        for element in range(max(len(event.values), 1)):
+            for load in self._state.copies.at(event.pc).stores.get((event.pc, element), ()):
+                carried = self._carried.get(load)
+                if carried is not None:
+                    yield element, carried, carried.among(lanes)
+
+    def _touch_local(self, event: AccessEvent) -> None:
+        region, count = event.region, self._geometry.lanes
+        if self._local is None or region.nbytes > self._local_stride:
+            self._grow_local(region.nbytes, count)
+        assert self._local is not None
+        assert self._local.written is not None
+        self._local.refine(granule_of(event))
+        offset, lanes = self._where(event)
+        if event.kind != "store":
+            self._read_unwritten(self._local, event, offset, lanes)
+        if event.kind != "load":
+            for start in range(0, event.width, self._local.granule):
+                self._local.written[(offset + start) // self._local.granule] = True
+            for element, _, bad in self._brought(event, lanes):
+                size = element_bytes(event)
+                for start in range(element * size, (element + 1) * size, self._local.granule):
+                    self._local.written[(offset[bad] + start) // self._local.granule] = False
+
+    def _grow_local(self, stride: int, count: int) -> None:
+        old, old_stride = self._local, self._local_stride
+        self._local = Shadow(stride * count, initialised=False, private=True)
+        self._local_stride = stride
+        if old is not None:
+            assert old.written is not None
+            assert self._local.written is not None
+            self._local.refine(old.granule)
+            size = old_stride // old.granule
+            kept = old.written[: count * size].reshape(count, size)
+            new = self._local.written[: count * (stride // old.granule)].reshape(count, -1)
+            new[:, :size] = kept
+
+    def _note(
+        self,
+        kind: str,
+        event: AccessEvent,
+        bad: Bad,
+        offset: NDArray[np.int64],
+        lanes: NDArray[np.intp],
+        other: Stamps | None = None,
+    ) -> None:
+        count = int(np.count_nonzero(bad))
+        if not count:
+            return
+        across = other is not None and self._across(lanes[bad], other[bad])
+        known = self.found.get((kind, event.site))
+        if known is not None:
+            known.count += count
+            known.is_across |= across
+            return
+        i = int(bad.argmax())
+        lane, region = int(lanes[i]), event.region
+        start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
+        hazard = Hazard(
+            kind, event.site, event.tick, lane, region.space, region.name, int(offset[i]) - start,
+            event.kind != "load", count=count, is_across=across,
+        )  # fmt: skip
+        if other is not None:
+            hazard.other_thread = int(other[i] & LOW)
+            hazard.other_pc = self._state.timeline.sites[int(other[i] >> 32)]
+        self.found[(kind, event.site)] = hazard
+
+    def _across(self, lanes: NDArray[np.intp], others: Stamps) -> bool:
+        """Whether any of these lanes clashes with a thread of another warp."""
+        size = self._geometry.threads
+        mine, other = self._order.thread[lanes], others & LOW
+        same = (mine // size == other // size) & (mine % size // WARP == other % size // WARP)
+        return not bool(same.all())

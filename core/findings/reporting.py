@@ -1,0 +1,285 @@
+"""Faults and hazards put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
+from core.emulator.groups import WARP, Geometry
+from core.emulator.heap import Piece
+from core.findings.hazards import Hazard
+from core.findings.places import Place, Places, index_text
+from core.ptx.opcodes import opcode_of
+from core.trace.finding import Finding
+from core.trace.program_info import ProgramInfo
+
+
+@dataclass
+class _Fault:
+    event: FaultEvent
+    count: int
+
+
+class FaultCollector:
+    """Keeps the first fault of each kind and instruction, and counts the rest."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, int], _Fault] = {}
+
+    def on_fault(self, event: FaultEvent) -> None:
+        """Notes a fault."""
+        key = (event.kind, event.site if event.site >= 0 else event.pc)
+        known = self.found.get(key)
+        if known is None:
+            self.found[key] = _Fault(event, len(event.lanes))
+        else:
+            known.count += len(event.lanes)
+
+    def on_access(self, event: AccessEvent) -> None:
+        """Legal accesses are none of its business."""
+
+    def on_barrier(self, event: BarrierEvent) -> None:
+        """Nor are barriers."""
+
+
+class Reporter:
+    """Writes the findings of one machine; `counted` says at the end how many there were."""
+
+    def __init__(self, program: ProgramInfo, geometry: Geometry) -> None:
+        self._program, self._geometry = program, geometry
+        self._places = Places(program)
+
+    def faults(self, collector: FaultCollector) -> list[Finding]:
+        """The findings of illegal accesses, barriers that go wrong and failed assertions."""
+        return [self._fault(f.event, f.count) for f in collector.found.values()]
+
+    def hazards(self, found: Sequence[Hazard]) -> list[Finding]:
+        """The findings of races and uninitialised reads."""
+        return [self._hazard(h) for h in found]
+
+    # -- names ------------------------------------------------------------------------------
+
+    def _where(self, lane: int) -> tuple[int, int]:
+        block, thread = divmod(lane, self._geometry.threads)
+        return int(self._geometry.blocks[block]), thread
+
+    def _thread(self, lane: int) -> str:
+        """`thread (1,0) of block (0,2)`, in x, y (and z where the block has it)."""
+        return self._named(*self._where(lane))
+
+    def _named(self, block: int, thread: int) -> str:
+        return (
+            f"thread {index_text(thread, self._geometry.block)} of block "
+            f"{index_text(block, self._geometry.grid)}"
+        )
+
+    def _line(self, pc: int) -> int:
+        """The source line; that of the code before where the instruction has none."""
+        start = max((f.first_pc for f in self._program.module.functions.values()
+                     if f.first_pc <= pc), default=0)  # fmt: skip
+        lines = self._program.lines[start : pc + 1]
+        known = np.flatnonzero(lines)
+        return int(lines[known[-1]]) if len(known) else 0
+
+    def _at(self, pc: int) -> str:
+        """How a sentence about an instruction begins; without a source it names the PTX."""
+        line = self._line(pc)
+        if line:
+            return f"Line {line}"
+        return f"`{self._program.module.instructions[pc].text.strip()}`"
+
+    # -- sentences --------------------------------------------------------------------------
+
+    def _fault(self, event: FaultEvent, count: int) -> Finding:
+        site = event.site if event.site >= 0 else event.pc
+        place = Place("", (), "")
+        if len(event.address):
+            address = int(event.address[0])
+            place = self._places.at_address(event.region, address, site)
+            if event.piece is not None and event.region is not None:
+                byte = address - event.region.base - event.piece.start
+                place = replace(place, text=f"byte {byte:,} of {self._piece(event.piece)}")
+        sentence = _SENTENCES[event.kind](self, event, place)
+        block, thread = self._where(int(event.lanes[0]))
+        return Finding(
+            event.kind, f"{self._at(site)}: {sentence}", block,
+            thread, self._line(site), event.tick, place.array, place.index, count,
+        )  # fmt: skip
+
+    def _out_of_bounds(self, event: FaultEvent, place: Place) -> str:
+        return f"{self._thread(int(event.lanes[0]))} goes out of bounds: it accesses {place.text}."
+
+    def _piece(self, piece: Piece) -> str:
+        """`the 64 bytes that malloc gave in line 5`."""
+        bytes_ = "the byte" if piece.nbytes == 1 else f"the {piece.nbytes:,} bytes"
+        return f"{bytes_} that malloc gave{self._in_line(piece.given_at)}"
+
+    def _freed(self, piece: Piece) -> str:
+        """`thread (1,0) of block (0,2) freed in line 9`."""
+        return f"{self._named(*piece.freed_by)} freed{self._in_line(piece.freed_at)}"
+
+    def _in_line(self, pc: int) -> str:
+        line = self._line(pc)
+        return f" in line {line}" if line else ""
+
+    def _use_after_free(self, event: FaultEvent, place: Place) -> str:
+        assert event.piece is not None
+        verb = {"load": "reads", "store": "writes"}.get(event.access, "updates")
+        who = self._thread(int(event.lanes[0]))
+        return f"{who} {verb} {place.text}, which {self._freed(event.piece)}."
+
+    def _bad_free(self, event: FaultEvent, place: Place) -> str:
+        who, piece = self._thread(int(event.lanes[0])), event.piece
+        if event.region is None or piece is None:
+            return f"{who} frees {place.text.partition(',')[0]}, which malloc never gave."
+        if int(event.address[0]) != event.region.base + piece.start:
+            return f"{who} frees {place.text}; free takes the pointer that malloc gave."
+        return f"{who} frees {self._piece(piece)} again, which {self._freed(piece)}."
+
+    def _misaligned(self, event: FaultEvent, place: Place) -> str:
+        return (
+            f"{self._thread(int(event.lanes[0]))} accesses {event.width} bytes at {place.text}, "
+            f"an address that is not a multiple of {event.width}."
+        )
+
+    def _assert(self, event: FaultEvent, _: Place) -> str:
+        who = self._thread(int(event.lanes[0]))
+        return f"the assertion `{event.detail}` fails for {who}."
+
+    def _trap(self, event: FaultEvent, _: Place) -> str:
+        return f"{self._thread(int(event.lanes[0]))} executes a trap, which stops the kernel."
+
+    def _bad_call(self, event: FaultEvent, _: Place) -> str:
+        who = self._thread(int(event.lanes[0]))
+        return f"{who} calls the function at address {event.detail}, where there is none."
+
+    def _divergent_barrier(self, event: FaultEvent, _: Place) -> str:
+        lane, other = self._pair(event)
+        if event.other_pc < 0:
+            rest = "has left the kernel"
+        elif self._line(event.other_pc) == self._line(event.site):
+            rest = "waits at another call of it"
+        else:
+            rest = f"waits at the barrier of line {self._line(event.other_pc)}"
+        return (
+            f"{self._thread(lane)} waits at this barrier while thread {self._short(other)} {rest}; "
+            "every thread of a block must come to the same barrier."
+        )
+
+    def _pair(self, event: FaultEvent) -> tuple[int, int]:
+        """A lane, and one of the others, of the same block if there is one."""
+        lane = int(event.lanes[0])
+        others = event.others if event.others is not None else np.zeros(0, np.intp)
+        size = self._geometry.threads
+        near = others[others // size == lane // size]
+        warp = near[near % size // WARP == lane % size // WARP] if len(near) else near
+        chosen = near if event.kind != "divergent_warp" or not len(warp) else warp
+        return lane, int(chosen[0]) if len(chosen) else -1
+
+    def _short(self, lane: int) -> str:
+        return index_text(self._where(lane)[1], self._geometry.block)
+
+    def _divergent_warp(self, event: FaultEvent, _: Place) -> str:
+        lane, other = self._pair(event)
+        return (
+            f"{self._thread(lane)} waits here for thread {self._short(other)} of its warp, which "
+            "the mask names and which never comes; name only the lanes that execute it."
+        )
+
+    def _inactive_lane(self, event: FaultEvent, _: Place) -> str:
+        who = self._thread(int(event.lanes[0]))
+        if event.detail:
+            return (
+                f"{who} takes part, but the mask does not name its lane; the result is undefined."
+            )
+        return (
+            f"{who} reads the value of a lane that takes no part in this shuffle; the result is "
+            "undefined."
+        )
+
+    def _deadlock(self, event: FaultEvent, _: Place) -> str:
+        lane, other = self._pair(event)
+        rest = f", such as thread {self._short(other)}" if other >= 0 else ""
+        return (
+            f"{self._thread(lane)} waits at this barrier for ever, for threads that never come to "
+            f"it{rest}: a deadlock. A GPU would hang."
+        )
+
+    def _livelock(self, event: FaultEvent, _: Place) -> str:
+        return (
+            f"{self._thread(int(event.lanes[0]))} loops for ever: nothing that decides about "
+            "this loop's end changes any more. A GPU would hang."
+        )
+
+    def _hazard(self, hazard: Hazard) -> Finding:
+        who = self._thread(hazard.lane)
+        place = self._places.at_offset(hazard.space, hazard.region, hazard.offset, hazard.pc)
+        if hazard.kind == "uninitialised":
+            by = "it has not written" if hazard.space == "local" else "no thread has written"
+            sentence = f"{who} reads {place.text}, which {by}."
+        else:
+            verb = "writes" if hazard.is_store else "reads"
+            sentence = f"{who} {verb} {place.text}{self._clash(hazard)}"
+        block, thread = self._where(hazard.lane)
+        return Finding(
+            hazard.kind, f"{self._at(hazard.pc)}: {sentence}", block, thread,
+            self._line(hazard.pc), hazard.tick, place.array, place.index, hazard.count,
+        )  # fmt: skip
+
+    def _clash(self, hazard: Hazard) -> str:
+        """What the access collides with, and what would order the two."""
+        size = self._geometry.threads
+        block, thread = divmod(hazard.other_thread, size)
+        mine, own = self._where(hazard.lane)
+        instruction = self._program.module.instructions[hazard.other_pc]
+        loads = opcode_of(instruction).kind == "load"
+        verb = "reads" if loads else "writes"
+        other = f"thread {index_text(thread, self._geometry.block)}"
+        line = self._line(hazard.other_pc)
+        where = f"line {line}" if line else f"`{instruction.text.strip()}`"
+        if block != mine:
+            other = f"{other} of block {index_text(block, self._geometry.grid)}"
+            return (
+                f", which {other} {verb} too ({where}), and nothing orders two blocks; use an "
+                "atomic, or give each element to one block."
+            )
+        if hazard.other_pc == hazard.pc and not loads and hazard.is_store:
+            return f", which {other} writes too with another value; which one stays is undefined."
+        if hazard.space == "global":
+            cure = "an atomic, or a barrier between them, is missing"
+        elif thread // WARP == own // WARP and not hazard.is_across:
+            cure = "a __syncwarp() (or __syncthreads()) between them is missing"
+        else:
+            cure = "a __syncthreads() between them is missing"
+        return f" with no barrier after {other} {verb} it ({where}); {cure}."
+
+
+_SENTENCES: dict[str, Callable[[Reporter, FaultEvent, Place], str]] = {
+    "out_of_bounds": Reporter._out_of_bounds,
+    "misaligned": Reporter._misaligned,
+    "use_after_free": Reporter._use_after_free,
+    "bad_free": Reporter._bad_free,
+    "assert": Reporter._assert,
+    "trap": Reporter._trap,
+    "bad_call": Reporter._bad_call,
+    "divergent_barrier": Reporter._divergent_barrier,
+    "divergent_warp": Reporter._divergent_warp,
+    "inactive_lane": Reporter._inactive_lane,
+    "deadlock": Reporter._deadlock,
+    "livelock": Reporter._livelock,
+}
+_OF_THREADS = (
+    "assert", "trap", "bad_call", "bad_free", "divergent_barrier", "divergent_warp", "deadlock",
+    "livelock",
+)  # fmt: skip
+
+
+def counted(finding: Finding) -> Finding:
+    """The finding with a message that says how many there are like it, the first among them."""
+    if finding.count == 1:
+        return finding
+    what = "threads" if finding.kind in _OF_THREADS else "accesses"
+    return replace(finding, message=f"{finding.message} ({finding.count:,} {what} like it.)")

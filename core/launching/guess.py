@@ -1,0 +1,1055 @@
+"""What is shown first of a user's source: a launch, its kernels, what the launched one takes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from core.errors import ArgumentError, TilescopeError
+from core.ladder.rules import listing
+from core.launching.file_launch import FileLaunch, join_defines, split_defines
+from core.launching.host_values import HostProgram, HostValues, Number
+from core.launching.user_files import local_headers
+from core.source.constants import evaluate
+from core.source.host_code import without_host_code
+from core.source.kernel_signature import (
+    SignatureParameter,
+    kernel_names,
+    read_signature,
+    type_sizes,
+)
+from core.source.kernel_text import (
+    HostLaunch,
+    KernelText,
+    closing,
+    host_launches,
+    kernels,
+    split_at_commas,
+    split_instance,
+    without_comments,
+)
+from core.source.shared_declarations import SharedDeclaration, shared_arrays
+
+# How far the indices of a kernel go, where that can be read off: `x[threadIdx.x * 2]`.
+#
+# Only of kernels without branches and loops, in which every index is a straight line of the indices
+# of threads and blocks: then its largest value stands in a corner of the grid.
+
+
+_BRANCHES = re.compile(r"\b(if|for|while|do|switch|goto|return)\b|\?|&&|\|\|")
+_LOCAL = re.compile(
+    r"\b(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long\s+long|long|auto)\s+"
+    r"(\w+\s*=[^;]*);"
+)
+_INDEX = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
+_STRAIGHT = re.compile(r"[\w\s+*()-]+")
+
+
+def reach(name: str, body: str, grid: Sequence[int], block: Sequence[int]) -> int | None:
+    """How many elements an array needs for the indices it is used with; None if that is not clear.
+
+    `body` is the kernel's text; `grid` and `block` are x first.
+    """
+    if _BRANCHES.search(body):
+        return None
+    plain = _INDEX.sub(r"\1_\2", body)
+    found = [_whole(index, _locals(plain)) for index in _indices(name, plain)]
+    if not found or not all(index and _STRAIGHT.fullmatch(index) for index in found):
+        return None
+    values = [evaluate(str(i), corner) for corner in _corners(grid, block) for i in found]
+    known = [value for value in values if value is not None]
+    return 1 + max(known) if len(known) == len(values) else None
+
+
+def only_axis(name: str, body: str) -> int | None:
+    """The dimension whose index an array is used with, always and alone: 0 for `bias[col]`.
+
+    None where it is used with more than a variable made of one dimension's indices.
+    """
+    plain = _INDEX.sub(r"\1_\2", body)
+    variables, found = _locals(plain), set()
+    for index in _indices(name, plain):
+        whole = _whole(index, variables) if re.fullmatch(r"\s*\w+\s*", index) else None
+        axes = {m[1] for m in re.finditer(r"\b(?:thread|block)Idx_([xyz])\b", whole or "")}
+        if len(axes) != 1 or not _STRAIGHT.fullmatch(whole or ""):
+            return None
+        found |= axes
+    return "xyz".index(found.pop()) if len(found) == 1 else None
+
+
+def _indices(name: str, text: str) -> Iterator[str]:
+    for found in re.finditer(rf"(?<![\w.>]){re.escape(name)}\s*\[", text):
+        yield text[found.end() : closing(text, found.end(), "[]")]
+
+
+def _locals(text: str) -> dict[str, str]:
+    """Variables that are given a value once, where they are declared."""
+    found = {}
+    for declared in _LOCAL.finditer(text):
+        for one in split_at_commas(declared[1]):
+            name, _, value = one.partition("=")
+            plain = re.escape(name.strip())
+            changes = rf"\b{plain}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\b{plain}\s*(?:\+\+|--)|"
+            if len(re.findall(rf"(?:{changes}(?:\+\+|--)\s*{plain}\b)", text)) == 1:
+                found[name.strip()] = value.strip()
+    return found
+
+
+def _whole(index: str, variables: Mapping[str, str]) -> str | None:
+    """An index with its variables' values put in; None where they lead round in a circle."""
+    for _ in range(8):
+        replaced = re.sub(
+            r"[A-Za-z_]\w*",
+            lambda m: f"({variables[m[0]]})" if m[0] in variables else m[0],
+            index,
+        )
+        if replaced == index:
+            return index
+        index = replaced
+    return None
+
+
+def _corners(grid: Sequence[int], block: Sequence[int]) -> Iterator[dict[str, int]]:
+    """The indices of the first and the last thread and block along each axis."""
+    blocks, threads = ([*size, 1, 1][:3] for size in (grid, block))
+    sizes = {f"{what}_{axis}": n for what, size in (("gridDim", blocks), ("blockDim", threads))
+             for axis, n in zip("xyz", size, strict=True)}  # fmt: skip
+    names = [f"{what}_{axis}" for what in ("blockIdx", "threadIdx") for axis in "xyz"]
+    ends = [(0, n - 1) if n > 1 else (0,) for n in (*blocks, *threads)]
+    for corner in itertools.product(*ends):
+        yield {**sizes, **dict(zip(names, corner, strict=True))}
+
+
+# Which dimension of the grid a kernel's number is the extent of: the N of `if (row < N)`.
+
+
+_DECLARED = re.compile(r"\b(\w+)\s*=(?!=)([^;{}]*)")
+_GLOBAL_INDEX = re.compile(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b")
+_STEPS = 3  # by = blockIdx.y; row = by * TILE + ty; row2 = row + 8
+
+
+def bounded_axes(name: str, text: str, dimensions: int) -> tuple[int, ...]:
+    """The dimensions (0 is x) whose indices a kernel's body compares with `name`, in order.
+
+    Empty where it compares none, or where only an expression of `name` bounds them.
+    """
+    axes = _axes_of_variables(text)
+    word = re.escape(name)
+    end = r"(?!\s*[*/+\-.\w])"
+    first = r"(?:(?:^|[(&|!,;=?:])\s*|\+\s*(?=threadIdx))([\w.]+)"  # not the i of `2 * i < n`
+    compared = re.findall(rf"{first}\s*(?:<=?|>=)\s*{word}\b{end}", text)
+    compared += re.findall(rf"[(&|!,;=?:]\s*{word}\s*>=?\s*([\w.]+){end}", text)
+    found = set()
+    for one in compared:
+        direct = _GLOBAL_INDEX.search(one)
+        axis = "xyz".index(direct[1]) if direct else axes.get(one)
+        if axis is not None and axis < dimensions:
+            found.add(axis)
+    return tuple(sorted(found))
+
+
+def _axes_of_variables(text: str) -> dict[str, int]:
+    """The one dimension that a variable's value comes from, where it is one."""
+    axes: dict[str, int] = {}
+    for _ in range(_STEPS):
+        for name, value in _DECLARED.findall(text):
+            used = {"xyz".index(letter) for letter in _GLOBAL_INDEX.findall(value)}
+            used |= {axes[word] for word in re.findall(r"(?<![\w.])\w+", value) if word in axes}
+            if len(used) == 1 and name not in axes:
+                axes[name] = used.pop()
+    return axes
+
+
+# How a kernel that nobody launches is laid out: its dimensions, its block, its macros.
+#
+# Read off the indices that it uses, its shared arrays and its names.
+
+
+LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
+BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
+_MOST_THREADS = 1024
+_NOT_MACROS = re.compile(
+    r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
+)
+
+_DIRECTIVE = re.compile(r"#\s*(?:define|undef|if|ifdef|ifndef|elif)\b([^\n]*)")
+_DECLARED_SHAPE = re.compile(  # what may stand behind a type, as far as its names go
+    r"\b(?:const\w*|enum|typename|class|struct|int|unsigned|size_t|float|bool|using|auto)"
+    r"\b(?=[\s*&]*([\w ,]{0,300}(?:\s*[=;){>])?))"
+)
+_DECLARED_NAME = re.compile(r"\b([A-Z][A-Z0-9_]+)\b(?=\s*[=,;){>])")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kernel is laid out: dimensions of its grid, elements along each, a block's extents."""
+
+    dimensions: int
+    length: int
+    block: tuple[int, ...]
+    one_block: bool
+
+
+def dimensions_of(text: str) -> int:
+    """The dimensions of the grid whose indices a kernel's body uses, 1 to 3."""
+    for dimensions, axis in ((3, "z"), (2, "y")):
+        if re.search(rf"\b(threadIdx|blockIdx)\s*\.\s*{axis}\b", text):
+            return dimensions
+    return 1
+
+
+def guess_defines(text: str, dimensions: int) -> dict[str, str]:
+    """Names in capitals that the source uses and nothing defines, as in TILE_WIDTH."""
+    bare = re.sub(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", "", text)
+    used = dict.fromkeys(re.findall(r"(?<![.\w])([A-Z][A-Z0-9_]+)\b(?!\s*\()", bare))
+    known = set(re.findall(r"\w+", " ".join(re.findall(r"\benum\b[^{;]*\{([^}]*)\}", bare))))
+    known.update(re.findall(r"\w+", " ".join(_DIRECTIVE.findall(bare))))
+    for declared in _DECLARED_SHAPE.finditer(bare):
+        known.update(_DECLARED_NAME.findall(declared[1]))
+    return {
+        name: str(_guess_define(name, dimensions))
+        for name in used
+        if name not in known and not _NOT_MACROS.fullmatch(name)
+    }
+
+
+def _guess_define(name: str, dimensions: int) -> int:
+    if "PAD" in name or "RADIUS" in name:
+        return 1
+    if re.search(r"TILE|BLOCK|THREAD|WIDTH|DIM|^BS$|^TS$", name):
+        return BLOCKS[dimensions][0]
+    return LENGTHS[dimensions] if re.search(r"SIZE|COUNT|LEN|^N", name) else 4
+
+
+def declarations(
+    source: str, kernel: str, defines: Mapping[str, str]
+) -> tuple[SharedDeclaration, ...]:
+    """The shared arrays that a kernel declares, or that stand outside all functions."""
+    plain = split_instance(kernel)[0].rpartition("::")[2]
+    return tuple(d for d in shared_arrays(source, defines) if d.function in ("", plain))
+
+
+def shape_of(text: str, dimensions: int, declared: tuple[SharedDeclaration, ...]) -> Shape:
+    """How a kernel with that body and those shared arrays may be laid out."""
+    block = _block_of(declared, dimensions) or _named_block(text, dimensions) or BLOCKS[dimensions]
+    one_block = not re.search(r"\b(blockIdx|this_grid|grid_group)\b", text)
+    length = block[0] if one_block else max(LENGTHS[dimensions], 2 * block[0])
+    return Shape(dimensions, length, block, one_block)
+
+
+def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple[int, ...] | None:
+    """A shared array is often as large as the block, with a column or a border more."""
+    for declaration in declared:
+        dims = declaration.dims
+        if dims is None or declaration.is_extern or len(dims) != dimensions:
+            continue
+        if dimensions == 1 and 1 < dims[0] <= _MOST_THREADS:
+            whole = dims[0] // 32 * 32
+            return (whole or dims[0],)
+        if dimensions == 2:
+            width = dims[0] if dims[1] == dims[0] + 1 else dims[1]
+            if 1 < width * dims[0] <= _MOST_THREADS:
+                return (width, dims[0])
+    return None
+
+
+def _named_block(text: str, dimensions: int) -> tuple[int, ...] | None:
+    named = re.search(r"\b\w*(?:TILE|BLOCK|THREADS)\w*\s*=?\s*(\d+)", text)
+    if named is None or dimensions > 2 or not 1 < int(named[1]) ** dimensions <= _MOST_THREADS:
+        return None
+    return (int(named[1]),) * dimensions
+
+
+def dynamic_bytes(declared: tuple[SharedDeclaration, ...], threads: int) -> int:
+    """Bytes of dynamic shared memory: an element for each thread of a block."""
+    sizes = [d.dtype.itemsize if d.dtype is not None else 4 for d in declared if d.is_extern]
+    return threads * max(sizes, default=0)
+
+
+# A launch of a kernel as its own file's host code makes it, in small.
+#
+# `main` says how a kernel is meant to be launched. Sizes are halved together until the launch is a
+# size to look at; what follows from them follows.
+
+
+_THREADS = {1: 256, 2: 1024, 3: 1024}  # to look at, by the dimensions of the block
+_BLOCKS_AT_LEAST = 4
+_AS_IT_IS = 4  # times as many blocks stay where no size can be halved
+_ELEMENTS = 1 << 17
+_ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
+_LEAST = 32  # a smaller number is no size to halve
+_MOST_HALVINGS = 24
+_REPEATS = re.compile(
+    r"(num_?|n_?|max_?)?(iter(ation)?s?|steps|samples|rounds|repeats?|trials|tries|per_?thread"
+    r"|samples_?per_?thread)", re.IGNORECASE
+)  # fmt: skip
+_FEW_REPEATS = 16
+_Size = tuple[int, int, int]
+_NOTHING: Mapping[str, Number] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class HostGuess:
+    """Grid and block (x, y, z), bytes of dynamic shared memory, and what else is known.
+
+    `scalars` are numbers by parameter, `nbytes` sizes of buffers, `nulls` pointers to nothing.
+    """
+
+    grid: _Size | None
+    block: _Size
+    shared: int
+    scalars: Mapping[str, Number]
+    nbytes: Mapping[str, int]
+    nulls: frozenset[str]
+
+
+def host_guess(
+    source: str,
+    kernel: str,
+    signature: Sequence[SignatureParameter],
+    defines: Mapping[str, str],
+    type_sizes: Mapping[str, int],
+    numbers: Mapping[str, Number] = _NOTHING,
+) -> HostGuess | None:
+    """What the file's first launch of `kernel` says; None where there is none, or it says nothing.
+
+    `type_sizes` are bytes of the source's own types; `numbers` are given for parameters.
+    """
+    launch = _launch_of(source, kernel)
+    if launch is None or len(launch.configuration) < 2:
+        return None
+    program = HostProgram(source, type_sizes, defines)
+    plain = launch.name.rpartition("::")[2]
+    declared = next((k for k in kernels(source) if k.name == plain), None)
+    return _Small(program, launch, signature, declared, kernel, numbers).guess()
+
+
+def _launch_of(source: str, kernel: str) -> HostLaunch | None:
+    base, given = split_instance(kernel)
+    plain = base.rpartition("::")[2]
+    found = [x for x in host_launches(source) if x.name.rpartition("::")[2] == plain]
+    exact = [x for x in found if x.template and x.template == given]
+    return next(iter(exact or found), None)
+
+
+class _Small:
+    def __init__(
+        self,
+        program: HostProgram,
+        launch: HostLaunch,
+        signature: Sequence[SignatureParameter],
+        kernel: KernelText | None,
+        instance: str,
+        numbers: Mapping[str, Number],
+    ) -> None:
+        self.program, self.launch = program, launch
+        self.template = [p.name for p in kernel.template] if kernel else []
+        self.instance = split_instance(instance)[1]
+        self.parameters = [p for p in signature if not p.is_symbol]
+        self.numbers = numbers
+        self.fixed = dict(self._variables_of(numbers))
+
+    def guess(self) -> HostGuess | None:
+        values = self._before({})
+        block = self._size(1, values)
+        if block is None:
+            return None
+        given: dict[str, Number] = {}
+        for number in (1024, 1 << 14):  # of what the function is given, if fewer make no grid
+            if self._size(0, values) is not None:
+                break
+            values = self._before({"*": number})
+        free = self._free_roots(values, block)
+        for _ in range(_MOST_HALVINGS):
+            chosen = self._to_halve(values, block, free)
+            if not chosen:
+                break
+            given = {**{n: values.numbers[n] for n in free}, **self._halved(chosen, values)}
+            values = self._before(given)
+        grid = self._size(0, values)
+        if not self.fixed:
+            grid = self._cut(grid, block)
+        shared = self._shared(values)
+        if meant := self._instance_block(block):  # as in `case 512: reduce<512>`
+            shared, block = shared * meant // block[0], (meant, 1, 1)
+        return HostGuess(
+            grid, block, shared, self._scalars(values),
+            self._nbytes(values), self._nulls(),
+        )  # fmt: skip
+
+    def _variables_of(self, numbers: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:
+        """The host's variables that parameters get, with what is given for these."""
+        texts = self._by_parameter()
+        for parameter in self.parameters:
+            whole = parameter.whole or parameter.name
+            if parameter.name in numbers and whole in texts:
+                text = texts[whole].replace("->", ".") + parameter.name.removeprefix(whole)
+                if re.fullmatch(r"[A-Za-z_][\w.]*", text):
+                    yield text, numbers[parameter.name]
+
+    def _before(self, given: Mapping[str, Number]) -> HostValues:
+        return self.program.before(self.launch, given, self.fixed)
+
+    def _instance_block(self, block: _Size) -> int:
+        """The block that an instance is made for where the host's variable says another."""
+        for formal, text in zip(self.template, self.instance, strict=False):
+            is_block = re.fullmatch(r"(n?threads|block_?(size|dim)?(_?x)?)", formal, re.IGNORECASE)
+            if is_block and text.isdecimal() and block[1:] == (1, 1) and 0 < int(text) <= 1024:
+                return int(text) if int(text) != block[0] else 0
+        return 0
+
+    def _halved(self, names: Sequence[str], values: HostValues) -> dict[str, Number]:
+        return {name: int(values.numbers[name]) // 2 for name in names}
+
+    def _to_halve(self, values: HostValues, block: _Size, free: Sequence[str]) -> list[str]:
+        """The sizes to halve next; what has one value stays together, as M = N = K does."""
+        large = {n: values.numbers[n] for n in free if values.numbers[n] >= _LEAST}
+        grid = self._size(0, values)
+        chosen: list[str] = []
+        steers = False  # whether sizes that may be halved decide about the grid
+        if grid is not None:
+            chosen = [n for n in large if self._size(0, self._with_half(n, values, free)) != grid]
+            steers = bool(chosen)
+            if _count(grid) <= _blocks(block):
+                chosen = []
+        elements = max(self._nbytes(values).values(), default=0) // 4
+        scalars = [v for v in self._scalars(values).values() if isinstance(v, int)]
+        most = _ELEMENTS if steers else _ELEMENTS_OF_ONE
+        if not chosen and (elements > most or (not steers and max(scalars, default=0) > most)):
+            top = max(large.values(), default=0)
+            chosen = [n for n, v in large.items() if v == top]
+        same = {large[n] for n in chosen if n not in values.formals}
+        return [
+            n for n, v in large.items()
+            if n in chosen or (v in same and n not in values.formals)
+        ]  # fmt: skip
+
+    def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
+        given = {n: values.numbers[n] for n in free} | self._halved([name], values)
+        return self._before(given)
+
+    def _free_roots(self, values: HostValues, block: _Size) -> list[str]:
+        """The variables that set sizes, but neither the block nor its shared memory."""
+        free = []
+        shared = self._shared(values)
+        for name, number in values.roots.items():
+            is_size = isinstance(number, int) and number >= _LEAST and name not in self.fixed
+            if not is_size or _REPEATS.fullmatch(name):
+                continue
+            other = self._before({name: int(number) // 2})
+            if self._size(1, other) == block and self._shared(other) == shared:
+                free.append(name)
+        return free
+
+    def _size(self, position: int, values: HostValues) -> _Size | None:
+        return self.program.size3(self.launch.configuration[position], values.numbers)
+
+    def _shared(self, values: HostValues) -> int:
+        if len(self.launch.configuration) < 3:
+            return 0
+        return int(self.program.value(self.launch.configuration[2], values.numbers) or 0)
+
+    def _cut(self, grid: _Size | None, block: _Size) -> _Size | None:
+        """The grid, or the part of it that is a size to look at."""
+        if grid is None:
+            return None
+        sizes = list(grid)
+        while sizes[0] * sizes[1] * sizes[2] > _AS_IT_IS * _blocks(block):
+            largest = max(range(3), key=lambda axis: sizes[axis])
+            sizes[largest] = -(-sizes[largest] // 2)
+        return sizes[0], sizes[1], sizes[2]
+
+    def _by_parameter(self) -> Mapping[str, str]:
+        """The expression that each parameter gets, by the parameter's own name."""
+        wholes = list(dict.fromkeys(p.whole or p.name for p in self.parameters))
+        return dict(zip(wholes, self.launch.arguments, strict=False))
+
+    def _scalars(self, values: HostValues) -> dict[str, Number]:
+        texts, found = self._by_parameter(), {}
+        for parameter in self.parameters:
+            whole = parameter.whole or parameter.name
+            if parameter.is_array or whole not in texts:
+                continue
+            text = texts[whole] + parameter.name.removeprefix(whole)
+            value = self.program.value(text, values.numbers)
+            if value is None:
+                continue
+            if _REPEATS.fullmatch(parameter.name.replace("-", "_")):
+                value = min(value, _FEW_REPEATS)
+            found[parameter.name] = value
+        return {**found, **self.numbers}
+
+    def _nbytes(self, values: HostValues) -> dict[str, int]:
+        texts, found = self._by_parameter(), {}
+        for parameter in self.parameters:
+            whole = parameter.whole or parameter.name
+            if parameter.is_pointer and whole in texts:
+                name = re.sub(r"\([^()]*\*\s*\)|&", "", texts[whole]).strip()
+                name += parameter.name.removeprefix(whole)
+                nbytes = values.bytes_at.get(name)
+                if nbytes:
+                    found[parameter.name] = nbytes
+        kinds: dict[str, int] = {}
+        for parameter in self.parameters:
+            kind = str(parameter.dtype)
+            kinds[kind] = max(kinds.get(kind, 0), found.get(parameter.name, 0))
+        for parameter in self.parameters:  # what the text does not show is as large as the others
+            if parameter.is_pointer and kinds[str(parameter.dtype)]:
+                found.setdefault(parameter.name, kinds[str(parameter.dtype)])
+        return found
+
+    def _nulls(self) -> frozenset[str]:
+        """Pointers that are null beside others that are not: the kernel can do without them."""
+        texts = self._by_parameter()
+        pointers = [p.name for p in self.parameters if p.is_pointer and p.name in texts]
+        nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
+        return frozenset(nulls if len(nulls) < len(pointers) else ())
+
+
+def _count(size: _Size) -> int:
+    return size[0] * size[1] * size[2]
+
+
+def _blocks(block: _Size) -> int:
+    """How many blocks of a size to look at there may be."""
+    dimensions = 3 if block[2] > 1 else 2 if block[1] > 1 else 1
+    return max(_BLOCKS_AT_LEAST, _THREADS[dimensions] // _count(block))
+
+
+# First guesses at a kernel's arguments: what a person would type to try it.
+#
+# Random inputs, zeros where the kernel only writes, a matrix where rows and columns are named, and
+# numbers in order where a kernel takes an element for an index.
+
+
+_ZERO = re.compile(
+    r"\w*(offset|shift|start|begin|first|base|origin|axis|seed|rank|phase|pass|bit|depth|level)\w*"
+    r"|[a-z]*_?(idx|index)", re.IGNORECASE
+)  # fmt: skip
+_ONE = re.compile(
+    r"\w*stride\w*|\w*step|inc[xy]?|\w*radius\w*|pad(ding)?|pitch_extra", re.IGNORECASE
+)
+_FEW = re.compile(
+    r"\w*(iter(ation)?s?|steps|rounds|repeats?|times|samples|tries|per(_?(thread|row|block))?)",
+    re.IGNORECASE,
+)
+_LOOP = ("i", "j", "k", "t", "s", "it")  # a step of a loop of the host's, beside a size
+_ROWS = ("rows", "height", "h", "m", "ny", "num_rows", "nrows", "imageh", "n_rows", "rowcount")
+_COLUMNS = ("cols", "columns", "width", "w", "n", "nx", "num_cols", "ncols", "imagew", "n_cols")
+_ORDERED = re.compile(  # starts of rows, and nodes that lead to themselves at first
+    r"\w*(ptr|offsets?|row_?starts?|parents?|next|roots?|frontier\w*)\d*", re.IGNORECASE
+)
+_INDICES = re.compile(
+    r"\w*(index|indices|idx|perm|map|edges?|neighbou?rs?|adj|col_?(ind|idx)\w*|links?)\d*",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"(\w*?)_?(end|stop|last)", re.IGNORECASE)
+_STARTS = re.compile(r"(\w*?)_?(start|begin|first)", re.IGNORECASE)
+_PITCHES = re.compile(r"\w*(pitch|stride)\w*|ld[abc]?", re.IGNORECASE)
+_GUARDED = r"\bif\s*\([^;{{}}]*(?:[<>]=?\s*{0}\b|\b{0}\s*[<>])"
+_LIMIT = r"\bif\s*\([^;{{}}]*[<>]=?\s*{0}\b"  # as in `i >= params.n`
+_UNEVEN = 6  # elements that a guarded kernel's last block goes without
+_VALUE = 2.0
+
+
+@dataclass(frozen=True)
+class Extents:
+    """How a kernel is laid out: elements along each dimension of its grid, x first."""
+
+    lengths: tuple[int, ...]
+    host: HostGuess | None = None
+    scalars: Mapping[str, int] = field(default_factory=dict)
+    text: str = ""  # the kernel's body
+    has_start: bool = False
+    has_end: bool = False
+
+    @property
+    def length(self) -> int:
+        """Elements along x."""
+        return self.lengths[0]
+
+
+def guess_scalar(parameter: SignatureParameter, extents: Extents, has_size: bool) -> str:
+    """A scalar's text. `has_size` says that another parameter is a size."""
+    name = parameter.name.rpartition(".")[2]
+    known = extents.host.scalars.get(parameter.name) if extents.host else None
+    kind = parameter.dtype.kind if parameter.dtype is not None else "i"
+    if known is not None:
+        return _number(known, kind)
+    if kind == "f":
+        return str(_VALUE)
+    if kind == "b":
+        return "1"
+    if parameter.type.startswith("enum "):
+        return "0"
+    if (
+        parameter.is_symbol
+        and parameter.dtype is not None
+        and not re.search(_LIMIT.format(re.escape(parameter.name)), extents.text)
+    ):
+        return "4" if re.search(r"len|size|count|^n", name, re.IGNORECASE) else "1"
+    if _ENDS.fullmatch(name) and extents.has_start:
+        return str(extents.length - 1)
+    if _STARTS.fullmatch(name) and extents.has_end:
+        return "1"  # a border stays out
+    for pattern, value in ((_FEW, 4), (_ZERO, 0), (_ONE, 1)):
+        if pattern.fullmatch(name):
+            whole = _PITCHES.fullmatch(name) and "." in parameter.name  # a matrix's own
+            return str(extents.length if whole else value)
+    if name in _LOOP and has_size:
+        return "0"
+    if name.lower() in _ROWS and len(extents.lengths) > 1:
+        return str(extents.lengths[1])
+    if (
+        len(extents.lengths) == 1
+        and extents.host is None
+        and _is_guard(parameter.name, extents.text)
+    ):
+        return str(max(extents.length - _UNEVEN, 1))
+    top = 127 if parameter.dtype is not None and parameter.dtype.itemsize == 1 else 1 << 31
+    return str(min(extents.length, top))
+
+
+def _is_guard(name: str, text: str) -> bool:
+    """Whether threads from this number on stay idle."""
+    return bool(re.search(_GUARDED.format(re.escape(name)), text))
+
+
+def with_names(extents: Extents, parameters: Sequence[SignatureParameter], text: str) -> Extents:
+    """The extents with what the parameters' names and the kernel's body tell."""
+    names = [p.name.rpartition(".")[2] for p in parameters]
+    return replace(
+        extents,
+        text=text,
+        has_start=any(_STARTS.fullmatch(name) for name in names),
+        has_end=any(_ENDS.fullmatch(name) for name in names),
+    )
+
+
+def is_size(parameter: SignatureParameter) -> bool:
+    """Whether a scalar is a whole number that may be a size."""
+    name = parameter.name.rpartition(".")[2]
+    return (
+        not parameter.is_array
+        and not parameter.is_symbol
+        and parameter.dtype is not None
+        and parameter.dtype.kind in "iu"
+        and name not in _LOOP
+        and not any(p.fullmatch(name) for p in (_FEW, _ZERO, _ONE, _ENDS))
+        and not parameter.type.startswith("enum ")
+    )
+
+
+def named_axis(name: str) -> int | None:
+    """The dimension that a name speaks of in two: 1 of rows, 0 of columns."""
+    last = name.rpartition(".")[2].lower()
+    return 1 if last in _ROWS else 0 if last in _COLUMNS else None
+
+
+def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> str:
+    """An array's text; `text` is the kernel's body."""
+    if extents.host is not None and parameter.name in extents.host.nulls:
+        return "null"
+    dtype = _dtype(parameter)
+    if parameter.is_symbol or not parameter.is_pointer:
+        return f"random:{dtype}[{parameter.count}]"
+    shape = _shape(parameter, text, extents)
+    return f"{_fill(parameter, text)}:{dtype}[{','.join(map(str, shape))}]"
+
+
+def _dtype(parameter: SignatureParameter) -> str:
+    if "bfloat16" in parameter.type:
+        return "bfloat16"
+    return parameter.dtype.name if parameter.dtype is not None else "float32"
+
+
+def _fill(parameter: SignatureParameter, text: str) -> str:
+    last = parameter.name.rpartition(".")[2]
+    is_read = parameter.is_const or "." in parameter.name or _is_read(last, text)
+    if not is_read:
+        return "zeros"
+    is_whole = parameter.dtype is not None and parameter.dtype.kind in "iu"
+    if is_whole and parameter.dtype is not None and parameter.dtype.itemsize > 1:
+        if _ORDERED.fullmatch(last):
+            return "range"
+        if _INDICES.fullmatch(last) or re.search(rf"\[\s*{re.escape(last)}\s*\[", text):
+            return "index"
+    return "random"
+
+
+def _shape(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
+    shape = _elements(parameter, text, extents)
+    last = parameter.name.rpartition(".")[2]
+    is_index = parameter.dtype is not None and parameter.dtype.kind in "iu"
+    if len(shape) == 1 and is_index and _ORDERED.fullmatch(last):
+        shape[0] += _is_read_behind(last, text)  # as `ptr[row + 1]` of the last row
+    return [*shape, parameter.lanes] if parameter.lanes > 1 else shape
+
+
+def _is_read_behind(name: str, text: str) -> bool:
+    """Whether an index ends in `+ 1`."""
+    found = re.finditer(rf"\b{re.escape(name)}\s*\[", text)
+    return any(
+        re.search(r"[^\W\d]\w*[\])]*\s*\+\s*1\s*$", text[m.end() : closing(text, m.end(), "[]")])
+        for m in found
+    )
+
+
+def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
+    size = parameter.dtype.itemsize if parameter.dtype is not None else 4
+    nbytes = extents.host.nbytes.get(parameter.name) if extents.host else None
+    product = _of_product(parameter.name, extents.scalars)
+    if nbytes:
+        count = max(1, nbytes // (size * parameter.lanes))
+        for shape in (product, _rows_and_columns(extents.scalars)):
+            if shape and math.prod(shape) == count:
+                return shape
+        sizes = [v for v in extents.scalars.values() if v > 1]
+        if len(sizes) == 3 and math.prod(sizes) == count and len(extents.lengths) == 3:
+            return list(reversed(sizes))
+        if math.prod(extents.lengths) == count:
+            return list(reversed(extents.lengths))
+        root = math.isqrt(count)
+        return [root, root] if len(extents.lengths) > 1 and root * root == count else [count]
+    if product:
+        return product
+    if extents.host is not None and (shape := _rows_and_columns(extents.scalars)):
+        return shape
+    axis = only_axis(parameter.name.rpartition(".")[2], text) if extents.host is None else None
+    if axis is not None and axis < len(extents.lengths) > 1:
+        return [extents.lengths[axis]]  # `bias[col]` beside a matrix
+    lengths = list(reversed(extents.lengths))
+    guards = [v for n, v in extents.scalars.items() if _is_guard(n, extents.text)]
+    if len(lengths) == 1 and len(guards) == 1 and 0 < lengths[0] - guards[0] < _UNEVEN + 1:
+        lengths = guards
+    elif len(lengths) == 1 and len(extents.scalars) == 1:  # a loop may go further than the grid
+        lengths = [max(lengths[0], *extents.scalars.values())]
+    if len(lengths) == 1 and parameter.lanes == 1:
+        last = parameter.name.rpartition(".")[2]
+        plain = re.sub(r"\bblock(Idx|Dim)\.\w", "()", text)
+        if re.search(rf"\b{re.escape(last)}\s*\[[^\]]*\w\s*\*\s*[A-Za-z_]\w*", plain):
+            return [*lengths, *lengths]  # `A[row * N + k]` means a matrix
+    return lengths
+
+
+def _of_product(name: str, scalars: Mapping[str, int]) -> list[int] | None:
+    """The shape of A, B or C where M, N and K are given."""
+    sizes = {n.lower(): value for n, value in scalars.items()}
+    dims = {"a": "mk", "b": "kn", "c": "mn"}.get(name.lower().removeprefix("d_"))
+    if dims is None or not all(axis in sizes for axis in "mnk"):
+        return None
+    return [sizes[dims[0]], sizes[dims[1]]]
+
+
+def _rows_and_columns(scalars: Mapping[str, int]) -> list[int] | None:
+    lowered = {name.rpartition(".")[2].lower(): value for name, value in scalars.items()}
+    rows = [lowered[name] for name in _ROWS if name in lowered]
+    columns = [lowered[name] for name in _COLUMNS if name in lowered]
+    pitches = [value for name, value in lowered.items() if _PITCHES.fullmatch(name)]
+    if rows and columns:
+        return [rows[0], max([columns[0], *pitches])]
+    sizes = [value for name, value in scalars.items() if "." not in name and value > 1]
+    return sizes if len(sizes) == 2 and len(lowered) == 2 else None  # (N, C): rows of C
+
+
+def _number(value: float, kind: str) -> str:
+    if kind == "f":
+        return repr(float(value))
+    return str(int(bool(value)) if kind == "b" else int(value))
+
+
+def _is_read(name: str, text: str) -> bool:
+    """Whether the kernel reads what it was given: an element outside a plain store or a sum."""
+    for found in re.finditer(rf"\b{re.escape(name)}\s*\[", text):
+        depth, at = 1, found.end()
+        while at < len(text) and depth:
+            depth += {"[": 1, "]": -1}.get(text[at], 0)
+            at += 1
+        before = text[: found.start()].rstrip()[-12:]
+        after = text[at : at + 4].lstrip()
+        stored = re.match(r"(=(?!=)|\+=|-=|\+\+)", after)
+        if not stored and not re.search(r"atomic\w*\(\s*&$|\(&$", before):
+            return True
+    read = rf"([=(,;{{}}+-]|return)\s*\*\s*{re.escape(name)}\s*[;)+*/-]"  # as in `sum += *name;`
+    passed = rf"[(,=]\s*(?:&\s*)?{re.escape(name)}\s*(?:[,;)]|\+(?!\+))"  # to a function, a pointer
+    return bool(
+        re.search(read, text) or re.search(passed, re.sub(r"atomic\w*\s*\([^;]*", "", text))
+    )
+
+
+# First guesses at a launch of a kernel that nobody has described, from its source alone.
+#
+# They are what a person would try: a small size, one thread for an element, random inputs, zeros
+# where the kernel only writes. A form shows them, to be corrected.
+
+
+_NO_LAUNCH: Mapping[str, str] = MappingProxyType({})
+
+
+def guess_launch(
+    source: str,
+    path: str,
+    kernel: str | None = None,
+    given: Mapping[str, str] = _NO_LAUNCH,
+    given_defines: Mapping[str, str] = _NO_LAUNCH,
+) -> FileLaunch:
+    """A launch to begin with; of the first kernel if none is named.
+
+    Numbers that are `given` for parameters stay, and decide about sizes, arrays and the grid; so do
+    macros, to which those are added that the source has no meaning for.
+    Where the source launches the kernel itself its sizes are taken, halved until they are small.
+    Raises TilescopeError where the source has no kernel, and ArgumentError where the kernel's
+    parameters cannot be read.
+    """
+    names = kernel_names(source)
+    headers = local_headers(source, path)
+    if not names:
+        raise TilescopeError(_no_kernel(path, headers))
+    name = instance_of(kernel, names) if kernel else names[0]
+    device = without_comments(without_host_code(source))
+    text = _body(source, name) or device
+    dimensions = dimensions_of(text)
+    known = "\n".join(headers.values())
+    guessed = {
+        macro: value
+        for macro, value in guess_defines(device, dimensions).items()
+        if not re.search(rf"\b{macro}\b", known)
+    }
+    defines = {**guessed, **given_defines}
+    before = "\n".join(headers.values())
+    signature = read_signature(source, name, defines, before)
+    declared = declarations(source, name, defines)
+    shape = shape_of(text, dimensions, declared)
+    whole = f"{before}\n{source}" if before else source
+    numbers = _numbers(signature, given)
+    host = host_guess(whole, name, signature, defines, type_sizes(whole, defines), numbers)
+    block = _trimmed(host.block, dimensions) if host else shape.block
+    threads = math.prod(block)
+    lengths = _lengths(shape, signature, text, numbers)
+    grid = [1 if shape.one_block else -(-n // b) for n, b in zip(lengths, block, strict=False)]
+    if host is not None and host.grid is not None:
+        grid = list(_trimmed(host.grid, dimensions))
+    if host is not None:
+        lengths = tuple(b * g for b, g in zip(block, grid, strict=False))
+    extents = with_names(Extents(lengths, host), signature, text)
+    usual = extents if host else replace(extents, lengths=(shape.length,) * dimensions)
+    shared = dynamic_bytes(declared, threads)
+    arguments = dict(_arguments(signature, text, extents, usual, numbers))
+    if host is None and not any(is_size(p) for p in signature):
+        arguments = {n: _reaching(n, given, text, grid, block) for n, given in arguments.items()}
+    return FileLaunch(
+        path=path,
+        kernel=name,
+        grid=",".join(map(str, grid)),
+        block=",".join(map(str, block)),
+        shared=str(host.shared if host and host.shared else shared),
+        defines=join_defines(defines),
+        arguments=tuple(arguments.items()),
+    )
+
+
+def _reaching(name: str, given: str, text: str, grid: Sequence[int], block: Sequence[int]) -> str:
+    """An argument's text, the array as long as its indices go where that is evident."""
+    one = re.fullmatch(r"(\w+:\w+)\[(\d+)\]", given)
+    far = reach(name, text, grid, block) if one else None
+    if one is None or far is None or far <= int(one[2]):
+        return given
+    return f"{one[1]}[{far}]"
+
+
+def size_is_guessed(
+    source: str, path: str, kernel: str, given: Mapping[str, str], name: str, shape: Sequence[int]
+) -> bool:
+    """Whether an array is as large as it would be guessed, and nothing in the source says so.
+
+    Where the source launches kernels itself, what it allocates counts as said.
+    """
+    if "<<<" in source or "cudaLaunchKernel" in source:
+        return False
+    try:
+        guess = dict(guess_launch(source, path, kernel, given).arguments)
+    except TilescopeError:
+        return False
+    return guess.get(name, "").endswith(f"[{','.join(map(str, shape))}]")
+
+
+def _no_kernel(path: str, headers: Mapping[str, str]) -> str:
+    name = path.replace("\\", "/").rpartition("/")[2]
+    with_some = [header for header, text in headers.items() if kernel_names(text)]
+    if with_some:
+        return (
+            f"{name} has no kernel of its own: open {listing(with_some, 'or')}, which it includes."
+        )
+    return f"{name} has no kernel: mark a function __global__."
+
+
+def instance_of(kernel: str, names: Sequence[str]) -> str:
+    """The name among a source's kernels that `kernel` means; `axpy` means `axpy<float>`.
+
+    An instance that the source does not have stays what it is, as long as the kernel is there.
+    """
+    if kernel in names or "<" in kernel:
+        return kernel
+    plain = kernel.rpartition("::")[2]
+    return next((name for name in names if name.partition("<")[0] == plain), kernel)
+
+
+def _body(source: str, kernel: str) -> str:
+    """The kernel's body, if it is its own indices that it looks at."""
+    plain = split_instance(kernel)[0].rpartition("::")[2]
+    body = next((k.body for k in kernels(source) if k.name == plain), "")
+    return body if "threadIdx" in body else ""
+
+
+def _numbers(
+    signature: Sequence[SignatureParameter], given: Mapping[str, str]
+) -> dict[str, Number]:
+    """The scalars that are given, as far as their texts are numbers."""
+    found: dict[str, Number] = {}
+    for parameter in signature:
+        text = given.get(parameter.name, "").strip()
+        if parameter.is_array or parameter.dtype is None:
+            continue
+        if parameter.dtype.kind in "iu" and re.fullmatch(r"-?[0-9]{1,18}", text):
+            found[parameter.name] = int(text)
+        elif parameter.dtype.kind == "f" and re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]*)?", text):
+            found[parameter.name] = float(text)
+    return found
+
+
+def _lengths(
+    shape: Shape,
+    signature: Sequence[SignatureParameter],
+    text: str,
+    numbers: Mapping[str, Number],
+) -> tuple[int, ...]:
+    """Elements along each dimension: those of the numbers that are given, or the usual ones."""
+    lengths = [shape.length] * shape.dimensions
+    sizes = [p.name for p in signature if is_size(p)]
+    for name, number in numbers.items():
+        if name not in sizes or number < 1:
+            continue
+        axes: Sequence[int] = bounded_axes(name, text, shape.dimensions)
+        if not axes and sizes == [name]:
+            axes = range(shape.dimensions)
+        elif not axes and (by_name := named_axis(name)) is not None:
+            axes = [by_name] if by_name < shape.dimensions > 1 else []
+        for axis in axes:
+            lengths[axis] = int(number)
+    return tuple(lengths)
+
+
+def _trimmed(size: tuple[int, ...], dimensions: int) -> tuple[int, ...]:
+    """As many extents as the kernel has dimensions, and those beyond that are not 1."""
+    used = max([dimensions, *(axis + 1 for axis, extent in enumerate(size) if extent > 1)])
+    return size[:used]
+
+
+def _arguments(
+    signature: Sequence[SignatureParameter],
+    text: str,
+    extents: Extents,
+    usual: Extents,
+    numbers: Mapping[str, Number],
+) -> Iterator[tuple[str, str]]:
+    """Each parameter's text; `usual` is what numbers that are not given are guessed from."""
+    scalars: dict[str, str] = {}
+    for parameter in signature:
+        if parameter.name in numbers:
+            scalars[parameter.name] = str(numbers[parameter.name])
+        elif not parameter.is_array:
+            has_size = any(is_size(p) for p in signature if p is not parameter)
+            scalars[parameter.name] = guess_scalar(parameter, usual, has_size)
+    sizes = {p.name: int(scalars[p.name]) for p in signature if is_size(p) and p.name in scalars}
+    known = replace(extents, scalars=sizes)
+    for parameter in signature:
+        if parameter.name in scalars:
+            yield parameter.name, scalars[parameter.name]
+        else:
+            yield parameter.name, guess_array(parameter, text, known)
+
+
+def refit(source: str, launch: FileLaunch) -> FileLaunch:
+    """A launch for an edited source: what still applies is kept, the rest is guessed.
+
+    Raises as `guess_launch`.
+    """
+    names = kernel_names(source)
+    there = {name.partition("<")[0] for name in names}
+    kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
+    defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
+    guess = guess_launch(source, launch.path, kernel, given_defines=defines)
+    before = "\n".join(local_headers(source, launch.path).values())
+    signature = read_signature(source, guess.kernel, split_defines(guess.defines), before)
+    known = dict(launch.arguments)
+    arguments = []
+    for parameter, (name, text) in zip(signature, guess.arguments, strict=True):
+        old = known.get(name)
+        keep = old is not None and _fits(parameter, old)
+        arguments.append((name, old if keep and old is not None else text))
+    if kernel is None:
+        return replace(guess, arguments=tuple(arguments))
+    return replace(launch, arguments=tuple(arguments))
+
+
+def complete(source: str, asked: FileLaunch) -> FileLaunch:
+    """The launch asked for, with what it leaves empty guessed.
+
+    Raises as `guess_launch`, and ArgumentError for a kernel or a parameter that the source has not.
+    """
+    names = kernel_names(source)
+    kernel = instance_of(asked.kernel, names)
+    if kernel and kernel.partition("<")[0].rpartition("::")[2] not in {
+        name.partition("<")[0] for name in names
+    }:
+        raise ArgumentError(
+            f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
+        )
+    given = dict(asked.arguments)
+    defines = split_defines(asked.defines)
+    guess = guess_launch(source, asked.path, kernel or None, given, defines)
+    guessed = dict(guess.arguments)
+    for name in given:
+        if name not in guessed:
+            raise ArgumentError(
+                f"{guess.kernel} has no parameter {name}: it has {listing([*guessed])}."
+            )
+    texts = {
+        field: getattr(asked, field) or getattr(guess, field)
+        for field in ("grid", "block", "shared")
+    }
+    if defines == split_defines(guess.defines):
+        texts["defines"] = asked.defines  # as it was typed
+    return replace(guess, arguments=tuple((guessed | given).items()), **texts)
+
+
+def _fits(parameter: SignatureParameter, text: str) -> bool:
+    if parameter.is_pointer and text.strip() == "null":
+        return True
+    if not parameter.is_array:
+        return "[" not in text and not text.startswith("@")
+    named = re.search(r"(\w+)\[", text)
+    return text.startswith("@") or (
+        named is not None and (parameter.dtype is None or named[1] == parameter.dtype.name)
+    )
+
+
+def launch_of(
+    source: str, path: str, known: FileLaunch | None, kernel: str | None, is_linked: bool
+) -> tuple[FileLaunch, tuple[str, ...], tuple[SignatureParameter, ...]]:
+    """A launch of a source, its kernels' names, and the signature of the launched one.
+
+    `known` is a launch to go on from, whose gaps are guessed if `is_linked`; without it one of
+    `kernel` is guessed, or of the first. Raises TilescopeError.
+    """
+    if known is None:
+        launch = guess_launch(source, path, kernel)
+    else:
+        launch = complete(source, known) if is_linked else refit(source, known)
+    before = "\n".join(local_headers(source, path).values())
+    signature = read_signature(source, launch.kernel, split_defines(launch.defines), before)
+    return launch, kernel_names(source), signature

@@ -1,0 +1,210 @@
+"""The headers that lie beside a file of one's own: `#include "tools.cuh"`, and what those include.
+
+They go to the compiler by name, without the host's functions in them, and types, macros and
+constants in them count when arguments are read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import math
+import re
+import stat
+import tokenize
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from core.errors import ArgumentError, TilescopeError
+from core.files import replace_file
+from core.ladder.buffers import filled
+from core.ladder.limits import MAX_ARRAY_BYTES
+from core.source.constants import blanked
+from core.source.host_code import without_host_code
+
+# Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
+#
+# A launch may come from a link that somebody else wrote, and `/dev/zero` never ends.
+
+
+MOST_SOURCE = 1 << 20  # bytes of a source
+MOST_LINES = MOST_IN_LINE = 1 << 16
+"""Lines of a source, and characters of one of them: an editor lays each out in one piece."""
+_ARCHIVE = b"PK\x03\x04"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_BAD_HEADER = (
+    *(ValueError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError),
+    tokenize.TokenError,
+)
+
+
+def checked_size(path: Path, most: int) -> int:
+    """A plain file's size in bytes; TilescopeError where it is none or has more than `most`."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a NUL in the path
+        raise TilescopeError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise TilescopeError(f"{path} cannot be read: it is a folder.")
+    if not stat.S_ISREG(found.st_mode):
+        raise TilescopeError(f"{path} cannot be read: it is a pipe or a device, not a plain file.")
+    if found.st_size > most:
+        raise TilescopeError(
+            f"{path} has {found.st_size:,} bytes, and at most {most:,} are read: "
+            "use a smaller file."
+        )
+    return found.st_size
+
+
+def is_saved_trace(path: Path) -> bool:
+    """Whether a plain file is an archive, as only a trace that was saved is; False for no file."""
+    if path.suffix == ".npz":
+        return True
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_ARCHIVE)) == _ARCHIVE
+    except (OSError, ValueError):
+        return False
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """All of a plain file; TilescopeError where it cannot be read or has more than `most` bytes."""
+    size = checked_size(path, most)
+    try:
+        with path.open("rb") as file:
+            return file.read(size)  # a file of the system's own says 0 and may not end
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def read_source(path: Path, most: int = MOST_SOURCE) -> str:
+    """The text of a CUDA source, its lines ended by newlines alone.
+
+    UTF-8, or UTF-16 that begins with its mark; what is neither is taken for Latin-1, as in old
+    comments. Raises TilescopeError where the file cannot be read, is no plain file, has more than
+    `most` bytes, is no text, or too long a one.
+    """
+    raw = read_plain(path, most)
+    try:
+        text = raw.decode("utf-16" if raw[:2] in _UTF16_MARKS else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    if "\0" in text:
+        raise TilescopeError(f"{path} is not a text file.")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    must_be_short_enough(text, str(path), most)
+    return text
+
+
+def write_source(path: Path, text: str) -> None:
+    """Write a source in UTF-8, or as the file there is: its lines' ends and its mark are kept.
+
+    Raises TilescopeError where it cannot be written; what was there stays then.
+    """
+    raw = b""
+    if path.is_file():
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            raw = file.read(MOST_SOURCE)
+    if b"\r\n" in raw:
+        text = text.replace("\n", "\r\n")
+    replace_file(path, text.encode("utf-8-sig" if raw.startswith(codecs.BOM_UTF8) else "utf-8"))
+
+
+def must_be_short_enough(text: str, name: str, most: int = MOST_SOURCE) -> None:
+    """TilescopeError where a text is too long for an editor; `most` is that of its characters.
+
+    Nobody edits a text of more than MOST_SOURCE, such as PTX: its lines are not looked at.
+    """
+    if len(text) > most:
+        raise TilescopeError(
+            f"{name} has {len(text):,} characters, and at most {most:,} are read: make it shorter."
+        )
+    if most > MOST_SOURCE:
+        return
+    count = text.count("\n") + 1
+    if count > MOST_LINES:
+        raise TilescopeError(
+            f"{name} has {count:,} lines, and at most {MOST_LINES:,} are read: make it shorter."
+        )
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MOST_IN_LINE:
+            raise TilescopeError(
+                f"Line {number:,} of {name} has {len(line):,} characters, and at most "
+                f"{MOST_IN_LINE:,} are read: break it into shorter ones."
+            )
+
+
+def load_array(path: Path) -> NDArray[Any]:
+    """The array that numpy.save wrote; ArgumentError where it is none or too large.
+
+    The header is held against the file's size before memory is taken for what it promises.
+    """
+    try:
+        size = checked_size(path, MAX_ARRAY_BYTES)
+    except TilescopeError as error:
+        raise ArgumentError(str(error)) from None
+    try:
+        with path.open("rb") as file:
+            shape, is_fortran, dtype = promised(file)
+            count = math.prod(shape)
+            if count * dtype.itemsize > size - file.tell():
+                raise ValueError("the file ends too early")
+            data = filled(dtype, (count,), lambda start, end: np.fromfile(file, dtype, end - start))
+            return data.reshape(shape[::-1]).T if is_fortran else data.reshape(shape)
+    except (OSError, *_BAD_HEADER) as error:
+        raise ArgumentError(f"{path} is not an array saved by numpy.save: {error}.") from None
+
+
+def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order (Fortran's or C's) and type of the array whose header is read.
+
+    ValueError for what is no array of numbers.
+    """
+    version = npy.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"it is of version {'.'.join(map(str, version))}")
+    shape, is_fortran, dtype = _HEADERS[version](file)
+    if dtype.hasobject or not dtype.itemsize or any(extent < 0 for extent in shape):
+        raise ValueError("it holds no plain numbers")
+    return tuple(int(extent) for extent in shape), bool(is_fortran), dtype
+
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device
+_MOST = 64
+
+
+def local_headers(source: str, path: str) -> Mapping[str, str]:
+    """Names as they are included, and texts, of the headers of a source that lies at `path`.
+
+    One that is not there, is no text or is very large is left out: CUDA may have it, or nobody.
+    """
+    found: dict[str, str] = {}
+    _collect(source, Path(path).parent, found)
+    return MappingProxyType(found)
+
+
+def _collect(source: str, folder: Path, found: dict[str, str]) -> None:
+    comments = blanked(re.sub(_INCLUDE, lambda m: m[0].replace('"', " "), source))
+    for match in _INCLUDE.finditer(source):
+        name, path = match[1], folder / match[1]
+        is_comment = not comments[match.start() : match.end()].strip()
+        if is_comment or name in found or len(found) >= _MOST or _ELSEWHERE.match(name):
+            continue
+        try:
+            text = read_source(path)
+        except TilescopeError:
+            continue
+        found[name] = without_host_code(text)
+        _collect(text, path.parent, found)

@@ -1,0 +1,1 @@
+"""Debug information of a PTX module: which source variable lives where."""

@@ -1,0 +1,432 @@
+"""DWARF entries to variables, as NVRTC wrote them: `core.ptx.debug.flow` mends their locations."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from core.cancelling import check
+from core.ptx.debug.model import (
+    UNKNOWN,
+    DebugInfo,
+    DwarfType,
+    FunctionInfo,
+    InlinedCall,
+    Location,
+    Scope,
+    TypeReader,
+    VariableInfo,
+)
+from core.ptx.debug.names import source_name
+from core.ptx.lexer import sections
+
+# The debug sections of a PTX text, turned into bytes that pyelftools can read.
+#
+# NVRTC writes DWARF as data directives (`.b8 1,2`, `.b32 .debug_abbrev`, `.b64 $L__tmp3`); see PTX
+# ISA, "Debugging Directives: .section". A code label becomes the address pc + 1, so that no label
+# has address 0, which ends a location list. Any other symbol (a `__local_depot0`, a variable) gets
+# an address of its own above `SYMBOL_BASE` and can be named again from it.
+#
+# This is the only module that touches pyelftools. Older versions of it carry no types, and loading
+# it takes longer than reading a kernel's DWARF: so it is imported by name, when first needed.
+
+
+SYMBOL_BASE = 1 << 62
+_SYMBOL_STRIDE = 1 << 32  # leaves room for the offset in `symbol + offset`
+
+_DATA = {".b8": 1, ".b16": 2, ".b32": 4, ".b64": 8}
+_TERM = re.compile(r"([+-]?)\s*([$\w.%]+)")
+
+
+@dataclass
+class _Symbols:
+    """The address of every name that debug data may use."""
+
+    labels: Mapping[str, int]
+    offsets: dict[str, int] = field(default_factory=dict)  # labels inside the sections themselves
+    others: dict[str, int] = field(default_factory=dict)
+
+    def address(self, name: str) -> int:
+        if name[0].isdigit():
+            return int(name, 0)
+        if name in self.labels:
+            return self.labels[name] + 1
+        if name in self.offsets:
+            return self.offsets[name]
+        if name.startswith(".debug"):
+            return 0  # the start of a section
+        return SYMBOL_BASE + self.others.setdefault(name, len(self.others)) * _SYMBOL_STRIDE
+
+    def value(self, expression: str) -> int:
+        """A sum of terms: `$L__a-$L__b`, `.debug_loc+131`, `generic(x)`."""
+        text = expression.removeprefix("generic(").removesuffix(")")
+        terms = _TERM.findall(text)
+        return sum(
+            -self.address(name) if sign == "-" else self.address(name) for sign, name in terms
+        )
+
+
+@dataclass(frozen=True)
+class DebugSections:
+    """The bytes of the sections by name, and the symbols that their addresses stand for."""
+
+    content: Mapping[str, bytes]
+    symbols: tuple[str, ...]
+
+    def pc(self, address: int) -> int | None:
+        """The instruction that a code address stands for; None where it is none."""
+        return address - 1 if 0 < address < SYMBOL_BASE else None
+
+    def symbol(self, address: int) -> tuple[str, int] | None:
+        """The symbol and byte offset that a data address stands for; None where it is none."""
+        if address < SYMBOL_BASE:
+            return None
+        index, offset = divmod(address - SYMBOL_BASE, _SYMBOL_STRIDE)
+        return (self.symbols[index], offset) if index < len(self.symbols) else None
+
+
+def read_sections(ptx: str, labels: Mapping[str, int]) -> DebugSections:
+    """The debug sections of `ptx`; `labels` gives the instruction index of each code label."""
+    debug = (section for section in sections(ptx) if section.name.startswith(".debug"))
+    found = [(section.name, ptx[section.body : section.end - 1]) for section in debug]
+    symbols = _Symbols(labels)
+    assembled = [(name, *_assemble(body, symbols)) for name, body in found]
+    for _, data, fixups in assembled:  # only now are the labels of all sections known
+        for at, width, expression in fixups:
+            value = symbols.value(expression) % (1 << 8 * width)
+            data[at : at + width] = value.to_bytes(width, "little")
+    return DebugSections({name: bytes(data) for name, data, _ in assembled}, tuple(symbols.others))
+
+
+def _assemble(body: str, symbols: _Symbols) -> tuple[bytearray, list[tuple[int, int, str]]]:
+    """One section's bytes, with zeros where (offset, width, expression) is to be filled in."""
+    data = bytearray()
+    fixups: list[tuple[int, int, str]] = []
+    for line in io.StringIO(body):  # `splitlines` would make all lines at once
+        check()
+        directive, _, operands = line.strip().partition(" ")
+        width = _DATA.get(directive)
+        if width is None:
+            if directive.endswith(":"):
+                symbols.offsets[directive[:-1]] = len(data)
+            continue
+        for operand in operands.split(","):
+            text = operand.strip()
+            try:
+                data += (int(text, 0) % (1 << 8 * width)).to_bytes(width, "little")
+            except ValueError:
+                fixups.append((len(data), width, text))
+                data += bytes(width)
+    return data, fixups
+
+
+def open_dwarf(sections: DebugSections) -> Any:
+    """A pyelftools `DWARFInfo` over the sections, or None where there is no debug information."""
+    if not sections.content.get(".debug_info") or not sections.content.get(".debug_abbrev"):
+        return None
+    return _open(sections.content)
+
+
+def line_rows(table: bytes) -> Sequence[Any]:
+    """The rows of a line table (.debug_line, or a section of its form), as pyelftools has them."""
+    dwarf = _open({".debug_line": table})
+    rows: list[Any] = []
+    offset = 0
+    while offset < len(table):
+        program = dwarf._parse_line_program_at_offset(offset, dwarf.structs)
+        rows += program.get_entries()
+        offset = program.program_end_offset
+    return rows
+
+
+def _open(content: Mapping[str, bytes | bytearray]) -> Any:
+    reader = importlib.import_module("elftools.dwarf.dwarfinfo")
+    # Which sections the constructor wants differs between versions of pyelftools.
+    wanted = [name for name in inspect.signature(reader.DWARFInfo).parameters if name != "config"]
+    given = {name: content.get("." + name.removesuffix("_sec")) for name in wanted}
+    descriptors = {
+        name: None if data is None else _descriptor(reader, name, bytes(data))
+        for name, data in given.items()
+    }
+    config = reader.DwarfConfig(
+        little_endian=True, machine_arch="<unknown>", default_address_size=8
+    )
+    return reader.DWARFInfo(config=config, **descriptors)
+
+
+def _descriptor(reader: Any, name: str, data: bytes) -> Any:
+    return reader.DebugSectionDescriptor(
+        stream=io.BytesIO(data), name=name, global_offset=0, size=len(data), address=0
+    )
+
+
+def open_expressions(unit: Any) -> Any:
+    """A parser of a compile unit's location expressions: `.parse_expr(bytes)` gives operations."""
+    return importlib.import_module("elftools.dwarf.dwarf_expr").DWARFExprParser(unit.structs)
+
+
+def location_entries(dwarf: Any, offset: int, die: Any) -> Iterator[tuple[int, int, list[int]]]:
+    """The (first address, end address, expression) entries of a location list."""
+    for entry in dwarf.location_lists().get_location_list_at_offset(offset, die):
+        if hasattr(entry, "loc_expr"):
+            yield entry.begin_offset, entry.end_offset, entry.loc_expr
+
+
+# DW_AT_address_class, as experiment shows; the numbers are those of CUDA-GDB's ptx_*_storage.
+_SPACES = {2: "register", 4: "const", 5: "global", 6: "local", 7: "param", 8: "shared"}
+
+_REGISTER = re.compile(r"%[A-Za-z_]\w*")
+_COMPILER_TEMPORARY = re.compile(r"__T\d+")
+_SCOPES = {"DW_TAG_lexical_block", "DW_TAG_inlined_subroutine"}
+_VARIABLES = {"DW_TAG_variable", "DW_TAG_formal_parameter"}
+_EVERYWHERE = Scope(0, 0, 1 << 31, "")
+
+
+def read_dwarf(ptx: str, labels: Mapping[str, int], files: Mapping[int, str]) -> DebugInfo:
+    """The debug information in a PTX text, with the locations that NVRTC gives.
+
+    `labels` maps each code label to the index of the instruction that follows it, `files` is the
+    table of the `.file` directives. Raises whatever malformed sections provoke.
+    """
+    sections = read_sections(ptx, labels)
+    dwarf = open_dwarf(sections)
+    if dwarf is None:
+        return DebugInfo(MappingProxyType(dict(files)))
+    units = [_Unit(dwarf, unit, sections, files) for unit in dwarf.iter_CUs()]
+    functions = [function for unit in units for function in unit.functions()]
+    return DebugInfo(
+        MappingProxyType(_without_folder(files, [unit.folder for unit in units])),
+        MappingProxyType({function.symbol: function for function in functions}),
+        tuple(variable for unit in units for variable in unit.variables()),
+    )
+
+
+def _without_folder(files: Mapping[int, str], folders: Sequence[str]) -> dict[int, str]:
+    """NVRTC puts the working directory before the name it was given: take it off again."""
+    return {number: _relative(name, folders) for number, name in files.items()}
+
+
+def _relative(name: str, folders: Sequence[str]) -> str:
+    for folder in folders:
+        rest = name.removeprefix(folder)
+        if folder and rest != name and rest[:1] in {"/", "\\"}:
+            return rest[1:]
+    return name
+
+
+class _Unit:
+    """One compile unit (NVRTC writes one)."""
+
+    def __init__(
+        self, dwarf: Any, unit: Any, sections: DebugSections, files: Mapping[int, str]
+    ) -> None:
+        self._dwarf = dwarf
+        self._sections = sections
+        self._top = unit.get_top_DIE()
+        self.folder = _text(self._top, "DW_AT_comp_dir")
+        self._files = _without_folder(files, [self.folder])
+        self._types = TypeReader()
+        self._expressions = open_expressions(unit)
+
+    def functions(self) -> Iterator[FunctionInfo]:
+        for die in self._top.iter_children():
+            pcs = self._range(die) if die.tag == "DW_TAG_subprogram" else None
+            if pcs is not None:
+                yield self._function(die, *pcs)
+
+    def variables(self) -> Iterator[VariableInfo]:
+        """Those at namespace scope: __device__, __constant__ and __shared__."""
+        for die in self._top.iter_children():
+            if die.tag == "DW_TAG_variable" and not _text(die, "DW_AT_name").startswith("_ZT"):
+                variable = self._variable(die, _EVERYWHERE)
+                if variable is not None:
+                    yield variable
+
+    def _function(self, die: Any, first: int, end: int) -> FunctionInfo:
+        check()
+        name = _text(die, "DW_AT_name")
+        inlined: list[InlinedCall] = []
+        found = list(self._variables_in(die, Scope(0, first, end, name), inlined))
+        found.sort(key=lambda v: (not _of_body(v), v.scope.depth, v.declared_line))
+        return FunctionInfo(
+            symbol=_text(die, "DW_AT_MIPS_linkage_name")
+            or _text(die, "DW_AT_linkage_name")
+            or name,
+            name=name,
+            declared_line=_number(die, "DW_AT_decl_line"),
+            declared_file=self._file(die),
+            first_pc=first,
+            end_pc=end,
+            variables=tuple(found),
+            inlined=tuple(inlined),
+        )
+
+    def _variables_in(
+        self, die: Any, scope: Scope, inlined: list[InlinedCall]
+    ) -> Iterator[VariableInfo]:
+        for child in die.iter_children():
+            if child.tag in _VARIABLES:
+                variable = self._variable(child, scope)
+                if variable is not None:
+                    yield variable
+            elif child.tag in _SCOPES:
+                pcs = self._range(child)
+                if pcs is None:
+                    continue
+                function = scope.function
+                if child.tag == "DW_TAG_inlined_subroutine":
+                    function = _text(_origin(child), "DW_AT_name")
+                    inlined.append(InlinedCall(function, _number(child, "DW_AT_call_line"), *pcs))
+                yield from self._variables_in(
+                    child, Scope(scope.depth + 1, *pcs, function), inlined
+                )
+
+    def _variable(self, die: Any, scope: Scope) -> VariableInfo | None:
+        described = _origin(die)
+        name = source_name(_text(described, "DW_AT_name"))
+        if not name or _COMPILER_TEMPORARY.fullmatch(name):
+            return None
+        kind = self._types.type_of(described)
+        locations = tuple(self._locations(die, described, kind, scope))
+        return VariableInfo(
+            name=name,
+            type=kind if kind.kind != "void" else UNKNOWN,
+            declared_line=_number(described, "DW_AT_decl_line"),
+            declared_file=self._file(described),
+            scope=scope,
+            is_parameter=die.tag == "DW_TAG_formal_parameter",
+            space=_space(die, locations),
+            locations=locations,
+        )
+
+    def _locations(
+        self, die: Any, described: Any, kind: DwarfType, scope: Scope
+    ) -> Iterator[Location]:
+        constant = die.attributes.get("DW_AT_const_value") or described.attributes.get(
+            "DW_AT_const_value"
+        )
+        if constant is not None:
+            value = _constant(constant.value, kind)
+            if value is not None:
+                yield Location(scope.first_pc, scope.end_pc, constant=value)
+            return
+        where = die.attributes.get("DW_AT_location")
+        if where is None:
+            return
+        if not isinstance(where.value, int):
+            entries: Iterable[tuple[int | None, int | None, Any]] = [
+                (scope.first_pc, scope.end_pc, where.value)
+            ]
+        else:
+            pc = self._sections.pc
+            entries = [
+                (pc(first), pc(end), expression)
+                for first, end, expression in location_entries(self._dwarf, where.value, die)
+            ]
+        for first, end, expression in entries:
+            if first is None or end is None:
+                continue
+            first_pc, end_pc = max(first, scope.first_pc), min(end, scope.end_pc)
+            if first_pc < end_pc:
+                location = self._place(expression, kind, first_pc, end_pc)
+                if location is not None:
+                    yield location
+
+    def _place(self, expression: Any, kind: DwarfType, first: int, end: int) -> Location | None:
+        """One location expression; None for a form that names no place (DW_OP_piece, deref …)."""
+        operations = self._expressions.parse_expr(expression)
+        names = [operation.op_name for operation in operations]
+        values = [operation.args[0] if operation.args else 0 for operation in operations]
+        if names == ["DW_OP_regx"]:
+            name = _register(values[0])
+            return None if name is None else Location(first, end, register=name)
+        if names in (["DW_OP_addr"], ["DW_OP_addr", "DW_OP_plus_uconst"]):
+            symbol = self._sections.symbol(values[0])
+            if symbol is None:
+                return None
+            return Location(first, end, symbol=symbol[0], stack_offset=symbol[1] + sum(values[1:]))
+        if len(names) == 2 and names[1] == "DW_OP_stack_value":
+            literal = _literal(names[0], values[0])
+            value = None if literal is None else _constant(literal, kind)
+            return None if value is None else Location(first, end, constant=value)
+        return None
+
+    def _range(self, die: Any) -> tuple[int, int] | None:
+        """The pcs from DW_AT_low_pc up to DW_AT_high_pc; None for an abstract or empty scope."""
+        low, high = (die.attributes.get(f"DW_AT_{name}_pc") for name in ("low", "high"))
+        if low is None or high is None:
+            return None
+        # From DWARF 4 on high_pc may be a length.
+        end_address = high.value if high.form == "DW_FORM_addr" else low.value + high.value
+        first, end = self._sections.pc(low.value), self._sections.pc(end_address)
+        return None if first is None or end is None or first >= end else (first, end)
+
+    def _file(self, die: Any) -> str:
+        return self._files.get(_number(die, "DW_AT_decl_file"), "")
+
+
+def _of_body(variable: VariableInfo) -> bool:
+    """True for a parameter of the function itself, not of one inlined into it."""
+    return variable.is_parameter and variable.scope.depth == 0
+
+
+def _origin(die: Any) -> Any:
+    """The DIE with the name and type: an inlined copy refers to its abstract origin for them."""
+    while "DW_AT_abstract_origin" in die.attributes:
+        die = die.get_DIE_from_attribute("DW_AT_abstract_origin")
+    return die
+
+
+def _text(die: Any, attribute: str) -> str:
+    found = die.attributes.get(attribute)
+    return "" if found is None else str(found.value.decode("utf-8", "replace"))
+
+
+def _number(die: Any, attribute: str) -> int:
+    found = die.attributes.get(attribute)
+    return 0 if found is None else int(found.value)
+
+
+def _register(value: int) -> str | None:
+    """The register's name: the operand's bytes, most significant first, are its ASCII codes."""
+    raw = value.to_bytes((value.bit_length() + 7) // 8, "big")
+    name = raw.decode("ascii", "replace")
+    return name if _REGISTER.fullmatch(name) else None
+
+
+def _space(die: Any, locations: Sequence[Location]) -> str:
+    if locations and locations[0].constant is not None:
+        return "constant"
+    return _SPACES.get(_number(die, "DW_AT_address_class"), "register")
+
+
+def _literal(operation: str, value: int) -> int | None:
+    if operation.startswith("DW_OP_lit"):
+        return int(operation.removeprefix("DW_OP_lit"))
+    return value if operation.startswith("DW_OP_const") else None
+
+
+def _constant(value: Any, kind: DwarfType) -> int | float | None:
+    """A constant as a number of its type (NVRTC sign-extends unsigned ones; floats are bytes)."""
+    if kind.dtype is None:
+        return None
+    if isinstance(value, int):
+        if kind.kind == "float":
+            return None
+        raw = (value % (1 << 8 * kind.nbytes)).to_bytes(kind.nbytes, "little")
+    else:
+        raw = bytes(value)
+        if len(raw) != kind.nbytes:
+            return None
+    number = int.from_bytes(raw, "little", signed=kind.dtype.kind == "i")
+    if kind.kind == "float":
+        return float(np.frombuffer(raw, kind.dtype)[0])
+    return number

@@ -1,0 +1,301 @@
+"""The opcodes of PTX ISA 9.0: one row each, with everything that is true of all its instructions.
+
+What an instruction computes stands elsewhere: `core/emulator/decode.py` and `core/ptx/arithmetic`
+have one function for each row that is executed. `docs/ptx.md` is written from these rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+from core.ptx.ast import Address, Group, Instruction, Operand, registers
+
+Kind = Literal[
+    "arithmetic",
+    "video",  # on bytes and halves
+    "bits",  # moves the bits of its operands about: logic, shifts, fields
+    "function",  # a quotient, a root or a transcendental function
+    "conversion",
+    "move",
+    "load",
+    "store",
+    "atomic",
+    "reduction",  # an atomic that gives nothing back
+    "copy",  # from global to shared memory, past the registers
+    "jump",
+    "call",
+    "leave",  # the thread leaves its function, or ends
+    "breakpoint",
+    "barrier",
+    "barrier object",
+    "fence",
+    "lanes",  # lanes of a warp exchange values
+    "matrix",  # products of matrices, and their fragments
+    "matrix move",
+    "hint",  # changes no value in the emulator
+    "texture",  # not executed
+    "left out",  # not executed
+]
+
+
+@dataclass(frozen=True)
+class Opcode:
+    """One opcode of PTX. Where a fact depends on modifiers, these are those with which it holds.
+
+    `writes`: its first operand is what it writes. `stores`: it changes memory. `orders`: it orders
+    the memory accesses of threads, so that a load after it may see what another thread stored.
+    `operands`: how many there may be, the result among them; () where its function checks that.
+    `types`: "integer" or "float" where it has types of one sort alone. `flops`: of a lane, where
+    the type is a float's. `refused`: examples of forms that are not executed, each with why.
+    """
+
+    name: str
+    kind: Kind
+    writes: bool | frozenset[str] = True
+    stores: bool | frozenset[str] = False
+    orders: bool = False
+    operands: tuple[int, ...] = ()
+    types: Literal["", "integer", "float"] = ""
+    flops: int = 0
+    refused: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether the emulator executes some form of it."""
+        return self.kind not in ("texture", "left out")
+
+    @property
+    def ends_block(self) -> bool:
+        """Whether the next instruction to be executed may be another than the one below."""
+        return self.kind in ("jump", "call", "leave")
+
+    @property
+    def falls_through(self) -> bool:
+        """Whether the instruction below may follow it even if it has no guard."""
+        return self.kind not in ("jump", "leave")
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether its lanes load, store or update values at addresses of their own."""
+        return self.kind in ("load", "store", "atomic", "reduction")
+
+    def but(self, *refused: tuple[str, str]) -> Opcode:
+        """The same, without these forms."""
+        return replace(self, refused=refused)
+
+
+def _same(names: str, row: Opcode) -> Iterator[Opcode]:
+    """A row for each name."""
+    for name in names.split():
+        yield replace(row, name=name)
+
+
+def _with(modifiers: str) -> frozenset[str]:
+    return frozenset(modifiers.split())
+
+
+def _left_out(why: str, *examples: str) -> Opcode:
+    """An opcode that is not executed in any form; the examples begin with its name."""
+    name = examples[0].partition(".")[0]
+    return Opcode(name, "left out", refused=tuple((example, why) for example in examples))
+
+
+_TEXTURES = "textures and surfaces need host objects"
+_CLUSTERS = "clusters of blocks"
+_BULK = "the bulk copy engine (TMA)"
+_WIDE = "registers of 128 bits"
+_STACKS = "stacks that grow at run time"
+
+_ROWS = (
+    # Arithmetic of integers and floats.
+    *_same("add sub mul", Opcode("", "arithmetic", operands=(3,), flops=1)),
+    Opcode("mad", "arithmetic", operands=(4,), flops=2),
+    Opcode("fma", "arithmetic", operands=(4,), types="float", flops=2),
+    *_same("abs neg", Opcode("", "arithmetic", operands=(2,))),
+    *_same("min max", Opcode("", "arithmetic", operands=(3, 4))),
+    Opcode("div", "function", operands=(3,), flops=1),
+    *_same(
+        "sqrt rcp rsqrt sin cos ex2 lg2 tanh",
+        Opcode("", "function", operands=(2,), types="float", flops=1),
+    ),
+    Opcode("copysign", "arithmetic", operands=(3,), types="float"),
+    Opcode("testp", "arithmetic", operands=(2,), types="float"),
+    *_same("rem mul24", Opcode("", "arithmetic", operands=(3,), types="integer")),
+    *_same("mad24 sad dp2a dp4a", Opcode("", "arithmetic", operands=(4,), types="integer")),
+    *_same("cnot popc clz bfind", Opcode("", "arithmetic", operands=(2,), types="integer")),
+    *_same("addc subc madc bmsk fns szext", Opcode("", "arithmetic")),
+    *_same("setp set", Opcode("", "arithmetic", operands=(3, 4))),
+    *_same("selp slct", Opcode("", "arithmetic", operands=(4,))),
+    Opcode("isspacep", "arithmetic"),
+    # Bits.
+    *_same("not brev", Opcode("", "bits", operands=(2,), types="integer")),
+    *_same("and or xor shl shr", Opcode("", "bits", operands=(3,), types="integer")),
+    *_same("shf bfe prmt", Opcode("", "bits", operands=(4,), types="integer")),
+    Opcode("bfi", "bits", operands=(5,), types="integer"),
+    Opcode("lop3", "bits", types="integer"),
+    # Video instructions.
+    Opcode("vadd", "video").but(
+        ("vadd.u32.u32.u32 %r1.b0, %r2, %r3, %r4;", "a video result merged into part of a register")
+    ),
+    *_same("vsub vabsdiff vmin vmax vshl vshr vmad vset", Opcode("", "video")),
+    *_same("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2", Opcode("", "video")),
+    *_same("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4", Opcode("", "video")),
+    # Moves and conversions.
+    Opcode("mov", "move", operands=(2,)).but(("mov.b128 %d1, {%d2, %d3};", _WIDE)),
+    Opcode("cvta", "move"),
+    Opcode("cvt", "conversion").but(
+        ("cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", "stochastic rounding"),
+        ("cvt.rn.f16x2.ue8m0x2 %r1, %h1;", "scale factors of block formats"),
+    ),
+    # Memory.
+    Opcode("ld", "load").but(("ld.global.b128 %d1, [%d2];", _WIDE)),
+    Opcode("ldu", "load"),
+    Opcode("st", "store", writes=False, stores=True).but(
+        (
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
+            _CLUSTERS,
+        ),
+        ("st.bulk.weak.shared::cta [%d1], 64, 0;", _BULK),
+    ),
+    Opcode("atom", "atomic", stores=True).but(("atom.global.exch.b128 %d1, [%d2], %d3;", _WIDE)),
+    Opcode("red", "reduction", writes=False, stores=True).but(
+        ("red.async.relaxed.cluster.global.add.u32 [%d1], %r1, [%d2];", _CLUSTERS)
+    ),
+    Opcode("cp", "copy", writes=False, stores=True).but(
+        ("cp.async.bulk.commit_group;", _BULK),
+        ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;", _BULK),
+    ),
+    Opcode("discard", "hint", writes=False, stores=True),
+    *_same("prefetch prefetchu applypriority", Opcode("", "hint", writes=False)),
+    # Control.
+    *_same("bra brx", Opcode("", "jump", writes=False)),
+    Opcode("call", "call", writes=False),  # what it writes is a group of its own
+    *_same("ret exit trap", Opcode("", "leave", writes=False)),
+    Opcode("brkpt", "breakpoint", writes=False),
+    # Threads together.
+    Opcode("bar", "barrier", writes=_with("red"), orders=True),
+    Opcode("barrier", "barrier", writes=_with("red"), orders=True).but(
+        ("barrier.cluster.arrive;", _CLUSTERS)
+    ),
+    Opcode(
+        "mbarrier",
+        "barrier object",
+        writes=_with("arrive arrive_drop test_wait try_wait pending_count"),
+        orders=True,
+    ).but(
+        (
+            "mbarrier.arrive.expect_tx.shared.b64 %d1, [%r1], %r2;",
+            "transaction counts of bulk copies",
+        )
+    ),
+    *_same("membar fence", Opcode("", "fence", writes=False, orders=True)),
+    *_same("shfl vote match elect activemask", Opcode("", "lanes")),
+    Opcode("redux", "lanes").but(
+        ("redux.sync.min.f32 %f1, %f2, -1;", "reductions of floats over a warp (sm_100a)")
+    ),
+    Opcode("griddepcontrol", "hint", writes=False, orders=True),
+    *_same("nanosleep pmevent setmaxnreg", Opcode("", "hint", writes=False)),
+    # Matrices.
+    Opcode("mma", "matrix").but(
+        (
+            "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1}, "
+            "%r3, 0;",
+            "sparse matrices",
+        ),
+        (
+            "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1};",
+            "the layout of Volta",
+        ),
+        (
+            "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r1}, {%r1}, {%r2}, {%r1};",
+            "4-bit and 1-bit integers",
+        ),
+        (
+            "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, {%f1};",
+            "8-bit floats in matrices",
+        ),
+    ),
+    Opcode("wmma", "matrix", writes=_with("load mma"), stores=_with("store")),
+    Opcode("ldmatrix", "matrix move").but(
+        (
+            "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r3}, [%r2];",
+            "matrices of 8-bit elements",
+        )
+    ),
+    Opcode("stmatrix", "matrix move", writes=False, stores=True),
+    Opcode("movmatrix", "matrix move"),
+    # Not executed. The operands of these have forms of their own, and the parser passes over them.
+    *(
+        Opcode(text.partition(".")[0], "texture", refused=((text, _TEXTURES),))
+        for text in (
+            "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}];",
+            "tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6}];",
+            "txq.width.b32 %r1, [%d1];",
+            "istypep.texref %p1, %d1;",
+            "suld.b.1d.b32.trap {%r1}, [%d1, {%r2}];",
+            "sust.b.1d.b32.trap [%d1, {%r1}], {%r2};",
+            "sured.b.add.1d.u32.trap [%d1, {%r1}], %r2;",
+            "suq.width.b32 %r1, [%d1];",
+        )
+    ),
+    _left_out(_CLUSTERS, "mapa.shared::cluster.u64 %d1, %d2, %r1;"),
+    _left_out(_CLUSTERS, "getctarank.u32 %r1, %r2;"),
+    _left_out(_CLUSTERS, "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %d1;"),
+    _left_out(
+        "memory of several GPUs at one address",
+        "multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%d1];",
+    ),
+    _left_out("caches' policies", "createpolicy.fractional.L2::evict_last.b64 %d1, 1.0;"),
+    _left_out(_BULK, "tensormap.replace.tile.global_address.global.b1024.b64 [%d1], %d2;"),
+    _left_out("warp-group matrix products (sm_90a)", "wgmma.fence.sync.aligned;"),
+    _left_out("tensor memory (sm_100a)", "tcgen05.fence::before_thread_sync;"),
+    _left_out(_STACKS, "alloca.u64 %d1, 16;"),
+    _left_out(_STACKS, "stacksave.u64 %d1;"),
+    _left_out(_STACKS, "stackrestore.u64 %d1;"),
+)
+
+OPCODES: Mapping[str, Opcode] = MappingProxyType({row.name: row for row in _ROWS})
+_UNKNOWN = Opcode("", "left out")
+
+
+def opcode_of(instruction: Instruction) -> Opcode:
+    """The row of an instruction; a word that is no opcode counts as one that is left out."""
+    return OPCODES.get(instruction.opcode, _UNKNOWN)
+
+
+def _holds(fact: bool | frozenset[str], instruction: Instruction) -> bool:
+    return fact if isinstance(fact, bool) else not fact.isdisjoint(instruction.modifiers)
+
+
+def changes_memory(instruction: Instruction) -> bool:
+    """Whether a load after it may see other values than a load before it."""
+    row = opcode_of(instruction)
+    return row.orders or _holds(row.stores, instruction)
+
+
+def sources(instruction: Instruction) -> tuple[Operand, ...]:
+    """The operands that it reads."""
+    return instruction.operands[1 if _has_result(instruction) else 0 :]
+
+
+def results(instruction: Instruction) -> frozenset[str]:
+    """The registers that it writes, all or in part."""
+    written = instruction.operands[:1] if _has_result(instruction) else ()
+    return frozenset(registers(*written))
+
+
+def reads(instruction: Instruction, *, addresses: bool = True) -> frozenset[str]:
+    """The registers that it reads, its guard among them; those of addresses only if asked for."""
+    operands = (o for o in sources(instruction) if addresses or not isinstance(o, Address))
+    guard = () if instruction.guard is None else (instruction.guard,)
+    return frozenset(registers(*operands, *guard))
+
+
+def _has_result(instruction: Instruction) -> bool:
+    row = opcode_of(instruction)
+    if row.kind == "call":
+        return bool(instruction.operands) and isinstance(instruction.operands[0], Group)
+    return _holds(row.writes, instruction)

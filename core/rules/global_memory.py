@@ -1,0 +1,93 @@
+"""`cp.async`: sectors of global memory that a warp's copy asks for, measured on an H200.
+
+A copy of 16 bytes that passes the L1 cache by (`.cg`) is counted from its other end: each sector of
+shared memory that it fills counts once for every line of global memory that the bytes come from.
+So four rows of 128 bytes count 16 sectors, and 18 if two of them begin in the middle of a sector of
+shared memory. Other copies (`.ca`) ask for the sectors that their lanes touch, as loads do. Lanes
+of which no byte is copied do not count (`docs/counting.md`, `tests/data/scattered`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+# How the addresses of a warp fall into sectors and lines of global memory.
+#
+# Rules as Nsight Compute counts them: each warp-level memory instruction with an active lane is one
+# *request*; a *sector* is an aligned piece of 32 bytes, a *line* one of 128 bytes, and a request
+# fetches every sector that an active lane touches, once (Nsight Compute, "Memory Tables";
+# `l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum` and `l1tex__t_sectors_…`).
+
+
+SECTOR = 32
+LINE = 128
+_FAR = np.iinfo(np.int64).max
+
+Rows = NDArray[np.int64]
+Active = NDArray[np.bool_] | None
+
+
+def distinct(keys: Rows, active: Active) -> NDArray[np.int64]:
+    """How many different keys the active lanes of each row have.
+
+    `keys` int64 (rows, lanes); `active` bool of the same shape, or None for all. Returns (rows,).
+    """
+    if active is None:
+        steps = np.diff(keys, axis=1)
+        if (steps >= 0).all():  # in order already, as coalesced accesses are
+            return _row_counts(steps != 0) + 1
+        return _row_counts(np.diff(np.sort(keys, axis=1), axis=1) != 0) + 1
+    ordered = np.sort(np.where(active, keys, _FAR), axis=1)
+    changes = _row_counts(np.diff(ordered, axis=1) != 0)
+    # The idle lanes' key counts as one more change, unless nobody is idle or nobody active.
+    idle = ~active.all(axis=1)
+    return np.where(active.any(axis=1), changes + 1 - idle, 0)
+
+
+def _row_counts(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    counts: NDArray[np.int64] = np.count_nonzero(flags, axis=1)
+    return counts
+
+
+def sectors(address: Rows, active: Active) -> NDArray[np.int64]:
+    """Sectors that each warp's access touches: an aligned access of a lane lies in one sector."""
+    return distinct(address >> 5, active)
+
+
+def lines(address: Rows, active: Active) -> NDArray[np.int64]:
+    """128-byte lines that each warp's access touches."""
+    return distinct(address >> 7, active)
+
+
+def ideal_sectors(
+    actual: NDArray[np.int64], active_lanes: NDArray[np.int64], width: int
+) -> NDArray[np.int64]:
+    """Sectors if every active lane's bytes lay side by side, and never more than the actual.
+
+    As `memory_l2_theoretical_sectors_global_ideal` of Nsight Compute (measured, see
+    `docs/counting.md`): a broadcast touches one sector, and one is its ideal.
+    """
+    return np.minimum(actual, -(-active_lanes * width // SECTOR))
+
+
+def used_bytes(address: NDArray[np.int64], width: int) -> dict[int, int]:
+    """Of each sector (by its address), how many of its bytes the lanes ask for."""
+    offsets = np.arange(width, dtype=np.int64)
+    unique = np.unique((address[:, None] + offsets).reshape(-1))
+    found, counts = np.unique(unique & ~np.int64(SECTOR - 1), return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+_FEW = 1 << 20  # more sectors than shared memory has
+
+
+def copied_sectors(source: Rows, target: Rows, active: NDArray[np.bool_], *, past_l1: bool) -> Rows:
+    """What `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` counts of each warp's copy.
+
+    `source` (global addresses) and `target` (offsets in shared memory) are int64 (rows, 32);
+    `active` says which lanes copy anything. Returns int64 (rows,).
+    """
+    if not past_l1:
+        return distinct(source // SECTOR, active)
+    return distinct(source // LINE * _FEW + target // SECTOR, active)

@@ -1,0 +1,77 @@
+"""Which blocks of a launch run side by side, in which order, and which of them are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import LaunchError, ParameterError
+from core.launch import Launch
+
+MOST_THREADS = 1 << 27  # of a launch that are all run: the smallest kernel takes half a minute
+MOST_BLOCKS = 1 << 24  # blocks of a grid that is counted by its kinds: each takes tens of bytes
+LANES = 8192  # threads that run side by side: as many as keep the registers in the L2 cache
+
+Run = tuple[NDArray[np.int64], bool]
+"""Blocks that run side by side, ascending, and whether they are recorded."""
+
+
+def must_be_runnable(launch: Launch, blocks: int, *, counting: bool = False) -> None:
+    """Raises LaunchError where so many blocks of a launch have more threads than can be run.
+
+    `counting`: it was tried by kinds, and every block would have to run.
+    """
+    each = launch.block.count
+    if blocks * each <= MOST_THREADS:
+        return
+    kinds = not counting and launch.grid.count <= MOST_BLOCKS
+    raise LaunchError(
+        f"{blocks:,} blocks of {each:,} threads are {blocks * each:,} threads, and at most "
+        f"{MOST_THREADS:,} are run: choose a smaller grid, or run some of its blocks "
+        f"(--blocks 0,1 --only){', or count one block of each kind (--counters-only)' * kinds}."
+    )
+
+
+def as_many_as_fit(
+    total: int, threads: int, most: Callable[[], int], *, only: bool
+) -> Iterator[Run]:
+    """Record the first blocks of `threads` threads, and run the rest unless `only` they are wanted.
+
+    `most()` says how many may be recorded; it is asked when the first of them has run, which shows
+    what a block's record costs.
+    """
+    yield np.arange(1), True
+    fit = min(total, max(1, most()))
+    yield from _spans(1, fit, threads, recorded=True)
+    if not only:
+        yield from _spans(fit, total, threads, recorded=False)
+
+
+def chosen_blocks(total: int, threads: int, wanted: Sequence[int], *, only: bool) -> Iterator[Run]:
+    """Record certain blocks, and run those between them unless `only` they are wanted.
+
+    Raises ParameterError for a block that the launch has not.
+    """
+    chosen = sorted(set(wanted))
+    if not chosen or chosen[0] < 0 or chosen[-1] >= total:
+        raise ParameterError(
+            f"Blocks are numbered from 0 to {total - 1}; asked for {chosen or 'none'}."
+        )
+    end = 0
+    for run in np.split(np.array(chosen), np.flatnonzero(np.diff(chosen) > 1) + 1):
+        first, last = int(run[0]), int(run[-1])
+        if not only:
+            yield from _spans(end, first, threads, recorded=False)
+        end = last + 1
+        yield from _spans(first, end, threads, recorded=True)
+    if not only:
+        yield from _spans(end, total, threads, recorded=False)
+
+
+def _spans(first: int, end: int, threads: int, *, recorded: bool) -> Iterator[Run]:
+    """Blocks `first` up to `end`, a few at once: a grid may have more than memory could list."""
+    at_once = max(1, LANES // threads)
+    for start in range(first, end, at_once):
+        yield np.arange(start, min(end, start + at_once)), recorded

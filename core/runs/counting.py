@@ -1,0 +1,283 @@
+"""Exact counts of a launch of any size, from one block of each kind.
+
+Blocks are of one kind if their guards fall alike and their addresses differ by steps that leave the
+counts alone: whole sectors in global memory, nothing in shared memory. Where addresses or control
+flow depend on data this cannot be known, and every block is run instead (`Count.note` says so).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.assembler.assembled_module import module_of
+from core.assembler.machine_loads import Assembly, assembly_of
+from core.compiler.compiler import Build, compile_ptx, find_entry
+from core.emulator.affine.dependences import DependsOnData
+from core.emulator.affine.machine import AffineMachine
+from core.emulator.affine.values import Affine, Dependence
+from core.emulator.events import AccessEvent
+from core.emulator.groups import Geometry
+from core.emulator.image import Image
+from core.emulator.machine import Limits, Machine
+from core.errors import Cancelled, LaunchError
+from core.launch import Workload
+from core.rules.counters import (
+    Counters,
+    CountingObserver,
+    Moves,
+    Tally,
+    alike_places,
+    matters,
+    uniform_step,
+)
+from core.runs.blocks import MOST_BLOCKS, must_be_runnable
+from core.trace.access import owner_of
+from core.trace.program_info import program_info
+
+if TYPE_CHECKING:
+    from core.rules.work import WorkPart, WorkProbe
+
+_LANES = 16384  # threads that run side by side where every block runs
+_MOST_KINDS = 64
+
+
+@dataclass(frozen=True)
+class BlockKind:
+    """Blocks that do the same: `count` of them, one of which, `block`, was run."""
+
+    block: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counters of a whole launch. `kinds` is empty if every block was run, and `note` says why.
+
+    `assembly` says how far they are those of the machine code; None for the build as written.
+    """
+
+    workload: Workload
+    build: Build
+    counters: Counters
+    kinds: tuple[BlockKind, ...]
+    note: str
+    assembly: Assembly | None = None
+
+
+@dataclass
+class _Moving:
+    """Accesses that move by less than counts the same: counted once the blocks are known.
+
+    It is one access, or those of one `cp.async`, which ends with a store to shared memory.
+    """
+
+    events: tuple[AccessEvent, ...]
+    affine: Affine
+
+
+@dataclass
+class _Run:
+    tally: Tally = field(default_factory=Tally)
+    moving: list[_Moving] = field(default_factory=list)
+    copying: list[tuple[AccessEvent, Dependence]] = field(default_factory=list)
+    moves: Moves = field(default_factory=Moves)
+
+
+def count(
+    workload: Workload,
+    *,
+    kind: str = "as_written",
+    build: Build | None = None,
+    shortcut: bool = True,
+    limits: Limits | None = None,
+    progress: Callable[[float], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    probe: WorkProbe | None = None,
+) -> Counted:
+    """Counts a launch without recording it.
+
+    With `shortcut` False every block is run. A `probe` counts what it wants beside the counters.
+    Raises as `core.runs.recording.record` does, and LaunchError for more than `MOST_BLOCKS`.
+    """
+    if workload.launch.grid.count > MOST_BLOCKS:
+        raise LaunchError(
+            f"A grid of {workload.launch.grid.count:,} blocks is too large to count: "
+            f"use at most {MOST_BLOCKS:,} blocks, or run some of them (--blocks 0,1 --only)."
+        )
+    if build is None:
+        build = compile_ptx(
+            workload.source,
+            kernel=workload.kernel,
+            headers=workload.headers,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            kind=kind,  # type: ignore[arg-type]
+        )
+    entry = find_entry(build, workload.kernel)
+    module = module_of(build, entry)
+    assembly = assembly_of(build, module, entry)
+    counter = _Counter(
+        workload, Image(module, entry, workload.launch), limits or Limits(), progress, cancelled,
+        probe,
+    )  # fmt: skip
+    note = ""
+    if shortcut:
+        try:
+            kinds = counter.by_kind()
+            return Counted(workload, build, counter.counters(), tuple(kinds), note, assembly)
+        except DependsOnData as reason:
+            note = f"Every block was run: {reason}."
+            image = Image(module, entry, workload.launch)
+            counter = _Counter(workload, image, limits or Limits(), progress, cancelled, probe)
+    counter.every_block()
+    return Counted(workload, build, counter.counters(), (), note, assembly)
+
+
+class _Counter:
+    def __init__(
+        self,
+        workload: Workload,
+        image: Image,
+        limits: Limits,
+        progress: Callable[[float], None] | None,
+        cancelled: Callable[[], bool] | None,
+        probe: WorkProbe | None,
+    ) -> None:
+        self.image, self.limits, self.cancelled, self.probe = image, limits, cancelled, probe
+        if probe is not None:
+            probe.restart()
+        self.program = program_info(image, workload)
+        self.progress = progress or (lambda fraction: None)
+        self.tally = Tally()
+
+    def counters(self) -> Counters:
+        return self.tally.counters(lambda pc: int(self.program.lines[pc]))
+
+    def _geometry(self, blocks: NDArray[np.int64]) -> Geometry:
+        return Geometry(self.image.launch.grid, self.image.launch.block, blocks)
+
+    def _observer(self, tally: Tally, geometry: Geometry) -> CountingObserver:
+        return CountingObserver(tally, geometry, self._shared_name, self.program.issues)
+
+    def _shared_name(self, offset: int) -> str:
+        array = owner_of(self.program.shared_arrays, offset)
+        return array.name if array is not None else "shared memory"
+
+    # -- every block ------------------------------------------------------------------------
+
+    def every_block(self) -> None:
+        total = self.image.launch.grid.count
+        must_be_runnable(self.image.launch, total, counting=True)
+        at_once = max(1, _LANES // self.image.launch.block.count)
+        for first in range(0, total, at_once):
+            if self.cancelled is not None and self.cancelled():
+                raise Cancelled("Stopped.")
+            geometry = self._geometry(np.arange(first, min(total, first + at_once)))
+            observer, part = self._observer(self.tally, geometry), self._part(geometry)
+            observers = (observer,) if part is None else (observer, part)
+            record = None if part is None else part.record
+            Machine(self.image, geometry, observers, record, self.limits, self.cancelled).run()
+            self._keep(part, 1)
+            self.progress(min(1.0, (first + at_once) / total))
+
+    # -- one block of each kind -------------------------------------------------------------
+
+    def by_kind(self) -> list[BlockKind]:
+        total = self.image.launch.grid.count
+        left = np.arange(total)
+        kinds: list[BlockKind] = []
+        while len(left):
+            if len(kinds) == _MOST_KINDS:
+                raise DependsOnData("the blocks are of too many kinds")
+            alike = self._run_kind(left)
+            kinds.append(BlockKind(int(left[0]), int(alike.sum())))
+            left = left[~alike]
+            self.progress(1 - len(left) / total)
+        return kinds
+
+    def _run_kind(self, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Runs the first of the blocks and counts it for all that are like it."""
+        run = _Run()
+        geometry = self._geometry(blocks[:1])
+        observer = self._observer(run.tally, geometry)
+        part = self._part(geometry)
+        record = None if part is None else part.record
+        machine = AffineMachine(self.image, geometry, (), record, self.limits, self.cancelled)
+        grid = self.image.launch.grid
+        index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
+
+        def on_access(events: list[tuple[AccessEvent, Dependence]]) -> None:
+            moved = [uniform_step(e, d) for e, d in events if matters(e, d)]
+            if moved:
+                run.moving.append(_Moving(tuple(e for e, _ in events), moved[0]))
+            for event, dependence in events:
+                if not moved:
+                    observer.on_access(event)
+                if part is not None:
+                    lines = not matters(event, dependence)
+                    part.on_access(event, lines=lines, moves=run.moves.of(dependence))
+
+        def on_address(event: AccessEvent, dependence: Dependence) -> None:
+            if not self.program.issues[event.pc].is_copy:
+                on_access([(event, dependence)])
+                return
+            run.copying.append((event, dependence))
+            if event.kind == "store":
+                on_access(run.copying)
+                run.copying.clear()
+
+        machine.follow(index.T, index[:, 0], on_address)
+        machine.run()
+        alike = machine.equivalent
+        for key, sums in run.tally.sums.items():
+            self.tally.add(*key, sums * int(alike.sum()))
+        steps = index.T[alike] - index[:, 0]
+        for moving in run.moving:
+            if self.cancelled is not None and self.cancelled():
+                raise Cancelled("Stopped.")
+            self._count_moving(moving, geometry, steps, alike)
+        self._keep(part, int(alike.sum()), run.moves.steps(steps, alike))
+        return alike
+
+    def _part(self, geometry: Geometry) -> WorkPart | None:
+        return None if self.probe is None else self.probe.part(self.image, geometry)
+
+    def _keep(
+        self, part: WorkPart | None, times: int, steps: NDArray[np.int64] | None = None
+    ) -> None:
+        if self.probe is not None and part is not None:
+            self.probe.add(part, times, steps)
+
+    def _count_moving(
+        self,
+        moving: _Moving,
+        geometry: Geometry,
+        steps: NDArray[np.int64],
+        alike: NDArray[np.bool_],
+    ) -> None:
+        """Counts an access once for all places that count the same, as often as it takes them."""
+        c = moving.affine
+        shifts = steps[:, 0] * c.x + steps[:, 1] * c.y + steps[:, 2] * c.z
+        if c.table is not None:
+            shifts = shifts + c.table[alike]
+        for shift, times in alike_places(moving.events, shifts):
+            tally = Tally()
+            observer, part = self._observer(tally, geometry), self._part(geometry)
+            for event in moving.events:
+                if event.region.space != "global":
+                    observer.on_access(event)
+                    continue
+                moved = replace(
+                    event, base=event.address + shift, shift=0, pattern=None, moved=None
+                )
+                observer.on_access(moved)
+                if part is not None:
+                    part.on_access(moved, footprint=False)
+            self._keep(part, times)
+            for key, sums in tally.sums.items():
+                self.tally.add(*key, sums * times)

@@ -1,0 +1,302 @@
+"""Runs a workload in the emulator and returns its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.assembler.assembled_module import module_of
+from core.compiler.compiler import Build, compile_ptx, find_entry
+from core.emulator.events import Observer, Printed
+from core.emulator.groups import Geometry
+from core.emulator.heap import HEAP_NAME
+from core.emulator.image import Image
+from core.emulator.machine import Limits, Machine
+from core.emulator.record import ChunkRecord
+from core.emulator.run_queue import Schedule, WarpOrder
+from core.errors import BudgetExceeded, Cancelled
+from core.findings.hazards import GlobalState, Hazards
+from core.findings.reporting import FaultCollector, Reporter, counted
+from core.gc_control import uncollected
+from core.launch import Workload
+from core.ptx.debug.variables import DebugInfo, debug_info
+from core.rules.counters import CountingObserver, Tally
+from core.rules.l1 import L1Probe
+from core.runs.blocks import Run, as_many_as_fit, chosen_blocks, must_be_runnable
+from core.trace import Trace
+from core.trace.access import owner_of
+from core.trace.block import with_step
+from core.trace.finding import Finding
+from core.trace.program_info import ProgramInfo, program_info
+
+_CUT = "The run was cut short: this is the record up to there."
+RECORD_BYTES = 512 << 20
+TOGETHER = 1 << 16  # threads that may run side by side where blocks wait for each other
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What to run and what to keep, see `record`."""
+
+    blocks: Sequence[int] | None
+    only_recorded: bool
+    checks: bool
+    limits: Limits
+    record_bytes: int
+    order: WarpOrder
+    seed: int
+
+
+Progress = Callable[[float], None]
+
+
+class CutShort(BudgetExceeded):
+    """The budget ended a recording; `so_far` is the record up to there."""
+
+    def __init__(self, message: str, so_far: Trace) -> None:
+        super().__init__(message)
+        self.so_far = so_far
+
+
+def record(
+    workload: Workload,
+    *,
+    kind: Literal["as_written", "as_compiled"] = "as_written",
+    blocks: Sequence[int] | Literal["all"] | None = None,
+    only_recorded: bool = False,
+    checks: bool = True,
+    limits: Limits | None = None,
+    record_bytes: int = RECORD_BYTES,
+    order: WarpOrder = "lockstep",
+    seed: int = 0,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    build: Build | None = None,
+    l1: L1Probe | None = None,
+) -> Trace:
+    """Compiles (unless `build` is given), runs and records a workload.
+
+    `blocks` are recorded for stepping (None: as many as fit in `record_bytes`, in order); the rest
+    run and are counted, or, with `only_recorded`, do not run at all. `checks` finds races and reads
+    of what was never written; illegal accesses and barriers are found in any case. `order` says how
+    the warps of a block take turns (`core.emulator.run_queue`), `seed` is for "random". `progress`
+    is called with a fraction from 0 to 1. `l1` follows the loads of every block. Raises
+    `CompileError`, `UnsupportedPtx`, `LaunchError`, `ParameterError`, `Cancelled` and
+    `CutShort`, which has the record up to there.
+    """
+    if blocks == "all":
+        blocks = range(workload.launch.grid.count)
+    if blocks is not None or not only_recorded:
+        ran = len(blocks) if blocks is not None and only_recorded else workload.launch.grid.count
+        must_be_runnable(workload.launch, ran)
+    if build is None:
+        build = compile_ptx(
+            workload.source,
+            kernel=workload.kernel,
+            headers=workload.headers,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            kind=kind,
+        )
+    entry = find_entry(build, workload.kernel)
+    module = module_of(build, entry)
+    debug = debug_info(module)
+    image = Image(
+        module,
+        entry,
+        workload.launch,
+        lambda name: watched_registers(debug, name),
+    )
+    options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed)
+    try:
+        return _Recording(workload, build, image, debug, options, progress, cancelled, l1).trace()
+    except _BlocksWait:  # start again, this time with all blocks side by side
+        again = Image(module, image.function.name, workload.launch, image.watched)
+        return _Recording(
+            workload, build, again, debug, options, progress, cancelled, l1, together=True
+        ).trace()
+
+
+class _BlocksWait(Exception):
+    """Threads could not go on while other blocks had yet to run."""
+
+
+def watched_registers(debug: DebugInfo, function: str) -> frozenset[str]:
+    """The registers that source variables of a function live in."""
+    return frozenset(
+        location.register
+        for variable in debug.variables_of(function)
+        for location in variable.locations
+        if location.register is not None
+    )
+
+
+class _Recording:
+    def __init__(
+        self,
+        workload: Workload,
+        build: Build,
+        image: Image,
+        debug: DebugInfo,
+        options: _Options,
+        progress: Progress | None,
+        cancelled: Callable[[], bool] | None,
+        l1: L1Probe | None = None,
+        together: bool = False,
+    ) -> None:
+        """`together`: all blocks run side by side, as where they wait for each other."""
+        self.together = together
+        self.schedule = (
+            None if options.order == "lockstep" else Schedule(options.order, options.seed)
+        )
+        self.workload, self.build, self.image, self.options = workload, build, image, options
+        with uncollected():  # it goes through the source's words
+            self.program: ProgramInfo = program_info(image, workload, debug)
+        self.progress = progress or (lambda fraction: None)
+        self.cancelled = cancelled
+        self.l1 = l1
+        if l1 is not None:
+            l1.start(image, self.program.issues, self.program.lines)
+        self.tally = Tally()
+        self.records: list[ChunkRecord] = []
+        self.findings: dict[tuple[str, int, str], Finding] = {}
+        self.issued = 0
+        self.prints: list[Printed] = []
+        roles = {a.name: a.role for a in image.launch.arrays}
+        self.global_state = GlobalState(
+            image.module,
+            frozenset(name for name, role in roles.items() if role == "output") | {HEAP_NAME},
+            frozenset(name for name, role in roles.items() if role == "input"),
+        )
+
+    def trace(self) -> Trace:
+        """Raises what `record` does."""
+        total = self.image.launch.grid.count
+        ran = 0
+        for blocks, keep in self._runs(total):
+            if self.cancelled is not None and self.cancelled():
+                raise Cancelled("Stopped.")
+            ran += len(blocks)
+            try:
+                self._run(blocks, keep)
+            except BudgetExceeded as error:
+                raise CutShort(str(error), self._traced(ran, str(error))) from error
+            self.progress((int(blocks[-1]) + 1) / total)
+        return self._traced(ran)
+
+    def _traced(self, ran: int, cut: str = "") -> Trace:
+        """What was recorded and found of `ran` blocks, the last of them not to their end if cut."""
+        total = self.image.launch.grid.count
+        outputs = {a.name: self._output(a.name, a.data) for a in self.image.launch.arrays}
+        trace = Trace(
+            self.workload,
+            self.build,
+            outputs,
+            self.tally.counters(lambda pc: int(self.program.lines[pc])),
+            tuple(self.findings.values()),
+            ran == total and not cut,
+            _CUT if cut else self._note(ran, total),
+            self.issued,
+            self.program,
+            self.image,
+            tuple(self.records),
+        )
+        findings = tuple(with_step(counted(f), trace) for f in trace.findings)
+        return replace(
+            trace,
+            findings=findings,
+            checked=self.options.checks,
+            prints=tuple(self.prints),
+            cut=cut,
+        )
+
+    def _output(self, name: str, data: NDArray[Any]) -> NDArray[Any]:
+        raw = self.image.buffers[name].data[: data.nbytes]  # nobody writes there any more
+        result = raw.view(data.dtype).reshape(data.shape)
+        result.flags.writeable = False
+        return result
+
+    def _note(self, ran: int, total: int) -> str:
+        recorded = sum(len(r.geometry.blocks) for r in self.records)
+        if ran < total:
+            return f"Only {ran:,} of the {total:,} blocks were run; counts and outputs are theirs."
+        if recorded < total:
+            return f"All {total:,} blocks were run and counted; {recorded:,} were recorded."
+        return ""
+
+    def _runs(self, total: int) -> Iterator[Run]:
+        """Runs of blocks, in order."""
+        options, threads = self.options, self.image.launch.block.count
+        if self.together:
+            return iter([(np.arange(total), True)])
+        if options.blocks is not None:
+            return chosen_blocks(total, threads, options.blocks, only=options.only_recorded)
+        most = options.record_bytes
+        return as_many_as_fit(
+            total, threads, lambda: most // max(self.records[0].nbytes(), 1),
+            only=options.only_recorded,
+        )  # fmt: skip
+
+    def _run(self, blocks: NDArray[np.int64], keep: bool) -> None:
+        launch = self.image.launch
+        geometry = Geometry(launch.grid, launch.block, blocks)
+        record = ChunkRecord(geometry) if keep else None
+        faults = FaultCollector()
+        observers: list[Observer] = [
+            CountingObserver(self.tally, geometry, self._shared_name, self.program.issues),
+            faults,
+        ]
+        hazards: Hazards | None = None
+        if self.options.checks:
+            stride = -(-max(self.image.shared_bytes, 1) // 128) * 128
+            hazards = Hazards(geometry, self.image.shared_bytes, stride, self.global_state)
+            observers.append(hazards)
+        if self.l1 is not None:
+            observers.append(self.l1.part(geometry))
+        if record is not None:
+            observers.append(record)
+        machine = Machine(
+            self.image, geometry, tuple(observers), record, self.options.limits, self.cancelled,
+            self.schedule,
+        )  # fmt: skip
+        over: BudgetExceeded | None = None
+        try:
+            machine.run()
+        except BudgetExceeded as error:  # what was found until then counts all the same
+            over = error
+        if machine.stuck and self._may_wait_for_others(len(blocks)):
+            raise _BlocksWait
+        if hazards is not None:
+            hazards.finish()
+        self.issued += machine.tick
+        self.prints += machine.printed
+        if record is not None:
+            self.records.append(record)
+        reporter = Reporter(self.program, geometry)
+        found = reporter.faults(faults)
+        found += reporter.hazards(list(hazards.found.values()) if hazards else [])
+        for finding in found:
+            self._merge(finding)
+        if over is not None:
+            raise over
+
+    def _may_wait_for_others(self, ran: int) -> bool:
+        launch = self.image.launch
+        total = launch.grid.count
+        return ran < total and not self.together and total * launch.block.count <= TOGETHER
+
+    def _merge(self, finding: Finding) -> None:
+        """One finding an instruction and kind; later chunks add to its count."""
+        key = (finding.kind, finding.line, finding.array)
+        known = self.findings.get(key)
+        self.findings[key] = (
+            finding if known is None else replace(known, count=known.count + finding.count)
+        )
+
+    def _shared_name(self, offset: int) -> str:
+        array = owner_of(self.program.shared_arrays, offset)
+        return array.name if array is not None else "shared memory"

@@ -1,0 +1,236 @@
+"""Work in a process of its own, which is ended at once when its result is not wanted any more.
+
+For what cannot be stopped from within, and what would keep the window's thread waiting for
+Python's lock: NVRTC takes minutes for some sources, in one call. One process is kept, with the
+compiler loaded, so that asking it costs hardly more than a call. One that was ended, or that had
+much to do and holds the memory for it, is replaced by a new one.
+
+What a source asks for may have no end: the work has so much time and so much memory, and the
+process ends with the one that it works for, however that ended.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
+
+from core.cancelling import check, is_cancellable
+from core.errors import TilescopeError
+from core.side_process.child import Child
+from core.side_process.frames import CALL, DONE, ConnectionLost, failure
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_ASK_S = 0.02  # how often it is asked whether the result is still wanted
+_GRACE_S = 0.1
+"""What ends so soon after it was cancelled is waited for: a new process takes longer to start."""
+_MUCH_S, _MUCH_BYTES = 5.0, 4 << 20
+"""A process that took longer, or that was told or answered more, is not kept."""
+MOST_S = 120.0
+"""Seconds after which reading or compiling a source is given up."""
+MOST_BYTES = 4 << 30
+"""Memory that it may take; no more than half of what the machine has."""
+
+
+def apart(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    """`function(...)` in another process; raises what it raises.
+
+    The function is one of a module, what it takes and returns can be pickled. Raises Cancelled
+    as soon as this thread's job is cancelled (`core.cancelling`), and TilescopeError where the work
+    takes too long or too much memory, and where the process dies. Where no process can be started
+    the work is done in this one.
+    """
+    check()
+    try:
+        process = _kept.take()
+    except OSError:
+        return function(*args, **kwargs)
+    begun = time.monotonic()
+    try:
+        request = pickle.dumps((function, args, kwargs), protocol=5)
+        answer = process.answer(request)
+    except BaseException as error:
+        if process.rests(_GRACE_S):
+            _kept.give_back(process)
+        else:
+            process.end()
+            if isinstance(error, Exception):  # whoever presses Ctrl-C asks nothing more
+                _kept.renew()
+        raise
+    took = time.monotonic() - begun
+    if answer is not None and took < _MUCH_S and len(request) + len(answer[1]) < _MUCH_BYTES:
+        _kept.give_back(process)
+    else:
+        process.end()
+        _kept.renew()
+    if answer is None:
+        raise TilescopeError(process.why_it_died())
+    kind, content = answer
+    if kind == DONE:
+        result: _R = pickle.loads(content)
+        return result
+    raised = failure(content)
+    raise TilescopeError(_of_memory()) if isinstance(raised, MemoryError) else raised
+
+
+def stoppable(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    """`apart` where this thread's work is a job that may be given up; else done here."""
+    return apart(function, *args, **kwargs) if is_cancellable() else function(*args, **kwargs)
+
+
+def prepare(*ahead: str) -> None:
+    """Have a process ready: for a program that will soon ask, and wants to go on meanwhile.
+
+    It and those that replace it load what is named ("module" or "module:function") while they wait.
+    """
+    _kept.prepare(ahead)
+
+
+def end_kept() -> None:
+    """End the process that is kept; a later call starts another."""
+    _kept.end()
+
+
+class _Process:
+    """A process that answers requests, one at a time."""
+
+    def __init__(self, ahead: Sequence[str]) -> None:
+        """Raises OSError where it cannot be started."""
+        is_posix = os.name == "posix"
+        ends_with_us, self._held = os.pipe() if is_posix else (-1, -1)
+        numbers = (str(ends_with_us), str(_most_bytes()))
+        try:
+            self._child = Child(
+                [sys.executable, "-P", "-m", "core.side_process.server", *numbers, *ahead],
+                pass_fds=(ends_with_us,) if is_posix else (),
+            )
+        except BaseException:
+            self._let_go()
+            raise
+        finally:
+            if is_posix:
+                os.close(ends_with_us)
+        self._is_asked = False
+
+    @property
+    def lives(self) -> bool:
+        return self._child.exit_code(0) is None
+
+    def answer(self, request: bytes) -> tuple[bytes, bytes] | None:
+        """The frame with which it answers a request, None if it dies of it.
+
+        Raises Cancelled, and TilescopeError after MOST_S: it is at work then.
+        """
+        self._is_asked = True
+        self._child.send(CALL, request)
+        end = time.monotonic() + MOST_S
+        while True:
+            check()
+            if time.monotonic() > end:
+                raise TilescopeError(
+                    f"Reading or compiling the source stopped after {MOST_S:.0f} s: look for "
+                    "macros or templates that grow without end, and for an #include of a pipe or a "
+                    "device."
+                )
+            try:
+                frame = self._child.receive(_ASK_S)
+            except ConnectionLost:
+                return None
+            if frame is not None:
+                self._is_asked = False
+                return frame
+
+    def rests(self, patience: float) -> bool:
+        """Whether it has answered, after a little while at most, and can be asked again."""
+        if self._is_asked:
+            with contextlib.suppress(ConnectionLost):
+                self._is_asked = self._child.receive(patience) is None
+        return self.lives and not self._is_asked
+
+    def end(self) -> None:
+        """End it at once, if it has not by itself, and wait for that."""
+        self._child.kill()
+        self._let_go()
+
+    def why_it_died(self) -> str:
+        """Whether it was memory (it was killed, or came near to its limit), or a crash."""
+        code = self._child.exit_code(0) or 0
+        is_killed = os.name == "posix" and code == -signal.SIGKILL
+        if is_killed or self._child.used > _most_bytes() // 2:
+            return _of_memory()
+        return (
+            f"The process that reads and compiles the source crashed (status {code}): a defect of "
+            "the compiler, most likely. Find the lines that it stumbles over by leaving parts out."
+        )
+
+    def _let_go(self) -> None:
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+
+def _most_bytes() -> int:
+    try:
+        return min(MOST_BYTES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    except (AttributeError, ValueError, OSError):  # not every system says
+        return MOST_BYTES
+
+
+class _Kept:
+    """The process that waits for the next request, if there is one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: _Process | None = None
+        self._ahead: Sequence[str] = ()
+
+    def take(self) -> _Process:
+        """The waiting process, or a new one. Raises OSError where there is none."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None and not process.lives:
+            process.end()
+            process = None
+        return process or _Process(self._ahead)
+
+    def give_back(self, process: _Process) -> None:
+        with self._lock:
+            spare, self._process = self._process, process
+        if spare is not None:
+            spare.end()
+
+    def prepare(self, ahead: Sequence[str]) -> None:
+        self._ahead = ahead
+        self.renew()
+
+    def renew(self) -> None:
+        """Have a process wait, if one can be started: `take` tries again."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._process is None:
+                self._process = _Process(self._ahead)
+
+    def end(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+
+_kept = _Kept()
+atexit.register(end_kept)
+
+
+def _of_memory() -> str:
+    return (
+        f"Reading or compiling the source takes more than the {_most_bytes() / 1e9:.1f} GB of "
+        "memory that it is given here: look for macros or templates that grow beyond measure, or "
+        "take a smaller source."
+    )

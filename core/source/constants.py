@@ -1,0 +1,410 @@
+"""Constants of a source text that can be set to another value in the text itself.
+
+`#define TILE 16`, `constexpr int PAD = 1;` and `constexpr bool SWAP = false;`: what a compiler's -D
+cannot override is changed where it stands, so that the text which runs is the text which is shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections import ChainMap, Counter
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from core.cancelling import check
+
+# CUDA source text as tokens, with the macros and integer constants it defines.
+#
+# Not a C++ front end: enough of one to know how large `float tile[TILE][TILE + PAD]` is.
+# Conditional compilation is not followed; a macro or constant that is defined with different values
+# counts as unknown, unless `-D` sets it.
+
+
+RAW_STRING = r'\b(?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16})\(.*?\)(?P=mark)"'
+"""A pattern, for re.DOTALL: R"mark(…)mark", in which quotes and comments mean nothing."""
+_BLANKED = re.compile(
+    rf'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|{RAW_STRING}|"(?:[^"\\\n]|\\.)*"', re.DOTALL
+)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
+_DEFINE = re.compile(r"#\s*define\s+([A-Za-z_]\w*)(\(?)[ \t]*(.*)", re.DOTALL)
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|<<|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"\b(0[xX][\da-fA-F']+|0[bB][01']+|\d[\d']*)(?:[uUlL]*)\b")
+_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([a-z0-9 ]+?)\s*\)")
+_SIZES = {"char": 1, "bool": 1, "short": 2, "int": 4, "unsigned": 4, "unsigned int": 4,
+          "float": 4, "long long": 8, "double": 8, "float2": 8, "float4": 16}  # fmt: skip
+_CONSTANT_WORDS = {"const", "constexpr"}
+_INTEGER_TYPES = {"int", "unsigned", "long", "short", "size_t", "auto", "signed",
+                  "int32_t", "uint32_t", "int64_t", "uint64_t"}  # fmt: skip
+# Each piece ends where it must, so that there is one way only to match a text.
+_EXPRESSION = re.compile(r"(?:\s|0[xXoObB][\da-fA-F]+\b|\d+\b|[A-Za-z_]\w*\b|[-()+*%/]|<<|>>)+")
+_PIECE = re.compile(r"\w+|\W+")
+_LONGEST_EXPANSION = 4000
+_MOST_EXPANSIONS = 20_000  # of macros in one text
+_LONGEST_DECLARATION = 4000  # words of a `const int a = 2, b = 3;`
+_MOST = 1 << 63
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.LShift: lambda a, b: a << _shift(b),
+    ast.RShift: lambda a, b: a >> _shift(b),
+    # C truncates towards zero, Python's // rounds down.
+    ast.Div: lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    ast.Mod: lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
+}
+
+
+def _shift(bits: int) -> int:
+    if not 0 <= bits < 64:
+        raise ValueError(bits)
+    return bits
+
+
+def evaluate(text: str, constants: Mapping[str, int | None]) -> int | None:
+    """The value of an integer expression of literals, names, + - * / % << >> and parentheses.
+
+    None for any other expression, for a name that is not among the constants or is None there, for
+    a division by zero, and where a number on the way has no room in 64 bits.
+    """
+    if len(text) > _LONGEST_EXPANSION:
+        return None
+    plain = _SIZEOF.sub(lambda m: str(_SIZES.get(m[1], m[0])), text)
+    plain = _NUMBER.sub(lambda m: _literal(m[1].replace("'", "")), plain)
+    if not _EXPRESSION.fullmatch(plain):
+        return None
+    try:
+        return _value(ast.parse(plain.strip(), mode="eval").body, constants)
+    except (SyntaxError, ValueError, KeyError, ArithmeticError, RecursionError, MemoryError):
+        return None
+
+
+def _literal(digits: str) -> str:
+    octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
+    return f"0o{digits[1:]}" if octal else digits
+
+
+def _value(node: ast.expr, constants: Mapping[str, int | None]) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return _bounded(node.value)
+    if isinstance(node, ast.Name):
+        return _bounded(constants[node.id])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        value = _value(node.operand, constants)
+        return _bounded(-value if isinstance(node.op, ast.USub) else value)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = _value(node.left, constants), _value(node.right, constants)
+        return _bounded(_OPERATORS[type(node.op)](left, right))
+    raise ValueError(type(node).__name__)
+
+
+def _bounded(value: int | None) -> int:
+    """A value that some type of C's holds: what is larger would soon be very large."""
+    if value is None or not -_MOST <= value < 2 * _MOST:
+        raise OverflowError
+    return value
+
+
+class Token(NamedTuple):
+    """A word, number or mark of the source, and its line (1-based)."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class SourceScope:
+    """The function that a token stands in ("" outside all), and its template parameters."""
+
+    function: str = ""
+    template_parameters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """Source text without comments, strings and preprocessor lines."""
+
+    tokens: tuple[Token, ...]
+    macros: Mapping[str, str]  # object-like ones with one value
+
+    def expanded(self, text: str) -> str:
+        """`text` with macros replaced as the preprocessor would, each name once along a path.
+
+        As it is where that would be long: no size is written so.
+        """
+        if len(text) >= _LONGEST_EXPANSION:
+            return text
+        done: list[str] = []
+        length = steps = 0
+        open_macros: list[tuple[str, Iterator[str]]] = [("", iter(_PIECE.findall(text)))]
+        names: set[str] = set()
+        while open_macros:
+            name, pieces = open_macros[-1]
+            for piece in pieces:
+                if piece in self.macros and piece not in names:
+                    names.add(piece)
+                    open_macros.append((piece, iter(_PIECE.findall(self.macros[piece]))))
+                    break
+                done.append(piece)
+                length += len(piece)
+            else:
+                open_macros.pop()
+                names.discard(name)
+            steps += 1
+            if length >= _LONGEST_EXPANSION or steps > _MOST_EXPANSIONS:
+                return text
+        return "".join(done)
+
+    def scope_at(self, token: int) -> SourceScope:
+        """The function around the token with that index."""
+        return self._scopes[token]
+
+    def constants_in(self, function: str) -> MutableMapping[str, int | None]:
+        """`const`/`constexpr` integers that a function sees: its own hide those outside all.
+
+        None for those that are not known, or that have several values.
+        """
+        outside = self._constants.get("", {})
+        inside = self._constants.get(function, {}) if function else {}
+        return ChainMap(inside, outside) if inside else outside
+
+    @cached_property
+    def _scopes(self) -> tuple[SourceScope, ...]:
+        return tuple(_walk_scopes(self.tokens))
+
+    @cached_property
+    def _constants(self) -> dict[str, dict[str, int | None]]:
+        """By function the agreed value of each name."""
+        agreed: dict[str, dict[str, int | None]] = {}
+        last: dict[str, dict[str, int | None]] = {"": {}}
+        for at, token in enumerate(self.tokens):
+            if token.text not in _CONSTANT_WORDS:
+                continue
+            function = self._scopes[at].function
+            seen = last.setdefault(function, {})
+            known = agreed.setdefault(function, {})
+            for name, text in self._initialised(at):
+                value = evaluate(self.expanded(text), ChainMap(seen, last[""]))
+                known[name] = value if known.get(name, value) == value else None
+                seen[name] = value
+        return agreed
+
+    def _initialised(self, at: int) -> Iterator[tuple[str, str]]:
+        """(name, expression) of `const int a = 2, b = a * 2;` from its `const` on."""
+        words: list[str] = []
+        is_call = False
+        for token in self.tokens[at : at + _LONGEST_DECLARATION]:
+            if token.text == ";" or (token.text in {"{", "}", ")"} and not is_call):
+                break
+            is_call = is_call or token.text == "("
+            words.append(token.text)
+        if not _INTEGER_TYPES & set(words) or {"[", "*", "&"} & set(words[: _index(words, "=")]):
+            return
+        for part in " ".join(words).split(","):
+            left, equals, right = part.partition(" = ")
+            name = left.split()[-1:] or [""]
+            if equals and _WORD.fullmatch(name[0]):
+                yield name[0], right
+
+
+def read_source(source: str, defines: Mapping[str, str]) -> SourceText:
+    """The tokens and macros of a source text compiled with `defines` (macro name to value)."""
+    return _read(source, tuple(sorted(defines.items())))
+
+
+@lru_cache(maxsize=16)
+def _read(source: str, defines: tuple[tuple[str, str], ...]) -> SourceText:
+    tokens, macros = _scanned(source)
+    known = {**macros, **dict(defines)}
+    return SourceText(tokens, {name: v for name, v in known.items() if v is not None})
+
+
+@lru_cache(maxsize=8)
+def _scanned(source: str) -> tuple[tuple[Token, ...], Mapping[str, str | None]]:
+    text = blanked(source)
+    macros: dict[str, str | None] = {}
+    for directive in _DIRECTIVE.findall(text):
+        match = _DEFINE.match(directive.strip())
+        if match and not match[2]:
+            value = match[3].replace("\\\n", " ").strip()
+            macros[match[1]] = value if macros.get(match[1], value) == value else None
+    text = _DIRECTIVE.sub(_blank, text)
+    lines = enumerate(text.split("\n"), 1)
+    return tuple(Token(word, n) for n, line in lines for word in _TOKEN.findall(line)), macros
+
+
+@lru_cache(maxsize=8)
+def blanked(source: str) -> str:
+    """The source with spaces in place of comments and strings; every other character stays put."""
+    return _BLANKED.sub(_blank, source)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _index(words: list[str], word: str) -> int:
+    return words.index(word) if word in words else len(words)
+
+
+def _walk_scopes(tokens: tuple[Token, ...]) -> Iterator[SourceScope]:
+    """The scope of each token: a function's starts at the `{` after its `)` at namespace level."""
+    scope, depth, outer = SourceScope(), 0, 0
+    header: list[str] = []  # what came since the last ; { or } outside all functions
+    for token in tokens:
+        word = token.text
+        if word == "{":
+            if not scope.function:
+                name = _function_name(header)
+                if name:
+                    scope, outer = SourceScope(name, _template_parameters(header)), depth
+                header = []
+            depth += 1
+        yield scope
+        if word == "}":
+            depth -= 1
+            if scope.function and depth <= outer:
+                scope = SourceScope()
+            header = []
+        elif word == ";":
+            header = []
+        elif not scope.function and word != "{":
+            header.append(word)
+
+
+def _function_name(header: list[str]) -> str:
+    """The name before the parameter list of `… name(parameters) …`, "" for any other header."""
+    at = 0
+    if header[:1] == ["template"]:
+        at = _template_end(header)
+    while at < len(header):
+        if header[at] == "(":
+            before = header[at - 1] if at else ""
+            end = _closing(header, at)
+            is_attribute = before.startswith("__") and before.endswith("__")
+            if not is_attribute and before != "alignas" and _WORD.fullmatch(before):
+                return before
+            at = end
+        at += 1
+    return ""
+
+
+def _template_end(header: list[str]) -> int:
+    depth = 0
+    for at, word in enumerate(header):
+        depth += (word == "<") - (word == ">")
+        if word == ">" and depth == 0:
+            return at + 1
+    return 0
+
+
+def _template_parameters(header: list[str]) -> tuple[str, ...]:
+    """`template <int TILE, typename T = float>` gives ("TILE", "T")."""
+    if header[:1] != ["template"]:
+        return ()
+    names: list[str] = []
+    parameter: list[str] = []
+    for word in [*header[2 : _template_end(header) - 1], ","]:
+        if word == ",":
+            names.append((parameter[: _index(parameter, "=")] or [""])[-1])
+            parameter = []
+        else:
+            parameter.append(word)
+    return tuple(names)
+
+
+def _closing(words: list[str], at: int) -> int:
+    depth = 0
+    for place in range(at, len(words)):
+        depth += (words[place] == "(") - (words[place] == ")")
+        if depth == 0:
+            return place
+    return len(words) - 1
+
+
+_SETTABLE = r"\(?\s*(\d{1,18})[uUlL]*\s*\)?"
+_MACRO = re.compile(
+    rf"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+{_SETTABLE}[ \t]*$", re.MULTILINE
+)
+_CONSTANT = re.compile(
+    r"\b(?:const|constexpr)\b[\w\s]{0,32}?\b(?:int|unsigned|long|short|size_t|u?int\d+_t)\s+"
+    rf"([A-Za-z_]\w*)\s*=\s*{_SETTABLE}\s*;"
+)
+_FLAG = re.compile(
+    r"\b(?:const|constexpr)\b[\w\s]{0,32}?\bbool\s+([A-Za-z_]\w*)\s*=\s*(true|false)\s*;"
+)
+_ASKED = (  # where a name stands for itself as a condition, and is not compared with a number
+    r"(?:#\s*(?:el)?if\b[^\n]*\b{0}\b(?!\s*(?:[<>+\-*/%]|[=!]=))"
+    r"|\bif\s*(?:constexpr\s*)?\(\s*!?\s*{0}\s*\)|\b{0}\s*\?)"
+)
+_MOST_ASKED = 100  # constants for which it is looked up: each takes a search of the whole source
+_ANY_MACRO = re.compile(r"#\s*(?:define|undef)\s+([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A constant with its value and the place of the number: characters `start` to `end`.
+
+    `switch` says that it is a truth value: a bool (1 is true), or a 0 or 1 that a condition asks.
+    """
+
+    name: str
+    value: int
+    line: int
+    start: int
+    end: int
+    switch: bool = False
+
+
+@lru_cache(maxsize=4)  # of a large text it takes long, and is asked in the window's thread again
+def knobs(source: str) -> tuple[Knob, ...]:
+    """The constants defined once, as a plain decimal number or truth value, in the source's order.
+
+    A name that is defined again, or is undefined anywhere, is left out: which definition counts
+    depends on conditions that are not followed here.
+    """
+    text = blanked(source)
+    defined = _ANY_MACRO.findall(text)
+    found = sorted(_matches(text), key=lambda knob: knob.start)
+    names, macros = Counter(knob.name for knob in found), Counter(defined)
+    return tuple(knob for knob in found if names[knob.name] == 1 and macros[knob.name] < 2)
+
+
+def with_value(source: str, name: str, value: int) -> str:
+    """The source with one of its `knobs` set. Raises KeyError for another name."""
+    for knob in knobs(source):
+        if knob.name == name:
+            is_word = not source[knob.start].isdecimal()
+            text = ("false", "true")[bool(value)] if is_word else str(value)
+            return f"{source[: knob.start]}{text}{source[knob.end :]}"
+    raise KeyError(name)
+
+
+def _matches(text: str) -> Iterator[Knob]:
+    asked = 0
+    for pattern in (_MACRO, _CONSTANT):
+        for match in pattern.finditer(text):
+            digits = match[2]
+            if len(digits) > 1 and digits[0] == "0":  # octal
+                continue
+            check()
+            value, asked = int(digits), asked + 1
+            switch = (
+                asked <= _MOST_ASKED
+                and value < 2
+                and re.search(_ASKED.format(match[1]), text) is not None
+            )
+            yield _knob(match, value, switch=switch)
+    for match in _FLAG.finditer(text):
+        yield _knob(match, int(match[2] == "true"), switch=True)
+
+
+def _knob(match: re.Match[str], value: int, *, switch: bool) -> Knob:
+    start, end = match.span(2)
+    line = match.string.count("\n", 0, start) + 1
+    return Knob(match[1], value, line, start, end, switch)

@@ -1,0 +1,216 @@
+"""What `#include` of a header of the host's gives a kernel: what nvcc lets device code use of it.
+
+Types of fixed width, limits, INFINITY and M_PI, `std::sqrt` and `std::min`. All else of these
+headers serves the host, whose code is left out before NVRTC sees a file (`core.source.host_code`),
+so that most are empty. With NVIDIA's libcu++ at hand, `std` has its compile-time part, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_ONCE = "#pragma once\n"
+_WIDTHS = ((8, "char"), (16, "short"), (32, "int"), (64, "long long"))
+_INTEGERS = "".join(
+    f"typedef {sign} {plain} {letter}int{bits}_t;\n"
+    f"typedef {sign} {plain} {letter}int_fast{bits}_t;\n"
+    f"typedef {sign} {plain} {letter}int_least{bits}_t;\n"
+    for bits, plain in _WIDTHS
+    for sign, letter in (("signed", ""), ("unsigned", "u"))
+)
+_WIDTH_LIMITS = "".join(
+    f"#define INT{bits}_MAX {(1 << (bits - 1)) - 1}{suffix}\n"
+    f"#define INT{bits}_MIN (-INT{bits}_MAX - 1)\n"
+    f"#define UINT{bits}_MAX {(1 << bits) - 1}{unsigned}\n"
+    for bits, suffix, unsigned in ((8, "", ""), (16, "", ""), (32, "", "U"), (64, "LL", "ULL"))
+)
+_POINTERS = (
+    "typedef long long intptr_t;\ntypedef unsigned long long uintptr_t;\n"
+    "typedef long long intmax_t;\ntypedef unsigned long long uintmax_t;\n"
+    "#define SIZE_MAX UINT64_MAX\n"
+)
+_STD_INTEGERS = "namespace std {{ {} }}\n".format(
+    " ".join(f"using ::{u}int{bits}_t;" for bits, _ in _WIDTHS for u in ("", "u"))
+)
+# libcu++ defines some of these macros again, and says the same in other words.
+_QUIET = _ONCE + "#pragma nv_diag_suppress 47\n"
+_STDINT = _QUIET + _INTEGERS + _POINTERS + _WIDTH_LIMITS
+_LIMITS = """#pragma once
+#define CHAR_BIT 8
+#define CHAR_MIN SCHAR_MIN
+#define CHAR_MAX SCHAR_MAX
+#define SCHAR_MIN (-128)
+#define SCHAR_MAX 127
+#define UCHAR_MAX 255
+#define SHRT_MIN (-32768)
+#define SHRT_MAX 32767
+#define USHRT_MAX 65535
+#define INT_MAX 2147483647
+#define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 4294967295U
+#define LONG_MAX LLONG_MAX
+#define LONG_MIN LLONG_MIN
+#define ULONG_MAX ULLONG_MAX
+#define LLONG_MAX 9223372036854775807LL
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define ULLONG_MAX 18446744073709551615ULL
+"""
+_FLOAT = """#pragma once
+#define FLT_RADIX 2
+#define FLT_MANT_DIG 24
+#define FLT_DIG 6
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define DBL_MANT_DIG 53
+#define DBL_DIG 15
+#define DBL_MAX 1.7976931348623158e+308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-016
+"""
+_CONSTANTS = {
+    "E": "2.7182818284590452354", "LOG2E": "1.4426950408889634074",
+    "LOG10E": "0.43429448190325182765", "LN2": "0.69314718055994530942",
+    "LN10": "2.30258509299404568402", "PI": "3.14159265358979323846",
+    "PI_2": "1.57079632679489661923", "PI_4": "0.78539816339744830962",
+    "1_PI": "0.31830988618379067154", "2_PI": "0.63661977236758134308",
+    "2_SQRTPI": "1.12837916709551257390", "SQRT2": "1.41421356237309504880",
+    "SQRT1_2": "0.70710678118654752440",
+}  # fmt: skip
+_MATH = (
+    _QUIET
+    + "#define INFINITY __builtin_bit_cast(float, 0x7f800000)\n"
+    + "#define NAN __builtin_bit_cast(float, 0x7fffffff)\n"
+    + "#define HUGE_VALF INFINITY\n#define HUGE_VAL ((double)INFINITY)\n"
+    + "".join(f"#define M_{name} {value}\n" for name, value in _CONSTANTS.items())
+)
+_FUNCTIONS = _words("""
+abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
+fdim floor fma fmax fmin fmod frexp hypot ilogb isfinite isinf isnan ldexp lgamma llrint llround log
+log10 log1p log2 logb lrint lround modf nan nearbyint nextafter pow remainder rint round scalbn
+signbit sin sinh sqrt tan tanh tgamma trunc fabsf sqrtf expf logf powf sinf cosf tanf floorf ceilf
+fmaxf fminf fmodf
+""")
+_CMATH = _MATH + "namespace std { " + " ".join(f"using ::{name};" for name in _FUNCTIONS) + " }\n"
+_FUNCTION = "template <class T> __host__ __device__ constexpr"
+_ALGORITHM = f"""#pragma once
+namespace std {{
+{_FUNCTION} const T& max(const T& a, const T& b) {{ return a < b ? b : a; }}
+{_FUNCTION} const T& min(const T& a, const T& b) {{ return b < a ? b : a; }}
+{_FUNCTION} const T& clamp(const T& v, const T& lo, const T& hi)
+{{ return v < lo ? lo : hi < v ? hi : v; }}
+}}
+"""
+_STDIO = _ONCE + "namespace std { using ::printf; }\n"
+_STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
+_STDDEF = _ONCE + "namespace std { using ::size_t; }\n"
+_EMPTY = _words("""
+stdio.h stdlib.h string.h assert.h stddef.h time.h ctype.h errno.h signal.h unistd.h inttypes.h
+sys/time.h sys/types.h sys/stat.h stdbool.h stdarg.h malloc.h windows.h omp.h mpi.h
+cstdlib cassert ctime cctype cerrno cstdarg cinttypes iostream fstream sstream iomanip ostream
+istream iosfwd string string_view vector list deque map set unordered_map unordered_set queue stack
+bitset memory functional numeric random chrono thread mutex atomic condition_variable future
+stdexcept
+exception system_error typeinfo typeindex iterator optional variant any filesystem regex locale
+cfenv complex numbers new initializer_list valarray ratio
+helper_cuda.h helper_functions.h helper_string.h helper_timer.h helper_image.h exception.h
+cublas_v2.h cublas.h cublasLt.h cufft.h cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h
+nccl.h nvToolsExt.h nvtx3/nvToolsExt.h cuda_profiler_api.h cudaProfiler.h nvrtc.h
+cuda.h
+""")
+
+# What libcu++ has for kernels, too; by name, as its `sqrt` and `abs` would clash with CUDA's own.
+_TRAITS = _words("""
+is_same is_integral is_floating_point is_arithmetic is_signed is_unsigned is_pointer is_const
+is_enum is_class is_void is_base_of is_convertible is_trivially_copyable is_constructible
+is_invocable
+""")
+_TYPES = _words("""
+enable_if conditional decay remove_reference remove_cv remove_const remove_pointer add_const
+make_unsigned make_signed underlying_type common_type invoke_result
+""")
+_FROM_LIBCUDACXX = {
+    "array": ["array"],
+    "limits": ["numeric_limits"],
+    "type_traits": [
+        *(f"{name}{end}" for name in _TRAITS for end in ("", "_v")),
+        *(f"{name}{end}" for name in _TYPES for end in ("", "_t")),
+        *("true_type", "false_type", "integral_constant", "void_t"),
+    ],
+    "utility": ["swap", "move", "forward", "pair", "make_pair", "exchange", "declval",
+                "integer_sequence", "index_sequence", "make_index_sequence"],
+    "tuple": ["tuple", "make_tuple", "tie", "get", "apply"],
+    "bit": ["bit_cast"],
+}  # fmt: skip
+_CUB_BLOCK = _words("""
+block/block_adjacent_difference block/block_discontinuity block/block_exchange block/block_histogram
+block/block_load block/block_merge_sort block/block_radix_sort block/block_reduce block/block_scan
+block/block_shuffle block/block_store warp/warp_exchange warp/warp_load warp/warp_merge_sort
+warp/warp_reduce warp/warp_scan warp/warp_store
+""")
+
+# nvcc includes these before any source, so that kernels use their macros without a word.
+HELD_BY_NVCC: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "math.h": ("INFINITY", "NAN", "HUGE_VAL", "HUGE_VALF",
+                   *(f"M_{name}" for name in _CONSTANTS)),
+        "limits.h": tuple(re.findall(r"#define (\w+)", _LIMITS)),
+    }
+)  # fmt: skip
+STAND_INS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(_EMPTY, _ONCE),
+        **dict.fromkeys((*_FROM_LIBCUDACXX, "concepts", "span"), _ONCE),
+        "stdint.h": _STDINT, "cstdint": _STDINT + _STD_INTEGERS,
+        "limits.h": _LIMITS, "climits": _LIMITS,
+        "float.h": _FLOAT, "cfloat": _FLOAT,
+        "math.h": _MATH, "cmath": f"{_CMATH}#include <algorithm>\n",
+        "cstdio": _STDIO, "cstring": _STRING, "cstddef": _STDDEF,
+        "algorithm": _ALGORITHM,
+    }
+)  # fmt: skip
+
+
+# What nvcc has without any header, by way of the host's: taken in where a source names it.
+PRE_INCLUDED = "tilescope_names.h"
+_NAMES = "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n"
+_DOT = (
+    "static __device__ __forceinline__ {r} tilescope_{name}({r} a, {u} b, {r} c)\n"
+    '{{ {r} d; asm("{op} %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c)); return d; }}\n'
+)
+_DOTS = [  # NVRTC 13 fails at these intrinsics where it makes debug information
+    _DOT.format(r=r, u=r, name=name, op=f"{op}.{t}.{t}")
+    for r, t in (("int", "s32"), ("unsigned", "u32"))
+    for name, op in (("__dp4a", "dp4a"), ("__dp2a_lo", "dp2a.lo"), ("__dp2a_hi", "dp2a.hi"))
+]
+_DOT_NAMES = "".join(f"#define {n} tilescope_{n}\n" for n in ("__dp4a", "__dp2a_lo", "__dp2a_hi"))
+
+
+def pre_included(source: str, *, is_debug: bool) -> str:
+    """What goes before a source, "" for most: names of types, and intrinsics as instructions."""
+    text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
+    if is_debug and re.search(r"\b__dp[24]a", source):
+        text += "".join(_DOTS) + _DOT_NAMES
+    return text
+
+
+def with_libraries() -> Mapping[str, str]:
+    """The stand-ins where NVIDIA's libcu++ and CUB are at hand.
+
+    CUB as a whole launches kernels of its own; its blocks' and warps' algorithms are for kernels.
+    """
+    standard = {
+        header: f"{_ONCE}#include <cuda/std/{header}>\nnamespace std {{ "
+        + " ".join(f"using cuda::std::{name};" for name in names)
+        + " }\n"
+        for header, names in _FROM_LIBCUDACXX.items()
+    }
+    cub = _ONCE + "".join(f"#include <cub/{name}.cuh>\n" for name in _CUB_BLOCK)
+    return {**STAND_INS, **standard, "cub/cub.cuh": cub}

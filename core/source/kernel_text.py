@@ -1,0 +1,516 @@
+"""The `__global__` functions of a source as its text declares them: name, template, parameters.
+
+A reader for declarations, not a C++ parser. Macros that stand for `__global__`, and macros that
+make whole kernels, are expanded first.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from core.source.constants import RAW_STRING, SourceText, evaluate
+from core.source.constants import read_source as read_constants
+
+_DEFINE = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^)]*)\))?[ \t]*([^\n]*)$", re.MULTILINE
+)
+_ATTRIBUTES = (
+    "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__attribute__", "__block_size__",
+    "__declspec",
+)  # fmt: skip
+_DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b", re.MULTILINE)
+_COMMENT = re.compile(
+    rf"//[^\n]*|/\*.*?\*/|{RAW_STRING}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
+_NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)\s*$")
+_GLOBAL = re.compile(r"__global__")
+_DEEPEST_MACROS = 4
+_LONGEST_TEXT = 2 << 20  # characters with macros expanded: they may double from one to the next
+_LONGEST_HEADER = 10_000  # characters of `template <…>` and qualifiers
+
+
+@dataclass(frozen=True)
+class TemplateParameter:
+    """`typename T = float` or `int N = 4`; `default` is "" without one, `type` that of a value."""
+
+    kind: Literal["type", "value"]
+    name: str
+    default: str = ""
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """One `__global__` function: its name, with its namespaces, and its parameters as written."""
+
+    name: str
+    qualified: str
+    parameters: tuple[str, ...]
+    template: tuple[TemplateParameter, ...] = ()
+    body: str = ""  # without comments, "" where it is only declared
+
+
+@lru_cache(maxsize=16)
+def without_comments(source: str) -> str:
+    """The source with its comments taken out and continued lines joined.
+
+    Strings stay, other than raw ones and such as a kernel's text, which are empty.
+    What stands between `#if 0` and its end goes, too; other conditions are not followed.
+    """
+
+    def kept(match: re.Match[str]) -> str:
+        if match["mark"] is not None or (match[0][0] == '"' and "__global__" in match[0]):
+            return '""'
+        return " " if match[0][0] == "/" else match[0]
+
+    return without_disabled(_COMMENT.sub(kept, source.replace("\\\n", " ")))
+
+
+def without_disabled(text: str) -> str:
+    """A text with spaces in place of what stands between `#if 0` and its end."""
+    if not _DISABLED.search(text):
+        return text
+    lines: list[str] = []
+    depth = 0
+    for line in text.split("\n"):
+        word = re.match(r"\s*#\s*(if\w*|else|elif|endif)\b", line)
+        if depth:
+            depth += (word[1].startswith("if") - (word[1] == "endif")) if word else 0
+            if depth == 1 and word and word[1] in ("else", "elif"):
+                depth = 0
+            lines.append(" " * len(line))
+        else:
+            depth = int(bool(_DISABLED.match(line)))
+            lines.append(" " * len(line) if depth else line)
+    return "\n".join(lines)
+
+
+@lru_cache(maxsize=16)
+def kernels(source: str) -> tuple[KernelText, ...]:
+    """The kernels of a source in order; one that is declared before it is defined counts once.
+
+    Of declaration and definition the latter counts, as it names the parameters.
+    """
+    found: dict[str, KernelText] = {}
+    for kernel in _kernels(with_kernel_macros(without_comments(source))):
+        known = found.get(kernel.qualified)
+        if known is None or kernel.body or not known.body:
+            found[kernel.qualified] = kernel
+    return tuple(found.values())
+
+
+def with_kernel_macros(text: str) -> str:
+    """A text without comments, with the macros expanded whose meaning holds `__global__`."""
+    return with_macros(text, _GLOBAL)
+
+
+def with_macros(text: str, words: re.Pattern[str]) -> str:
+    """A text without comments, with the macros expanded in whose meaning `words` is found.
+
+    Of several meanings that the text has for a name the first counts.
+    """
+    for _ in range(_DEEPEST_MACROS):
+        macros = [m for m in _DEFINE.finditer(text) if words.search(m[3])]
+        if not macros:
+            return text
+        ends = [0, *(macro.end() for macro in macros)]
+        starts = [*(macro.start() for macro in macros), len(text)]
+        text = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+        for macro in macros:
+            text = _expanded(text, macro[1], macro[2], macro[3])
+    return text
+
+
+def _expanded(text: str, name: str, formals: str | None, body: str) -> str:
+    word = re.compile(rf"\b{name}\b")
+    if len(text) + len(word.findall(text)) * len(body) > _LONGEST_TEXT:
+        return text
+    if formals is None:
+        return word.sub(lambda _: body, text)
+    names = [formal.strip() for formal in formals.split(",")]
+    at = 0
+    while len(text) <= _LONGEST_TEXT and (call := re.compile(rf"\b{name}\s*\(").search(text, at)):
+        end = closing(text, call.end())
+        given = split_at_commas(text[call.end() : end], "()")  # the preprocessor knows no others
+        made = _substituted(body, _bound(names, given))
+        text = text[: call.start()] + made + text[end + 1 :]
+        at = call.start() + len(made)
+    return text
+
+
+def _bound(formals: list[str], given: list[str]) -> dict[str, str]:
+    """What each formal stands for; `...`, or `name...`, for all that is left."""
+    values = dict(zip(formals, given, strict=False))
+    if formals[-1].endswith("..."):
+        values.pop(formals[-1], None)
+        name = formals[-1].removesuffix("...").strip() or "__VA_ARGS__"
+        values[name] = ", ".join(given[len(formals) - 1 :])
+    return values
+
+
+def _substituted(body: str, values: dict[str, str]) -> str:
+    """A macro's meaning with its arguments in it, all at once, and with `#` and `##` done."""
+    for name in (name for name, value in values.items() if not value):
+        body = re.sub(rf",\s*##\s*{name}\b", "", body)  # GNU: no rest, no comma
+
+    def replacement(match: re.Match[str]) -> str:
+        if match[2] not in values:
+            return match[0]
+        value = values[match[2]]
+        return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"' if match[1] else value
+
+    made = re.sub(r"((?<!#)#(?!#)\s*)?\b([A-Za-z_]\w*)\b", replacement, body)
+    return re.sub(r"\s*##\s*", "", made)
+
+
+def _kernels(text: str) -> Iterator[KernelText]:
+    starts = [*re.finditer(r"\b__global__\b", text)]
+    for start, spaces in zip(starts, _namespaces(text, [s.start() for s in starts]), strict=True):
+        position = start.end()
+        while match := re.compile(r"\s*([\w:]+)\s*(\()?").match(text, position):
+            word, opens = match.group(1), match.group(2)
+            position = match.end()
+            if word == "__global__":  # the next start
+                break
+            if not opens:
+                continue
+            end = closing(text, position)
+            inside = text[position:end]
+            position = end + 1
+            if word in _ATTRIBUTES:
+                continue
+            name = word.rpartition("::")[2]
+            yield KernelText(
+                name,
+                "::".join([*spaces, name]),
+                _parameters(inside),
+                _template(text[max(0, start.start() - _LONGEST_HEADER) : start.start()]),
+                _body(text, position),
+            )
+            break
+
+
+def _body(text: str, position: int) -> str:
+    opens = re.compile(r"\s*\{").match(text, position)
+    return text[opens.end() : closing(text, opens.end(), "{}")] if opens else ""
+
+
+def _parameters(inside: str) -> tuple[str, ...]:
+    parts = [part.partition("=")[0].strip() for part in split_at_commas(inside)]
+    return () if parts in ([], [""], ["void"]) else tuple(parts)
+
+
+def _namespaces(text: str, places: Sequence[int]) -> Iterator[list[str]]:
+    """The named namespaces that are open at each of some ascending places of a text."""
+    spaces: list[str] = []
+    at, marks = 0, re.finditer(r"[{}]", text)
+    mark = next(marks, None)
+    for place in places:
+        while mark and mark.start() < place:
+            if mark[0] == "}":
+                del spaces[-1:]
+            else:
+                named = _NAMESPACE.search(text, at, mark.start())
+                spaces.append(named[1] if named else "")
+            at, mark = mark.end(), next(marks, None)
+        yield [space for space in spaces if space]
+
+
+def _template(before: str) -> tuple[TemplateParameter, ...]:
+    """The parameters of `template <…>` that a text ends with, qualifiers aside."""
+    start = max(before.rfind(mark) for mark in ";{}")
+    match = re.compile(r"\btemplate\s*<").search(before, start + 1)
+    if not match:
+        return ()
+    end = closing(before, match.end(), "<>")
+    return tuple(_template_parameter(p) for p in split_at_commas(before[match.end() : end]))
+
+
+def _template_parameter(text: str) -> TemplateParameter:
+    left, _, default = (part.strip() for part in text.partition("="))
+    words = re.findall(r"[\w:]+", left)
+    name = words[-1] if len(words) > 1 else ""
+    if words[:1] in (["typename"], ["class"], ["template"]):
+        return TemplateParameter("type", name, default)
+    return TemplateParameter("value", name, default, " ".join(words[:-1]))
+
+
+def closing(text: str, position: int, pair: str = "()") -> int:
+    """Where the bracket closes that was opened before `position`; the text's end if nowhere."""
+    depth = 1
+    for index in range(position, len(text)):
+        depth += (text[index] == pair[0]) - (text[index] == pair[1])
+        if depth == 0:
+            return index
+    return len(text)
+
+
+def split_at_commas(text: str, brackets: str = "(<[{)>]}") -> list[str]:
+    """The parts between the commas that stand in no brackets, stripped; [] for a blank text."""
+    parts, depth = [""], 0
+    half = len(brackets) // 2
+    for character in text:
+        depth += (character in brackets[:half]) - (character in brackets[half:])
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    stripped = [part.strip() for part in parts]
+    return [] if stripped == [""] else stripped
+
+
+# Which instances of a kernel that is a template a source asks for: `reduce<512, float>`.
+#
+# A launch names them, as far as it does; the rest follows from the types of what is passed.
+
+
+_BUILT_IN = (
+    r"(?:unsigned\s+|signed\s+|long\s+)*(?:float|double|int|char|short|long|unsigned|bool|half"
+    r"|__half|size_t|u?int(?:8|16|32|64)_t|(?:float|double|int|uint|uchar)[234])"
+)
+_ROUND = "([{)]}"
+_LONGEST_NAME = 4000  # characters, template arguments included
+_LAMBDA = "[]"  # a type without a name
+_SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class HostLaunch:
+    """`name<template><<<configuration>>>(arguments)` and the function that it stands in."""
+
+    name: str
+    template: tuple[str, ...]
+    configuration: tuple[str, ...]
+    arguments: tuple[str, ...]
+    function: str
+    position: int
+
+
+def split_instance(kernel: str) -> tuple[str, tuple[str, ...]]:
+    """`ns::axpy<float, 4>` as ("ns::axpy", ("float", "4"))."""
+    name, opens, rest = kernel.partition("<")
+    inside = rest.rstrip().removesuffix(">")
+    return name.strip(), tuple(split_at_commas(inside)) if opens else ()
+
+
+@lru_cache(maxsize=16)
+def host_launches(source: str) -> tuple[HostLaunch, ...]:
+    """The launches in a source's text, in order."""
+    return tuple(_launches(with_kernel_macros(without_comments(source))))
+
+
+@lru_cache(maxsize=4)
+def launches_by_kernel(source: str) -> Mapping[str, tuple[HostLaunch, ...]]:
+    """The launches in a source's text by the kernel's name without namespaces."""
+    found: dict[str, list[HostLaunch]] = {}
+    for launch in host_launches(source):
+        found.setdefault(launch.name.rpartition("::")[2], []).append(launch)
+    return {name: tuple(launches) for name, launches in found.items()}
+
+
+@lru_cache(maxsize=4)
+def _declared_instances(source: str) -> Mapping[str, list[str]]:
+    """What `template void axpy<float>(…);` says of each kernel: its arguments."""
+    found: dict[str, list[str]] = {}
+    pattern = r"\btemplate\s+(?:__global__\s+)?void\s+(?:\w+::)*(\w+)\s*<([^;()]*)>\s*\("
+    for name, inside in re.findall(pattern, without_comments(source)):
+        found.setdefault(name, []).append(inside.strip())
+    return found
+
+
+def instances(source: str, kernel: KernelText) -> tuple[str, ...]:
+    """The names of the instances of a kernel that its source launches or declares; itself if none.
+
+    Where the source asks for none the most likely arguments are taken: float, and 4 or 128.
+    """
+    if not kernel.template:
+        return (kernel.name,)
+    constants = read_constants(source, {})
+    launches = launches_by_kernel(source).get(kernel.name, ())
+    found = [_instance(source, kernel, launch, constants) for launch in launches]
+    declared = _declared_instances(source).get(kernel.name, ())
+    found += [f"{kernel.name}<{inside}>" for inside in declared]
+    usable = [name for name in found if name]
+    likely = "" if found else _instance(source, kernel, None, constants)
+    return tuple(dict.fromkeys(usable)) or (likely or kernel.name,)
+
+
+def qualified(source: str, kernels: tuple[KernelText, ...], name: str) -> str:
+    """An instance's name with the kernel's namespaces, as an expression for the compiler."""
+    base, given = split_instance(name)
+    plain = base.rpartition("::")[2]
+    full = next((k.qualified for k in kernels if k.name == plain), base)
+    return f"{full}<{', '.join(given)}>"
+
+
+def _launches(text: str) -> Iterator[HostLaunch]:
+    headers = [*re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)]
+    ends = [header.end() for header in headers]
+    for mark in re.finditer(r"<<<", text):
+        name, template = _named_before(text, mark.start())
+        end = text.find(">>>", mark.end())
+        after = re.compile(r"\s*\(").match(text, end + 3)
+        if not name or end < 0 or not after:
+            continue
+        inside = text[after.end() : closing(text, after.end())]
+        around = bisect.bisect_right(ends, mark.start())
+        yield HostLaunch(
+            name,
+            template,
+            tuple(split_at_commas(text[mark.end() : end], _ROUND)),
+            tuple(split_at_commas(inside, _ROUND)),
+            headers[around - 1][1] if around else "",
+            mark.start(),
+        )
+    for mark in re.finditer(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(", text):
+        parts = split_at_commas(text[mark.end() : closing(text, mark.end())], _ROUND)
+        called = re.search(r"([\w:]+)\s*(?:<(.*)>)?\s*$", parts[0]) if len(parts) > 3 else None
+        if called:
+            template = tuple(split_at_commas(called[2] or ""))
+            yield HostLaunch(called[1], template, (*parts[1:3], *parts[4:5]), (), "", mark.start())
+
+
+def _named_before(text: str, at: int) -> tuple[str, tuple[str, ...]]:
+    """The name, and template arguments if any, that a text has before a position."""
+    text = text[max(0, at - _LONGEST_NAME) : at]
+    end = len(text.rstrip())
+    inside = ""
+    if text[end - 1 : end] == ">":
+        depth, start = 0, end
+        while start > 0:
+            start -= 1
+            depth += (text[start] == ">") - (text[start] == "<")
+            if depth == 0:
+                break
+        inside, end = text[start + 1 : end - 1], len(text[:start].rstrip())
+    name = re.search(r"[\w:]+$", text[:end])
+    return (name[0] if name else ""), tuple(split_at_commas(inside))
+
+
+def _instance(
+    source: str, kernel: KernelText, launch: HostLaunch | None, constants: SourceText
+) -> str:
+    """The instance that a launch asks for; "" where an argument cannot be told."""
+    values: list[str] = []
+    for position, parameter in enumerate(kernel.template):
+        text = ""
+        if launch is not None and position < len(launch.template):
+            text = _explicit(parameter, launch.template[position], launch, source, constants)
+        elif launch is not None:
+            text = _deduced(source, kernel, parameter, launch)
+        if not text and parameter.default:
+            break  # this one and those after it have values of their own
+        values.append(text or _likely(source, parameter))
+        if values[-1] in ("", _LAMBDA):
+            return ""
+    if launch is not None:  # the rest of a pack
+        values += launch.template[len(kernel.template) :]
+    return f"{kernel.name}<{', '.join(values)}>"
+
+
+def _explicit(
+    parameter: TemplateParameter, text: str, launch: HostLaunch, source: str, constants: SourceText
+) -> str:
+    if parameter.kind == "type":
+        return "" if text in _type_parameters(source) else text
+    expanded = constants.expanded(text)
+    known = constants.constants_in(launch.function)
+    value = evaluate(expanded, ChainMap(_constants_before(source, launch, expanded), known))
+    if value is not None:
+        return str(value)
+    return text if text in ("true", "false") or "::" in text else ""
+
+
+@lru_cache(maxsize=4)
+def _type_parameters(source: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\b(?:typename|class)\s+(\w+)", source))
+
+
+def _constants_before(source: str, launch: HostLaunch, expression: str) -> dict[str, int | None]:
+    """Of the names in an expression the `const int`s in front of a launch, the last of each."""
+    known: dict[str, int | None] = {}
+    declared = _host_constants(source)
+    for name in set(re.findall(r"[A-Za-z_]\w*", expression)) & declared.keys():
+        places, values = declared[name]
+        if before := bisect.bisect_left(places, launch.position):
+            known[name] = values[before - 1]
+    return known
+
+
+@lru_cache(maxsize=4)
+def _host_constants(source: str) -> Mapping[str, tuple[list[int], list[int]]]:
+    """By name where `const int`s are declared, in order, and their values."""
+    constants = read_constants(source, {})
+    found: dict[str, tuple[list[int], list[int]]] = {}
+    known: dict[str, int | None] = {}
+    pattern = r"\bconst(?:expr)?\s+(?:static\s+|unsigned\s+)*\w+\s+(\w+\s*=[^;{}]+);"
+    for declared in re.finditer(pattern, with_kernel_macros(without_comments(source))):
+        for part in split_at_commas(declared[1], _ROUND):
+            name, _, expression = (piece.strip() for piece in part.partition("="))
+            value = evaluate(constants.expanded(expression), known)
+            if value is not None:
+                known[name] = value
+                places, values = found.setdefault(name, ([], []))
+                places.append(declared.end())
+                values.append(value)
+    return found
+
+
+def _deduced(
+    source: str, kernel: KernelText, parameter: TemplateParameter, launch: HostLaunch
+) -> str:
+    """A type from the argument that it belongs to."""
+    for declared, actual in zip(kernel.parameters, launch.arguments, strict=False):
+        words = re.match(rf"(?:const\s+)?{parameter.name}\b(?!\s*::)", declared)
+        if words and actual.startswith("["):
+            return _LAMBDA
+        if words and (kind := _type_of(actual, source, "*" in declared)):
+            return kind
+    return ""
+
+
+def _type_of(expression: str, source: str, is_pointer: bool) -> str:
+    """The type of a host's expression, or of what it points to; "" where that is unclear."""
+    text = without_comments(source)
+    cast = re.match(rf"\(\s*(?:const\s+)?({_BUILT_IN}|\w+)\s*(\*?)\s*\)", expression)
+    if cast and bool(cast[2]) == is_pointer:
+        return cast[1]
+    if re.fullmatch(r"-?[\d.]+(?:[eE][-+]?\d+)?[fF]", expression):
+        return "float"
+    if re.fullmatch(r"-?(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?", expression):
+        return "double"
+    if re.fullmatch(r"-?\d+", expression):
+        return "int"
+    made = re.match(r"(\w+(?:<[\w, ]*>)?)\s*[({]", expression)
+    if made and re.search(rf"\b(?:struct|class)\s+{made[1].partition('<')[0]}\b", text):
+        return made[1]
+    name = re.match(r"&?\s*(\w+)", expression)
+    if not name:
+        return ""
+    others = r"(?:\w+(?:\s*=[^,;]*)?\s*,\s*\*?\s*)*"
+    star = (r"\s*\*\s*" if is_pointer else r"\s+") + others
+    declared = re.search(
+        rf"\b({_BUILT_IN}|[A-Z]\w*(?:<[\w, ]*>)?){star}\b{name[1]}\b(?=\s*[=;,){{\[(])", text
+    )
+    return re.sub(r"^const\s+", "", declared[1]) if declared else ""
+
+
+def _likely(source: str, parameter: TemplateParameter) -> str:
+    if parameter.kind == "type":
+        functors = re.findall(
+            r"\b(?:struct|class)\s+(\w+)[^;{}]*\{[^}]*\boperator\s*\(\s*\)", source
+        )
+        takes = re.fullmatch(r"(?:Op|F|Func|Function|Functor|Fn|UnaryOp|BinaryOp|\w*Op)",
+                             parameter.name)  # fmt: skip
+        if takes:
+            return functors[0] if functors else ""
+        return "float"
+    if parameter.type == "bool":
+        return "true"
+    return "128" if _SIZES.search(parameter.name) else "4"

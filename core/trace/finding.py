@@ -1,0 +1,47 @@
+"""Findings: what a kernel does wrong, each as a sentence with thread, line and element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "out_of_bounds": "an access that lies in no array, or beyond its end",
+        "misaligned": "an address that is no multiple of the access's width",
+        "use_after_free": "an access to memory after `free`",
+        "bad_free": "a second `free`, or a `free` of a pointer that `malloc` did not return",
+        "race": "two threads access the same bytes, one writes, and nothing orders them",
+        "uninitialised": "a read of memory before any write to it",
+        "divergent_barrier": "threads of a block that do not all come to the same barrier",
+        "divergent_warp": "a warp instruction waits for lanes that never come",
+        "inactive_lane": "a shuffle from a lane that takes no part in it",
+        "deadlock": "threads that wait at a barrier for ever",
+        "livelock": "threads that loop for ever: nothing that could end the loop changes",
+        "assert": "an assertion that fails",
+        "trap": "a trap, which stops the kernel",
+        "bad_call": "a call of an address without a function",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault, named at its first occurrence.
+
+    `kind` is one of `KINDS`. `thread` is linear in its block; `step` the step of the block's trace
+    at which to look, -1 if it is not recorded. `index` is of the element of `array` (which is ""
+    where none is known); `count` is how many accesses of this instruction were found at fault.
+    """
+
+    kind: str
+    message: str
+    block: int
+    thread: int
+    line: int
+    tick: int
+    array: str = ""
+    index: tuple[int, ...] = ()
+    count: int = 1
+    step: int = -1

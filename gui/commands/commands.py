@@ -1,0 +1,50 @@
+"""All commands of one window, each with those that it uses."""
+
+from __future__ import annotations
+
+from gui.commands.breakpoints import Stopping
+from gui.commands.explaining import Explaining
+from gui.commands.focus import focus_page
+from gui.commands.large_view import Enlarging
+from gui.commands.moments import Lecture, Moments
+from gui.commands.pictures import Exporter
+from gui.commands.reporting import Reporter
+from gui.commands.touring import Touring
+from gui.commands.window import Window
+from gui.commands.workbench import Workbench
+
+
+class Commands:
+    """What the menus, the pages and the window itself ask for."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self.workbench = bench = Workbench(window)
+        self.moments = Moments(window, bench)
+        self.lecture = Lecture(window, self.moments)
+        bench.list_wanted.connect(self.lecture.open_list)
+        self.exporter = Exporter(window)
+        bench.waiting.stopped.connect(self.exporter.cancel)
+        self.enlarging = Enlarging(window)
+        self.explaining = Explaining(window)
+        self.stopping = Stopping(window, window.session, window.step_page.source, window.message)
+        self.reporter = Reporter(window, bench)
+        self.touring = Touring(window)
+
+    def leave_field(self) -> None:
+        """End editing, put away what is said, or else bring all views back."""
+        window = self._window
+        if window.step_page.source.end_editing():
+            focus_page(window)
+            return
+        said = window.message.sentence or any(s.question for s in self.explaining.sessions)
+        if not said and self.enlarging.back():
+            return
+        window.message.clear()
+        self.explaining.close()
+        focus_page(window)
+
+    def close(self) -> None:
+        """Stop what reads and writes files, and wait for it."""
+        self.workbench.close()
+        self.exporter.close()

@@ -1,0 +1,89 @@
+"""The window as its commands know it: a session, the parts on the screen, and the page in sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QMainWindow
+
+from gui.looks.theme import theme_names
+from gui.scenes.selection import TEXT_SIZES
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QSplitter, QWidget
+
+    from gui.commands.recording import Recorder
+    from gui.commands.theme_applier import Dressing
+    from gui.scenes.session import Session
+    from gui.views.busy_sign import BusySign
+    from gui.views.ladder_panel import LadderPanel
+    from gui.views.launch_form import ConfigurationForm
+    from gui.views.message_bar import MessageBar
+    from gui.views.moment_title import MomentTitle
+    from gui.views.page_stack import Pages
+    from gui.views.step_page import StepPage
+    from gui.views.tour_overlay import TourOverlay
+    from gui.views.transport_bar import TransportBar
+    from gui.views.widgets import Segmented
+
+
+class Window(QMainWindow):
+    """What a command may use of the window; `gui.shell.main_window` makes the parts."""
+
+    session: Session
+    recorder: Recorder
+    dressing: Dressing
+    header: QWidget
+    tabs: Segmented
+    moment_title: MomentTitle
+    body: QSplitter
+    left: QWidget
+    left_button: QWidget
+    """Brings the left column back while it is hidden."""
+    ladder_panel: LadderPanel
+    form: ConfigurationForm
+    pages: Pages
+    step_page: StepPage
+    message: MessageBar
+    busy_sign: BusySign
+    transport: TransportBar
+    overlay: TourOverlay | None = None
+    """The tour, while it is shown."""
+
+    def show_page(self, key: str) -> None:
+        """Show a page at once, by its key; see `gui.shell.pages`."""
+        self.session.page = key
+        self.pages.finish()
+
+    def look_at_page(self, key: str) -> None:
+        """Show a page as soon as it can be without keeping the window from other events."""
+        if key != self.session.page:
+            self.message.pass_by()
+        self.session.page = key
+
+    def set_theme(self, name: str) -> None:
+        """Give the whole application a theme at once; `session.theme` leaves time for events."""
+        self.session.theme = name
+        self.dressing.finish()
+
+    def next_theme(self) -> None:
+        """Light, dark, projector, and light again."""
+        names = theme_names()
+        self.session.theme = names[(names.index(self.session.theme) + 1) % len(names)]
+
+    def change_text_size(self, steps: int) -> None:
+        """Larger text, or with a negative number smaller text, as far as there are sizes."""
+        at = TEXT_SIZES.index(self.session.text_size) + steps
+        self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
+
+    def toggle_full_screen(self) -> None:
+        """Enter or leave the full screen."""
+        self.showNormal() if self.isFullScreen() else self.showFullScreen()
+
+    def toggle_sidebar(self) -> None:
+        """Hide or show the left column."""
+        raise NotImplementedError
+
+    def show_cheat_sheet(self) -> None:
+        """Show all keyboard shortcuts."""
+        raise NotImplementedError

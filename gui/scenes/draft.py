@@ -1,0 +1,204 @@
+"""What has been typed into the source pane, against what was compiled and what was there first.
+
+Nothing typed is thrown away: the text of a kernel that is left for another is kept,
+and comes back with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from types import MappingProxyType
+
+NEVER = "\0"  # in place of a compiled text where there is none: no line of any text is its
+LOOKED_AT = 200  # characters of a line, to say how alike two are
+ALIKE = 0.5  # at least: what two lines that were one have in common
+MOST_COMPARED = 2000  # lines of a changed part, and pairs of lines in it
+_IDENTITY: Mapping[int, int] = MappingProxyType({})
+
+
+def line_map(compiled: str, text: str) -> Mapping[int, int]:
+    """Lines of `compiled` (from 1) that stand unchanged in `text`, with their places there."""
+    old, new = compiled.split("\n"), text.split("\n")
+    return MappingProxyType(
+        {
+            a: b
+            for same, before, after in _parts(old, new)
+            if same
+            for a, b in zip(before, after, strict=True)
+        }
+    )
+
+
+def line_heirs(compiled: str, text: str) -> Mapping[int, int]:
+    """As `line_map`, and for each line that was changed the one that it became.
+
+    A line that was deleted has none.
+    """
+    old, new = compiled.split("\n"), text.split("\n")
+    found: dict[int, int] = {}
+    for same, before, after in _parts(old, new):
+        if same:
+            found.update(zip(before, after, strict=True))
+        elif after:
+            found.update(_most_alike(old, new, before, after))
+    return MappingProxyType(found)
+
+
+def _parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, range, range]]:
+    """Two texts part by part: whether it is the same in both, and its lines (from 1) in each."""
+    shorter = min(len(old), len(new))
+    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    rest = shorter - start
+    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    yield True, range(1, start + 1), range(1, start + 1)
+    a, b = old[start : len(old) - tail], new[start : len(new) - tail]
+    if len(a) + len(b) <= MOST_COMPARED:
+        for kind, a0, a1, b0, b1 in SequenceMatcher(None, a, b).get_opcodes():
+            first = start + 1
+            yield kind == "equal", range(first + a0, first + a1), range(first + b0, first + b1)
+    else:
+        yield False, range(start + 1, start + 1 + len(a)), range(start + 1, start + 1 + len(b))
+    yield (
+        True,
+        range(len(old) - tail + 1, len(old) + 1),
+        range(len(new) - tail + 1, len(new) + 1),
+    )
+
+
+def _most_alike(
+    old: Sequence[str], new: Sequence[str], before: range, after: range
+) -> Iterator[tuple[int, int]]:
+    """Each line of a changed part with the most alike one, else with the one at its place."""
+    alike = SequenceMatcher(None)
+    for at, line in enumerate(before):
+        here = best = after[min(at, len(after) - 1)]
+        if len(before) * len(after) <= MOST_COMPARED:
+            ratios = {}
+            alike.set_seq2(old[line - 1].strip()[:LOOKED_AT])
+            for place in after:
+                alike.set_seq1(new[place - 1].strip()[:LOOKED_AT])
+                ratios[place] = alike.ratio()
+            best = max(after, key=lambda place: (ratios[place], -abs(place - here)))
+            best = best if ratios[best] > ALIKE else here
+        yield line, best
+
+
+class Draft:
+    """The text of one source at a time, and the texts of those left behind.
+
+    `key` names the source (a rung, or a file's path). `original` is the text before any edit,
+    `compiled` the one that the shown trace was made from, `text` what the editor holds.
+    """
+
+    def __init__(self) -> None:
+        self.key = ""
+        self.original = ""
+        self.compiled = ""
+        self._text = ""
+        self._kept: dict[str, str] = {}
+        self._places = _IDENTITY
+        self._back = _IDENTITY
+        self._heirs: Mapping[int, int] | None = None  # looked for when first asked for
+
+    @property
+    def text(self) -> str:
+        """What the editor holds."""
+        return self._text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self._text = text
+        self._map()
+
+    @property
+    def stale(self) -> bool:
+        """The trace was made from another text than the one that is shown."""
+        return self._text != self.compiled
+
+    @property
+    def edited(self) -> bool:
+        """The text is not the original."""
+        return self._text != self.original
+
+    def load(self, key: str, original: str, compiled: str) -> str:
+        """A trace has arrived; returns the text that the editor has to show with it.
+
+        What was typed meanwhile into the same source stays. Another source gets the text that it
+        was left with, if that was edited.
+        """
+        if key == self.key:
+            text = self._text if self.stale else compiled
+        else:
+            self._keep()
+            text = self._kept.pop(key, compiled)
+        self.key, self.original, self.compiled = key, original, compiled
+        self.text = text
+        return text
+
+    def open(self, key: str, original: str, text: str) -> str:
+        """A source of which there is no trace, as it does not compile; returns the text to show."""
+        self._keep()
+        text = self._kept.pop(key, text)
+        self.key, self.original, self.compiled = key, original, NEVER
+        self.text = text
+        return text
+
+    def kept(self) -> dict[str, str]:
+        """Every edited text by key, the shown one with them."""
+        self._keep()
+        return dict(self._kept)
+
+    def restore(self, kept: Mapping[str, str]) -> None:
+        """Take up texts kept earlier; they appear when their sources do."""
+        self._kept.update(kept)
+
+    def forget(self, text: str) -> None:
+        """Drop a text that was kept for other sources: it has become one of its own."""
+        self._kept = {key: kept for key, kept in self._kept.items() if kept != text}
+
+    def drop(self, key: str) -> None:
+        """Drop the text that was kept for a source: it is typed anew."""
+        self._kept.pop(key, None)
+
+    def place(self, line: int | None) -> int | None:
+        """Where a line of the compiled text stands in the shown one, None where it was changed."""
+        return self._places.get(line) if self.stale and line is not None else line
+
+    def origin(self, line: int) -> int | None:
+        """The line of the compiled text that stands at `line` of the shown one."""
+        return self._back.get(line) if self.stale else line
+
+    def heir(self, line: int | None) -> int | None:
+        """As `place`, and of a line that was changed the one that it became."""
+        return self._all_heirs().get(line) if self.stale and line is not None else line
+
+    def ancestor(self, place: int) -> int | None:
+        """The line of the compiled text that `place` was, changed or not; None for a new one."""
+        if not self.stale:
+            return place
+        return next((old for old, new in self._all_heirs().items() if new == place), None)
+
+    def saved(self) -> None:
+        """The text is in its file: it is no edit any more."""
+        self.original = self._text
+
+    def _all_heirs(self) -> Mapping[int, int]:
+        if self._heirs is None:
+            never = self.compiled == NEVER
+            self._heirs = _IDENTITY if never else line_heirs(self.compiled, self._text)
+        return self._heirs
+
+    def _keep(self) -> None:
+        if self.key and self.edited:
+            self._kept[self.key] = self._text
+        else:
+            self._kept.pop(self.key, None)
+
+    def _map(self) -> None:
+        self._heirs = None
+        if self.stale:
+            self._places = line_map(self.compiled, self._text)
+            self._back = MappingProxyType({new: old for old, new in self._places.items()})
+        else:
+            self._places = self._back = _IDENTITY

@@ -1,0 +1,106 @@
+"""What the views ask first about a new trace, worked out before it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.trace import EventKind
+from gui.scenes.correspondence import Course, Lockstep, course_of
+from gui.scenes.findings import finding_rows
+from gui.scenes.grids import grids_of, owned_by
+from gui.scenes.history import history_of
+from gui.scenes.matrices import heat_caption, matrix_scene
+from gui.scenes.outside import guards_of, reaches_of
+from gui.scenes.ptx import listing_of
+from gui.scenes.results import outcome
+from gui.scenes.selection import WARP_SIZE
+from gui.scenes.shared import shared_scene
+from gui.scenes.timeline import timeline_of
+from gui.scenes.warp import warp_scene
+
+if TYPE_CHECKING:
+    from core.trace import BlockTrace, Trace
+
+STORES = 400  # that are replayed ahead
+ACCESSES = 300  # of the block's record that are read ahead; the rest when the window is idle
+
+
+@dataclass(frozen=True)
+class Standpoint:
+    """Where somebody looks at the record that was there before: the new one is shown there too."""
+
+    source: str
+    """`source_key` of its trace: another source is shown from its beginning."""
+    course: Course
+    step: int
+    """Of the course, as `Session.anchored` gives both."""
+    thread: int
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How the matrices are shown, as the session's settings of these names say."""
+
+    heat: bool = False
+    warp_trail: bool = False
+
+
+def look_ahead(
+    trace: Trace, block: int, at: Standpoint | None = None, looks: Looks | None = None
+) -> None:
+    """Indexes a recorded block's steps, phases and variables, and what is drawn of it first.
+
+    Everything found is kept with the record. Belongs into the thread that made the trace.
+    """
+    finding_rows(trace)
+    outcome(trace)
+    listing = listing_of(trace)
+    len(listing.text)
+    listing.places(1)
+    record = trace.block(block)
+    len(record.phases)
+    timeline_of(trace, record)
+    course_of(record)
+    if not record.n_steps:
+        return
+    step, thread = _place(record, at)
+    for warp in range(record.n_warps):
+        record.variables(step, warp * WARP_SIZE)
+    record.variables(step, thread)
+    record.active(step)
+    _replay(record)
+    history_of(record).read_ahead(ACCESSES)
+    _look_at_matrices(trace, record, step, thread, looks or Looks())
+    warp_scene(record, step, thread // WARP_SIZE)
+    shared_scene(trace, record, step, thread // WARP_SIZE)
+
+
+def _place(record: BlockTrace, at: Standpoint | None) -> tuple[int, int]:
+    """The step and the thread that will be looked at first."""
+    if at is None or not at.course.n_steps:
+        return record.seek(0, "access", forward=True), 0
+    step = Lockstep(at.course, course_of(record)).counterpart(at.step)
+    return step, min(at.thread, record.n_threads - 1)
+
+
+def _look_at_matrices(
+    trace: Trace, record: BlockTrace, step: int, thread: int, looks: Looks
+) -> None:
+    guards, reaches = guards_of(trace), reaches_of(trace)
+    grids = tuple(map(reaches.roomy, grids_of(trace)))
+    for grid in grids:
+        if grid.result:
+            owned_by(trace, grid, record.block)
+    matrix_scene(record, grids, step, thread, guards, warp_trail=looks.warp_trail)
+    if looks.heat:
+        heat_caption(record, grids, step)
+
+
+def _replay(record: BlockTrace) -> None:
+    """Have shared memory's states at hand, so that a jump need not replay all stores before it."""
+    stores = np.flatnonzero(np.asarray(record.kind) == EventKind.STORE)
+    if len(stores):
+        record.shared(int(stores[min(len(stores), STORES) - 1]))

@@ -1,0 +1,154 @@
+"""Two versions of one source: which came first, and where their texts differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from gui.scenes.session import Session
+
+Side = Literal["a", "b"]
+MOST_LINES = 600  # between the first and the last difference; more are not lined up with each other
+
+
+class Versions:
+    """Which texts of each source have run, in the order in which they first did."""
+
+    def __init__(self) -> None:
+        self._order: dict[tuple[str, int], int] = {}
+        self._texts: dict[str, tuple[str, str]] = {}  # by source: the one before, and the last
+
+    def note(self, key: str, text: str) -> None:
+        """A text of the source named `key` has run."""
+        self._order.setdefault((key, hash(text)), len(self._order))
+        _, last = self._texts.get(key, ("", ""))
+        if text != last:
+            self._texts[key] = last, text
+
+    def before(self, key: str, text: str) -> str | None:
+        """The text of a source that ran last before `text`; None where none did."""
+        one, last = self._texts.get(key, ("", ""))
+        found = one if last == text else last
+        return found or None
+
+    def older(self, a: Session, b: Session) -> Side | None:
+        """The side that shows the older version; None where they show no two of one kernel's text.
+
+        The text before any edit is older than any other.
+        """
+        one, two = a.origin, b.origin
+        if one is None or two is None or a.trace is None or b.trace is None:
+            return None
+        key, here, there = one.configuration.key, a.trace.workload, b.trace.workload
+        if key != two.configuration.key or here.kernel != there.kernel:
+            return None
+        if here.source == there.source:
+            return None
+        if (there.source == one.original) != (here.source == two.original):
+            return "b" if there.source == one.original else "a"
+        places = [self._order.get((key, hash(w.source)), 0) for w in (here, there)]
+        return "b" if places[1] < places[0] else "a"
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the two sides are called, and which of them stands left."""
+
+    a: str = "A"
+    b: str = "B"
+    left: Side = "a"
+
+    @property
+    def versions(self) -> bool:
+        """Whether the sides are an older and a newer version of one source."""
+        return self.a != "A"
+
+    @property
+    def first(self) -> str:
+        """The name of the side that stands left."""
+        return self.a if self.left == "a" else self.b
+
+    @property
+    def second(self) -> str:
+        """The name of the side that stands right."""
+        return self.b if self.left == "a" else self.a
+
+
+def naming(versions: Versions, a: Session, b: Session) -> Naming:
+    """Before and after, the older version left, where two versions are compared; else A and B."""
+    older = versions.older(a, b)
+    if older is None:
+        return Naming()
+    return Naming("Before", "After") if older == "a" else Naming("After", "Before", "b")
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Where one text differs from another; lines count from 1.
+
+    `spans` are (line, first character, length) of what differs within a changed line. `gaps` are
+    the lines in front of which the other text has lines that this one has not; one more than there
+    are lines for its end.
+    """
+
+    lines: frozenset[int] = frozenset()
+    spans: tuple[tuple[int, int, int], ...] = ()
+    gaps: frozenset[int] = frozenset()
+
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """The first changed line and the last that follows it without a break; None without one."""
+        places = self.lines | self.gaps
+        if not places:
+            return None
+        first = last = min(places)
+        while last + 1 in self.lines:
+            last += 1
+        return first, last
+
+
+@lru_cache(8)
+def changes(old: str, new: str) -> tuple[Changes, Changes]:
+    """Where `old` differs from `new`, and `new` from `old`."""
+    one, two = old.split("\n"), new.split("\n")
+    shorter = min(len(one), len(two))
+    head = next((i for i in range(shorter) if one[i] != two[i]), shorter)
+    rest = shorter - head
+    tail = next((i for i in range(rest) if one[-1 - i] != two[-1 - i]), rest)
+    middle = one[head : len(one) - tail], two[head : len(two) - tail]
+    if max(map(len, middle)) > MOST_LINES:
+        blocks = [("replace", 0, len(middle[0]), 0, len(middle[1]))]
+    else:
+        matcher = SequenceMatcher(None, *middle, autojunk=False)
+        blocks = [block for block in matcher.get_opcodes() if block[0] != "equal"]
+    lines: tuple[set[int], set[int]] = (set(), set())
+    gaps: tuple[set[int], set[int]] = (set(), set())
+    spans: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
+    for _, *ends in blocks:
+        for side, (first, last) in enumerate((ends[:2], ends[2:])):
+            lines[side].update(range(head + first + 1, head + last + 1))
+            if first == last:
+                gaps[side].add(head + first + 1)
+        if ends[1] - ends[0] == ends[3] - ends[2]:
+            for i in range(ends[1] - ends[0]):
+                texts = middle[0][ends[0] + i], middle[1][ends[2] + i]
+                for side, (start, length) in enumerate(_inside(*texts)):
+                    if length:
+                        spans[side].append((head + ends[2 * side] + i + 1, start, length))
+    made = [
+        Changes(frozenset(lines[side]), tuple(spans[side]), frozenset(gaps[side]))
+        for side in (0, 1)
+    ]
+    return made[0], made[1]
+
+
+def _inside(one: str, two: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where two lines differ: from which character, and how many of each."""
+    shorter = min(len(one), len(two))
+    head = next((i for i in range(shorter) if one[i] != two[i]), shorter)
+    rest = shorter - head
+    tail = next((i for i in range(rest) if one[-1 - i] != two[-1 - i]), rest)
+    return (head, len(one) - head - tail), (head, len(two) - head - tail)

@@ -1,0 +1,217 @@
+"""Starts the window. Compiling and recording begin after the first paint, in the background."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from core.ladder import Ladder
+    from gui.scenes.link import Moment
+    from gui.shell.main_window import MainWindow
+
+DEFAULT_RUNG = "tiled"
+NO_SET = (
+    "--set is for kernels of the ladder: a file's launch is given as mine.cu?gridDim=8&arg.n=64."
+)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The window's own options."""
+    parser = argparse.ArgumentParser(prog="tilescope", description="Open the Tilescope window.")
+    parser.add_argument(
+        "rung",
+        nargs="?",
+        help="kernel to begin with: a rung, a .cu file, or a link to a moment of either, such as "
+        "'tiled?n=4&step=12' or 'mine.cu?gridDim=8&step=12'; "
+        "without it, what was shown last",
+    )
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter, such as n=64"
+    )
+    parser.add_argument("--theme", help="light, dark or projector")
+    parser.add_argument("--fresh", action="store_true", help="start without the last session")
+    parser.add_argument("--session", metavar="FILE", help="where the session is kept")
+    parser.add_argument("--no-tour", action="store_true", help="no tour at the first start")
+    parser.add_argument(
+        "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", help="keep a JSON file of the window's state (for tests)"
+    )
+    return parser.parse_args(argv)
+
+
+def window_size(text: str) -> tuple[int, int]:
+    """`1280x800` as width and height. Raises what argparse shows with the option's name."""
+    match = re.fullmatch(r"([1-9]\d{0,4})x([1-9]\d{0,4})", text, re.ASCII)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, such as 1280x800")
+    return int(match[1]), int(match[2])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Open the window and run until it is closed; returns the exit status."""
+    options = parse(sys.argv[1:] if argv is None else argv)
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    from core.cli.app import READ_AHEAD
+    from core.cli.workloads import parse_settings
+    from core.errors import TilescopeError
+    from core.ladder import load_ladder
+    from core.side_process.client import end_kept, prepare
+    from gui.looks.theme import apply_theme, theme_names
+    from gui.scenes.saved import default_path, find, said_aside
+    from gui.shell.main_window import MainWindow
+    from gui.shell.pauses import ShortPauses
+    from gui.shell.session_persistence import Keeper, text_size_of, theme_of
+    from gui.shell.terminating import Terminator
+
+    if options.theme is not None and options.theme not in theme_names():
+        sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")
+        return 2
+    try:
+        ladder = load_ladder()
+        start = parse_start(options.rung, parse_settings(options.set), ladder)
+    except TilescopeError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    app = QApplication.instance() or open_display()
+    assert isinstance(app, QApplication)
+    terminator = Terminator(app)
+    app.setApplicationName("Tilescope")
+    path = Path(options.session) if options.session else default_path()
+    found = find(path)
+    kept = found.saved
+    saved = None if options.fresh else kept
+    theme = theme_of(saved, options.theme)
+    text_size = text_size_of(saved, app.primaryScreen())
+    apply_theme(app, theme, text_size)
+    window = MainWindow(ladder, theme, text_size)
+    ShortPauses(window)
+    keeper = Keeper(window, path if found.usable else None)
+    if saved is not None:
+        keeper.restore_window(saved, geometry=not options.size)
+    toured = kept is not None and kept.toured  # even with --fresh
+    window.touring.toured = toured or bool(found.sentence)
+    if options.size:
+        window.resize(*options.size)
+    elif saved is None or not saved.geometry:
+        fit_screen(window)
+    if options.report:
+        from gui.shell.state_file import keep_state_file
+
+        keep_state_file(window, options.report)
+    window.show()
+    if start is None and not options.no_tour and not window.touring.toured:
+        tour_once(window)
+
+    def begin() -> None:
+        prepare(*READ_AHEAD)  # loads the compiler while this one loads the emulator
+        told = said_aside(saved.aside) if saved is not None else ""
+        window.moments.say_with_launch(found.sentence or told)
+        if isinstance(start, Path):
+            window.workbench.open_file(str(start))
+        elif start is not None:
+            window.moments.open_moment(start)
+        elif saved is not None:
+            keeper.restore_session(saved, DEFAULT_RUNG)
+        else:
+            window.recorder.configure(DEFAULT_RUNG)
+
+    QTimer.singleShot(0, begin)
+    status = app.exec()
+    terminator.stop()
+    end_kept()
+    return 128 + terminator.got if terminator.got else status
+
+
+def open_display() -> QApplication:
+    """Qt's application. Where there is no display it ends the process, and says what works there.
+
+    Qt itself would abort: it asks for what it calls a core dump.
+    """
+    from PySide6.QtCore import QtMsgType, qInstallMessageHandler
+    from PySide6.QtWidgets import QApplication
+
+    said: list[str] = []
+
+    def hear(kind: QtMsgType, context: object, text: str) -> None:
+        if kind == QtMsgType.QtFatalMsg:
+            sys.stderr.write(f"{no_display(said)}\n")
+            sys.stderr.flush()
+            os._exit(2)
+        said.append(text)
+
+    before = qInstallMessageHandler(hear)
+    app = QApplication(["tilescope"])
+    qInstallMessageHandler(before)
+    if said:
+        sys.stderr.write("".join(f"{text}\n" for text in said))
+    return app
+
+
+def no_display(said: Sequence[str]) -> str:
+    """Why no window can be opened, from what Qt says of it, and what can be done without one."""
+    names = ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY")
+    shown = next(filter(None, map(os.environ.get, names)), "")
+    qt = f" ({said[0].strip().rstrip('.')})" if said else ""
+    why = f"Qt cannot use `{shown}`{qt}" if shown else "there is no display"
+    return (
+        f"The window cannot be opened: {why}; `tilescope trace tiled` counts without one, and "
+        "`python -m gui.headless out` saves pictures of the window."
+    )
+
+
+def fit_screen(window: MainWindow) -> None:
+    """Have a first window no larger than what of the screen is free; then it takes all of that."""
+    from PySide6.QtCore import Qt
+
+    free, wanted = window.screen().availableGeometry().size(), window.size()
+    window.resize(wanted.boundedTo(free))
+    if wanted.width() >= free.width() or wanted.height() >= free.height():
+        window.setWindowState(Qt.WindowState.WindowMaximized)  # its frame has to fit as well
+
+
+def tour_once(window: MainWindow) -> None:
+    """Start the tour when there is something to see."""
+
+    def start() -> None:
+        window.recorder.recorded.disconnect(start)
+        window.touring.start()
+
+    window.recorder.recorded.connect(start)
+
+
+def parse_start(
+    text: str | None, parameters: dict[str, int], ladder: Ladder
+) -> Moment | Path | None:
+    """What the command line asks for: a moment, a file, or None for what was shown last.
+
+    Raises ParameterError for a link or a name that leads nowhere.
+    """
+    from core.errors import ParameterError
+    from gui.looks.theme import theme_names
+    from gui.scenes.link import Moment, names_file, parse_link
+
+    if text is None:
+        return Moment(DEFAULT_RUNG, parameters) if parameters else None
+    if "?" in text:
+        moment = parse_link(text, ladder, theme_names())
+        if moment.own is not None and parameters:
+            raise ParameterError(NO_SET)
+        return replace(moment, parameters={**moment.parameters, **parameters})
+    if text not in ladder and names_file(text):
+        if parameters:
+            raise ParameterError(NO_SET)
+        return Path(text)
+    return Moment(ladder[text].name, parameters)

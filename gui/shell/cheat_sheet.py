@@ -1,0 +1,234 @@
+"""The keyboard shortcuts on one sheet, made from the menus.
+
+Each column is one text: some hundred labels would keep the window for 100 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QKeySequence,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+)
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QScrollArea,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.frames.pieces import PAUSE, Pieces, Steps
+from gui.looks.theme import current_theme
+
+if TYPE_CHECKING:
+    from gui.commands.command import Command
+
+Lines = Sequence[tuple[str, str]]
+
+MOUSE: Lines = (
+    ("Wheel", "Zoom a matrix about the pointer"),
+    ("Drag", "Move a matrix; drag a heading to move its view"),
+    ("Click", "Select an element, a thread, a warp or a line"),
+    ("Click a number", "Why this number?"),
+    ("Right click an element", "Stop when it is touched"),
+    ("Click a line's number", "Set or clear a breakpoint"),
+    ("Double click a line", "Go to its next step"),
+    ("+  −  0", "Zoom in or out, or show all, with the keyboard in a matrix"),
+)
+COLUMNS, SCALES = (3, 2), (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65)  # the first that fit
+TITLE_BAR = 36  # pixels that the system may put above a dialog
+EDGE, BETWEEN, KEY_GAP = 26, 32, 14  # pixels
+GAP, LINE_GAP, PART_GAP = 4, 3, 6
+
+
+class CheatSheet(QDialog):
+    """Every command that has a key, menu by menu, and what the mouse does.
+
+    It is made in several events, and shown after the last; `finish` does all of it at once.
+    """
+
+    def __init__(self, menus: Mapping[str, Sequence[Command]], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Keyboard shortcuts")
+        self.setObjectName("shell")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._menus = menus
+        self._pieces = Pieces(self)
+        self._pieces.start(self._building(parent.screen().availableSize()))
+
+    def finish(self) -> None:
+        """Make and show at once what is left."""
+        self._pieces.finish()
+
+    def _building(self, screen: QSize) -> Steps:
+        parts = [(name.replace("&", ""), _keys(some)) for name, some in self._menus.items()]
+        parts.append(("Mouse", MOUSE))
+        room = screen - QSize(0, TITLE_BAR)
+        count, scale = yield from _fitting(parts, room)
+        yield PAUSE
+        sheet = QWidget(self)
+        sheet.setObjectName("shell")
+        row = QHBoxLayout(sheet)
+        row.setContentsMargins(EDGE, EDGE - 6, EDGE, EDGE - 10)
+        row.setSpacing(BETWEEN)
+        for some in columns(parts, count):
+            row.addWidget(Column(some, scale), 0, Qt.AlignmentFlag.AlignTop)
+            yield PAUSE
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setAccessibleName("Keyboard shortcuts")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(area)
+        area.setWidget(sheet)
+        self.resize((sheet.sizeHint() + QSize(4, 4)).boundedTo(room))
+        for widget in (self, *self.findChildren(QWidget)):
+            widget.ensurePolished()
+            yield
+        yield PAUSE
+        layout.activate()
+        self.create()
+        yield PAUSE
+        self.open()
+
+
+class Column(QTextEdit):
+    """Parts below each other, each a heading and its lines: keys, and what they do.
+
+    Keys end and texts begin below each other within a part. It can be copied and read out, and
+    leaves the keyboard to what scrolls it.
+    """
+
+    def __init__(self, parts: Sequence[tuple[str, Lines]], scale: float) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setLineWrapMode(QTextEdit.LineWrapMode.NoWrap)
+        for way in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
+            way(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.viewport().setAutoFillBackground(False)
+        self.setAccessibleName(", ".join(title for title, _ in parts))
+        document = self.document()
+        document.setUndoRedoEnabled(False)
+        document.setDocumentMargin(0)
+        document.setDefaultFont(_type(scale))
+        self._write(parts, scale)
+        self.setFixedSize(document.size().toSize() + QSize(2, 0))
+
+    def _write(self, parts: Sequence[tuple[str, Lines]], scale: float) -> None:
+        theme, bold = current_theme(), _metrics(scale, bold=True)
+        heading, key, what = QTextCharFormat(), QTextCharFormat(), QTextCharFormat()
+        for style, color in ((heading, "text_dim"), (key, "text"), (what, "text")):
+            style.setForeground(theme.color(color))
+        for style in (heading, key):
+            style.setFontWeight(QFont.Weight.DemiBold)
+        cursor = QTextCursor(self.document())
+        cursor.beginEditBlock()
+        for place, (title, lines) in enumerate(parts):
+            above = QTextBlockFormat()
+            above.setTopMargin(PART_GAP + GAP if place else 0)
+            above.setBottomMargin(GAP)
+            if place:
+                cursor.insertBlock(above)
+            else:
+                cursor.setBlockFormat(above)
+            cursor.insertText(title, heading)
+            end = max(bold.horizontalAdvance(keys) for keys, _ in lines)
+            kinds = QTextOption.TabType
+            line = QTextBlockFormat()
+            line.setBottomMargin(LINE_GAP)
+            line.setTabPositions(
+                [
+                    QTextOption.Tab(end, kinds.RightTab),
+                    QTextOption.Tab(end + KEY_GAP, kinds.LeftTab),
+                ]
+            )
+            for keys, text in lines:
+                cursor.insertBlock(line)
+                cursor.insertText(f"\t{keys}", key)
+                cursor.insertText(f"\t{text}", what)
+        cursor.endEditBlock()
+
+
+def _keys(commands: Sequence[Command]) -> Lines:
+    """The first key of each command; those of one row share a line, from the first to the last."""
+    found: list[tuple[str, str]] = []
+    for name, some in groupby((c for c in commands if c.keys), key=lambda c: c.row or c.text):
+        keys = [_native(command.keys[0]) for command in some]
+        text = keys[0] if len(keys) == 1 else f"{keys[0]} … {keys[-1]}"
+        found.append((text, name.rstrip("…")))
+    return tuple(found)
+
+
+def _native(key: str) -> str:
+    return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def _fitting(
+    parts: Sequence[tuple[str, Lines]], room: QSize
+) -> Generator[None, None, tuple[int, float]]:
+    """How many columns, in type of what scale, so that all of it is seen; else the smallest.
+
+    Type of another size has to be loaded first, so each scale is a piece.
+    """
+    for scale in SCALES:
+        for count in COLUMNS:
+            size = _size(columns(parts, count), scale)
+            if size.width() <= room.width() and size.height() <= room.height():
+                return count, scale
+        yield
+    return COLUMNS[0], SCALES[-1]
+
+
+def _size(dealt: Sequence[Sequence[tuple[str, Lines]]], scale: float) -> QSize:
+    """What columns take up in type of a scale."""
+    plain, bold = (_metrics(scale, bold=strong) for strong in (False, True))
+    line = max(plain.lineSpacing(), bold.lineSpacing())
+    widths, heights = [], []
+    for column in dealt:
+        lines = [both for _, some in column for both in some]
+        keys = max((bold.horizontalAdvance(key) for key, _ in lines), default=0)
+        texts = max((plain.horizontalAdvance(text) for _, text in lines), default=0)
+        widths.append(keys + KEY_GAP + texts + 4)
+        heights.append(
+            sum(line + GAP + len(some) * (line + LINE_GAP) + PART_GAP + GAP for _, some in column)
+        )
+    wide = sum(widths) + BETWEEN * (len(widths) - 1) + 2 * EDGE
+    return QSize(wide, max(heights, default=0) + 2 * EDGE - 16)
+
+
+def _metrics(scale: float, *, bold: bool) -> QFontMetrics:
+    return QFontMetrics(_type(scale, bold=bold))
+
+
+def _type(scale: float, *, bold: bool = False) -> QFont:
+    font = current_theme().font(bold=bold)
+    font.setPointSizeF(font.pointSizeF() * scale)
+    return font
+
+
+def columns(parts: Sequence[tuple[str, Lines]], count: int) -> list[list[tuple[str, Lines]]]:
+    """Deal parts out to columns of about the same height, the longest parts first."""
+    dealt: list[list[tuple[str, Lines]]] = [[] for _ in range(count)]
+    heights = [0] * count
+    for title, lines in sorted(parts, key=lambda part: -len(part[1])):
+        if not lines:
+            continue
+        place = heights.index(min(heights))
+        dealt[place].append((title, lines))
+        heights[place] += len(lines) + 2
+    return dealt

@@ -1,0 +1,786 @@
+"""Two launches side by side on one clock, and what differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
+
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QStackedWidget,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.commands.comparing import Comparing
+from gui.commands.explaining import Explaining, connect_numbers
+from gui.commands.window import Window
+from gui.frames.pieces import PAUSE, Steps, whole
+from gui.looks.theme import current_theme
+from gui.scenes.compare import PRESETS, Preset, launch_text, moment_text, space_of, views_shown
+from gui.scenes.differences import Difference, Grouping, differences
+from gui.scenes.selection import COMPARED_VIEWS
+from gui.scenes.session import Session
+from gui.scenes.verdict import verdict
+from gui.scenes.versions import Changes, Naming, changes, naming
+from gui.scenes.why import Topic
+from gui.views.base import Caption, Panel, SessionView
+from gui.views.counters_view import CountersView
+from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.page_parts import PageWidget, panels_in, share
+from gui.views.shared_view import SharedView
+from gui.views.source_view import SourceView
+from gui.views.tables import RowModel, RowTable
+from gui.views.transport_bar import ScrubBar
+from gui.views.warp_view import WarpView
+from gui.views.why_panel import WhyPanel
+from gui.views.widgets import Segmented, action_button
+
+# The buttons above a comparison, as many as there is room for, and the switch of its views.
+
+
+LEAST = 400  # pixels
+GAP = 8  # pixels that a button needs beside it
+VIEW_TIPS = {
+    "Matrices": "A left of C, B above it",
+    "Memory": "The memory that the step accesses",
+    "Global": "A warp's lanes and the sectors that they need",
+    "Shared": "Tiles and banks of shared memory",
+    "Source": "The running line of each source",
+    "Counters": "Counts of each launch, by array or line",
+}
+NEXT = "The next access of the selected warp that moves more or less on one side (D, Shift+D)"
+
+
+class CompareBar(QWidget):
+    """`preset_chosen(preset)` when an example is wanted; the buttons are for whoever makes it."""
+
+    preset_chosen = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.views = Segmented({name: name for name in COMPARED_VIEWS}, VIEW_TIPS)
+        self.examples = action_button("Examples", "Pairs of launches that are worth a look")
+        self.examples.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.examples.setMenu(self._make_examples())
+        self.swap = action_button("Swap", "Each side takes the other's place")
+        self.copy = action_button("Copy A to B", "Have both be the same, and change one of them")
+        self.next = action_button("Next difference", NEXT)
+        self.setMinimumWidth(LEAST)  # less than it wants: `fit` leaves buttons out
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for button in (self.examples, self.swap, self.copy, self.next):
+            row.addWidget(button)
+        row.addStretch(1)
+        row.addWidget(self.views)
+
+    def name(self, naming: Naming) -> None:
+        """Have the button say which side is copied to which."""
+        self.copy.setText(f"Copy {naming.a} to {naming.b}")
+
+    def fit(self, width: int) -> None:
+        """Leave buttons to the menu, whose commands they are, where there is no room for them."""
+        optional = (self.copy, self.swap, self.next)
+        need = sum(b.sizeHint().width() + GAP for b in (self.examples, self.views, *optional))
+        for button in optional:
+            button.setVisible(need <= width)
+            need -= 0 if need <= width else button.sizeHint().width() + GAP
+
+    def _make_examples(self) -> QMenu:
+        menu = QMenu(self)
+        menu.setToolTipsVisible(True)
+        for preset in PRESETS:
+            action = menu.addAction(preset.title)
+            action.setToolTip(preset.lesson)
+            action.triggered.connect(partial(self._choose, preset))
+        return menu
+
+    def _choose(self, preset: Preset, *_: object) -> None:
+        self.preset_chosen.emit(preset)
+
+
+# One side of a comparison: which launch it is, and its views above each other.
+
+
+Side = Literal["a", "b"]
+LEAST_SIDE = 240  # pixels
+ROOM_FOR_HEADINGS, ROOM_FOR_FIT = 52, 44  # digits
+SHARES = (4, 4, 2, 2)  # of a side's height, in the order of its views
+
+
+class SideHead(SessionView):
+    """The side's letter, its launch, and where its clock stands."""
+
+    WATCHES = frozenset({"trace", "block", "step"})
+    READ = True
+
+    def __init__(self, session: Session, side: Side) -> None:
+        super().__init__(session)
+        self.badge = QLabel(side.upper())
+        self.badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.title = QLabel()
+        self.title.setProperty("role", "figure")
+        self.launch = Caption(role="dim")
+        self.moment = Caption(role="dim")
+        for caption in (self.launch, self.moment):
+            caption.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        self.moment.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
+        self.launch.NARROW = 0  # no line is kept free: views need the room
+        self.launch.may_take(3)
+        first = QHBoxLayout()
+        first.setSpacing(current_theme().spacing.gap)
+        first.addWidget(self.badge)
+        first.addWidget(self.title)
+        first.addWidget(self.moment, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 6, 10, 6)
+        layout.setSpacing(2)
+        layout.addLayout(first)
+        layout.addWidget(self.launch)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Letter the badge in the theme's colours."""
+        s, space = current_theme().surfaces, current_theme().spacing
+        self.badge.setStyleSheet(
+            f"background: {s.text}; color: {s.panel}; border-radius: {space.radius}px;"
+            "font-weight: 600; padding: 1px 7px;"
+        )
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """Follow the launch and the clock."""
+        trace = self.session.trace
+        if "trace" in names:
+            self.title.setText(trace.workload.title if trace is not None else "Recording …")
+            self.launch.setText(launch_text(self.session))
+        self.moment.setText(moment_text(self.session))
+
+
+class CompareSide(QWidget):
+    """The views of one session, as many above each other as there is room for."""
+
+    def __init__(self, session: Session, side: Side, parent: QWidget | None = None) -> None:
+        """It is whole after `building`."""
+        super().__init__(parent)
+        self.session, self.side = session, side
+        session.changed.connect(self._on_changed)  # first: what it hides has nothing to work out
+        self.setAccessibleName(f"Side {side.upper()}")
+        self._framed: list[Panel] = []
+        self._chosen = "Memory"
+
+    def building(self) -> Steps:
+        """Make the views, one by one."""
+        session = self.session
+        self._lay_out()
+        yield PAUSE
+        self.matrices = MatrixCanvas(session)
+        yield PAUSE
+        self._add("Matrices", self._panel("Matrices", self.matrices))
+        yield PAUSE
+        self.memory = QStackedWidget()
+        self._add("Memory", self.memory)
+        self.warp = WarpView(session)
+        self.memory.addWidget(self._panel("Warp and global memory", self.warp))
+        yield PAUSE
+        self.shared = SharedView(session)
+        self.memory.addWidget(self._panel("Shared memory", self.shared))
+        yield PAUSE
+        self.source = SourceView(session)
+        yield PAUSE
+        self._add("Source", self._panel("Source", self.source, controls=False))
+        yield PAUSE
+        self.counters = CountersView(session)
+        yield PAUSE
+        self._add("Counters", self._panel("Counters", self.counters))
+        self.splitter.setSizes([1000 * share for share in SHARES])
+        self._show_memory()
+        self._fit_heads()
+
+    def _add(self, name: str, panel: QWidget) -> None:
+        self.splitter.addWidget(panel)
+        self.splitter.setStretchFactor(len(self.panels), SHARES[len(self.panels)])
+        self.panels[name] = panel
+
+    def _lay_out(self) -> None:
+        self.head = SideHead(self.session, self.side)
+        self.panels: dict[str, QWidget] = {}
+        self.splitter = panels_in(Qt.Orientation.Vertical)
+        frame = QFrame()
+        frame.setProperty("role", "panel")
+        inside = QVBoxLayout(frame)
+        inside.setContentsMargins(1, 1, 1, 1)
+        inside.addWidget(self.head)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(frame)
+        layout.addWidget(self.splitter, 1)
+
+    def _panel(self, title: str, view: SessionView, *, controls: bool = True) -> Panel:
+        widgets: Sequence[QWidget] = getattr(view, "controls", ()) if controls else ()
+        caption = getattr(view, "caption", None)
+        panel = Panel(title, view, caption=caption, controls=widgets, flush=True)
+        panel.setMinimumWidth(
+            LEAST_SIDE
+        )  # less than its controls need: `_fit_heads` leaves some out
+        self._framed.append(panel)
+        return panel
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out of the heads what there is no room for."""
+        super().resizeEvent(event)
+        self._fit_heads()
+
+    def _fit_heads(self) -> None:
+        """Headings go first, as the switch above both sides names the views; then a button."""
+        room = self.width() / self.fontMetrics().horizontalAdvance("0")
+        for panel in self._framed:
+            panel.heading.setVisible(room > ROOM_FOR_HEADINGS)
+        if self._framed:  # a picture of the window sizes what is still being made
+            self.matrices.fit_button.setVisible(room > ROOM_FOR_FIT)
+
+    def show_views(self, chosen: str, room: int) -> None:
+        """Show the chosen view of `COMPARED_VIEWS` and, up to `room` of them, others with it."""
+        self._chosen = chosen
+        names = views_shown(chosen, room)
+        for name, panel in self.panels.items():
+            panel.setVisible(name in names)
+        self._show_memory()
+        QTimer.singleShot(0, self, self.reveal)  # once the source has its size
+
+    def reveal(self) -> None:
+        """Have in sight what differs, and the running line if it stands near enough."""
+        line = self.session.current_line
+        if line is not None and self.source.isVisible():
+            self.source.edit.reveal(line)
+        if self.source.isVisible():
+            self.source.reveal_changes()
+
+    def name(self, name: str, changes: Changes, sign: str) -> None:
+        """Call the side so, and mark what its source has that the other's has not."""
+        self.head.badge.setText(name)
+        self.setAccessibleName(f"Side {name}")
+        self.source.show_changes(changes, sign)
+
+    def _on_changed(self, names: frozenset[str]) -> None:
+        if names & {"trace", "block", "step"} and self.isVisible():
+            self._show_memory()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with the step."""
+        super().showEvent(event)
+        self._show_memory()
+
+    def _show_memory(self) -> None:
+        """Bring the memory that is asked for, or that the step accesses, to the front."""
+        space = self._chosen.lower()
+        if space not in ("global", "shared"):
+            space = space_of(self.session)
+        if space:
+            self.memory.setCurrentIndex(int(space == "shared"))
+
+    def restyle(self) -> None:
+        """Take up the theme's sizes."""
+        self._fit_heads()
+
+    def pictures(self) -> dict[str, QWidget]:
+        """Each view, by name."""
+        views = {
+            "Matrices": self.matrices,
+            "Global memory": self.warp,
+            "Shared memory": self.shared,
+            "Source": self.source,
+            "Counters": self.counters,
+        }
+        letter = self.side.upper()
+        return {f"{letter}: {name}": view for name, view in views.items()}
+
+
+# The counts of two launches beside each other, what differs, and which is better.
+
+
+A, B, CHANGE, VERDICT, BARS = 1, 2, 3, 4, 5  # columns
+BAR, ROOM = 6, 420  # pixels: a bar's height, and its length at most
+VERDICTS = {"a": "  ! worse", "b": "  ✓ better"}
+
+
+class DifferenceModel(RowModel[Difference]):
+    """The rows of `gui.scenes.differences` for a table; a row that is a text is a heading.
+
+    Of a row, "a" is the side that stands left and "b" the other, as `naming` calls them.
+    """
+
+    HEADS = ("Count", "A", "B", "Change", "", "")
+    RIGHT = frozenset({A, B, CHANGE})
+    SELECTABLE = False
+    naming = Naming()
+
+    def head(self, column: int) -> str:
+        """The sides by their names."""
+        first, second = self.naming.first, self.naming.second
+        named = {A: first, B: second, VERDICT: f"{second} against {first.lower()}"}
+        if not self.naming.versions:
+            named[VERDICT] = f"{second} against {first}"
+        return named.get(column, self.HEADS[column])
+
+    def text(self, row: Difference, column: int) -> str:
+        """A count of both sides, what differs, and which is better."""
+        figures = row.label, row.text("a"), row.text("b"), row.change_text
+        return (*figures, row.factor_text + VERDICTS.get(row.winner, ""), "")[column]
+
+    def tip(self, row: Difference) -> str:
+        """What the count is, and what the second side makes of it in a sentence."""
+        said = f"{self.naming.second}: {row.ratio_text}." if row.ratio_text else ""
+        why = "Click a figure for its explanation." if row.topic else ""
+        return " ".join(filter(None, (row.tip, said, why)))
+
+    def bold(self, row: Difference, column: int) -> bool:
+        """The better figure, and by how much."""
+        return bool(row.winner) and column in (A if row.winner == "a" else B, VERDICT)
+
+    def color(self, row: Difference, column: int) -> str:
+        """Colour says again what the words and the weight say already."""
+        if column == VERDICT and row.winner:
+            return "ideal" if row.winner == "b" else "conflict"
+        if not row.change or (column in (CHANGE, VERDICT) and not row.winner):
+            return "text_dim"
+        return "text"
+
+
+class PairBars(QStyledItemDelegate):
+    """Two bars on one scale where the sides differ: the second below, in the verdict's colour."""
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Draw both, each after its side's name."""
+        model = index.model()
+        assert isinstance(model, DifferenceModel)
+        row, theme, box = model.rows[index.row()], current_theme(), option.rect
+        names = model.naming.first, model.naming.second
+        wide = max(map(QFontMetrics(theme.font("small")).horizontalAdvance, names))
+        if isinstance(row, str) or not row.change or box.width() < 4 * wide:
+            return
+        verdict = {"a": "conflict", "b": "ideal"}.get(row.winner, "text_dim")
+        room = min(box.width() - wide - 20, ROOM)
+        high = (box.height() - 4) // 2
+        painter.save()
+        painter.setFont(theme.font("small"))
+        for place, (name, part) in enumerate(zip(names, row.shares, strict=True)):
+            line = QRect(box.left() + 8, box.top() + 2 + place * high, wide, high)
+            painter.setPen(theme.color("text_dim"))
+            painter.drawText(line, int(Qt.AlignmentFlag.AlignCenter), name)
+            bar = QRectF(line.right() + 4, line.center().y() - BAR / 2 + 1, room * part, BAR)
+            painter.fillRect(bar, theme.color(verdict if place else "text_dim"))
+        painter.restore()
+
+
+class DifferenceView(QWidget):
+    """The table, for two sessions; while hidden it does no work.
+
+    `grouping` is for whoever shows it, over the right end of the heads, where nothing stands.
+    `why_wanted(side, topic)` when a figure of "a" or "b" is clicked.
+    """
+
+    why_wanted = Signal(str, object)
+
+    def __init__(self, a: Session, b: Session) -> None:
+        super().__init__()
+        self.a, self.b = a, b
+        self.grouping = Segmented(
+            {"total": "Totals", "array": "By array"},
+            {"total": "Counts of the whole launches", "array": "Counts of each array"},
+        )
+        self.model = DifferenceModel()
+        self.table = RowTable(self.model, "Differences between the sides")
+        self.table.setItemDelegateForColumn(BARS, PairBars(self.table))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.table)
+        self.table.clicked.connect(self._clicked)
+        self.grouping.chosen.connect(lambda _: self.refresh())
+        for session in (a, b):
+            session.changed.connect(self._on_changed)
+        self.restyle()
+
+    def refresh(self) -> None:
+        """Show the counts as they are now."""
+        grouping: Grouping = "array" if self.grouping.value == "array" else "total"
+        sides = (self.a, self.b) if self.model.naming.left == "a" else (self.b, self.a)
+        self.model.load(differences(*sides, grouping))
+        self.table.fit()
+
+    def name(self, naming: Naming) -> None:
+        """Have the sides called so, and stand in that order."""
+        if naming != self.model.naming:
+            self.model.naming = naming
+            self.refresh()
+
+    def restyle(self) -> None:
+        """Take up the theme's sizes; the heads leave room for the choice that stands over them."""
+        heads = self.grouping.sizeHint().height()
+        self.table.horizontalHeader().setMinimumHeight(heads)
+        self.table.fit()
+        self.setMinimumHeight(heads + self.table.verticalHeader().defaultSectionSize())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what changed while hidden."""
+        super().showEvent(event)
+        self.refresh()
+
+    def _clicked(self, index: QModelIndex) -> None:
+        left = self.model.naming.left
+        sides = {A: left, B: "b" if left == "a" else "a"}
+        row, side = self.model.rows[index.row()], sides.get(index.column())
+        if side is not None and isinstance(row, Difference) and row.topic is not None:
+            self.why_wanted.emit(side, row.topic)
+
+    def _on_changed(self, names: frozenset[str]) -> None:
+        if names & {"trace", "counts"} and self.isVisible():
+            self.refresh()
+
+
+LINES = 19  # of text: the least height of one view
+SIDES = {"a": "Configure A", "b": "Configure B"}
+
+
+class ComparePage(PageWidget, QWidget):
+    """A and B beside each other. While it is shown, the left column has a switch between them."""
+
+    modest = False  # the left column and the transport bar follow it
+
+    def __init__(
+        self, window: Window, comparing: Comparing, explaining: Explaining, *, now: bool = True
+    ) -> None:
+        """`explaining` answers for side A, which is the window's own session."""
+        super().__init__()
+        self.main, self.comparing, self.explaining = window, comparing, explaining
+        self._built = self._opening = False
+        self._texts: frozenset[str] = frozenset()
+        """Those that were looked at last."""
+        if now:
+            whole(self.building())
+
+    def building(self) -> Steps:
+        """Make the page, piece by piece; it is whole after the last."""
+        a, b = self.comparing.a, self.comparing.b
+        yield from self.comparing.building()
+        self._make_frame()
+        self.sides = CompareSide(a, "a", self._pair), CompareSide(b, "b", self._pair)
+        yield PAUSE
+        for side in self.sides:
+            yield from side.building()
+            yield PAUSE
+        self.differences = DifferenceView(a, b)
+        yield PAUSE
+        self.why = WhyPanel(b, self.main, above=self.main.transport)
+        yield PAUSE
+        yield from self._laying_out()
+        self._make_left()
+        yield PAUSE
+        self._make_second_bar()
+        yield PAUSE
+        self._connect()
+        yield PAUSE
+        self._built = True
+        yield from self.restyling()
+        yield from self.comparing.preparing()
+
+    def _make_frame(self) -> None:
+        self._page = QVBoxLayout(self)
+        self._page.setContentsMargins(0, 0, 0, 0)
+        self._page.setSpacing(8)
+        self.splitter = panels_in(Qt.Orientation.Vertical)
+        self._page.addWidget(self.splitter, 1)
+        self._pair = panels_in(Qt.Orientation.Horizontal)
+        self.splitter.addWidget(self._pair)
+
+    def _laying_out(self) -> Steps:
+        self.bar = bar = CompareBar()
+        self.views, self.examples = bar.views, bar.examples
+        self.swap, self.copy, self.next = bar.swap, bar.copy, bar.next
+        yield PAUSE
+        self._page.insertWidget(0, bar)
+        yield PAUSE
+        self.verdict = Caption()
+        self.verdict.may_take(3)
+        self._page.insertWidget(1, self.verdict)
+        table = QFrame()
+        table.setProperty("role", "panel")
+        grid = QGridLayout(table)
+        grid.setContentsMargins(1, 1, 1, 1)
+        grid.addWidget(self.differences, 0, 0)
+        corner = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
+        grid.addWidget(self.differences.grouping, 0, 0, corner)  # every line of rows counts
+        self.differences.grouping.setContentsMargins(0, 4, 20, 4)
+        self.differences.grouping.raise_()
+        yield PAUSE
+        self.splitter.addWidget(table)
+        yield PAUSE
+        for splitter, shares in ((self._pair, (1, 1)), (self.splitter, (68, 32))):
+            share(splitter, shares, (1000 * shares[0], 1000 * shares[1]))
+        yield PAUSE
+
+    def _make_left(self) -> None:
+        """In the left column: which side its forms are for, and the forms of B."""
+        self.switch = Segmented(SIDES, {"a": "The launch of side A", "b": "The launch of side B"})
+        self.switch.hide()
+        column = self.comparing.column
+        column.hide()
+        layout = self.main.left.layout()
+        assert isinstance(layout, QVBoxLayout)
+        items = [layout.itemAt(place) for place in (0, 1)]
+        self._own = [w for item in items if item is not None and (w := item.widget()) is not None]
+        layout.insertWidget(0, self.switch)
+        layout.insertWidget(1, column, 1)
+
+    def _make_second_bar(self) -> None:
+        """Below the window's time axis, which is A's, the one of B; both can be dragged."""
+        self.scrub = ScrubBar(self.comparing.b)
+        self.scrub.setAccessibleName("Time axis of B")
+        self.scrub.hide()
+        layout = self.main.transport.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.addWidget(self.scrub)
+        self.letters = [QLabel("A", self.main.transport.scrub), QLabel("B", self.scrub)]
+        for letter in self.letters:
+            letter.setProperty("role", "small")
+            letter.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+            letter.move(0, 0)
+            letter.hide()
+
+    def _connect(self) -> None:
+        session = self.comparing.a
+        for side in (session, self.comparing.b):
+            side.changed.connect(self._on_changed)
+        self.bar.preset_chosen.connect(self.comparing.show_preset)
+        self.swap.clicked.connect(self.comparing.swap)
+        self.copy.clicked.connect(self.comparing.copy_to_b)
+        self.next.clicked.connect(lambda _: self.comparing.differing.go())
+        session.page_changed.connect(self._on_page)
+        self.views.chosen.connect(lambda name: session.update(compared_view=name))
+        self.switch.chosen.connect(lambda _: self._show_forms())
+        session.compared_view_changed.connect(lambda _: self._show_views())
+        self.why.closed.connect(lambda: self.comparing.b.update(question=None))
+        self.explaining.sessions.append(self.comparing.b)
+        self.comparing.b.question_changed.connect(self._answer_b)
+        first, second = self.sides
+        ask_a = partial(self.explaining.ask, here=True)
+        connect_numbers(first, session, ask_a)
+        connect_numbers(second, self.comparing.b, ask_b := self._ask_b)
+        self.differences.why_wanted.connect(
+            lambda side, topic: ask_a(topic) if side == "a" else ask_b(topic)
+        )
+
+    def _on_changed(self, names: frozenset[str]) -> None:
+        if self.comparing.active and names & {"trace", "counts"}:
+            self._judge(anew="trace" in names)
+
+    def _judge(self, *, anew: bool) -> None:
+        """Say what has come of the second launch; `anew`: one of them is another than before."""
+        a, b = self.comparing.a, self.comparing.b
+        if anew:
+            self._name_sides(naming(a.versions, a, b))
+            self._show_change()
+        now = self.comparing.naming
+        sides = (a, b) if now.left == "a" else (b, a)
+        self.verdict.setText(verdict(*sides, now.second))
+
+    def _show_change(self) -> None:
+        """Two versions that have not been looked at yet: first of all at what was changed."""
+        a, b = self.comparing.a, self.comparing.b
+        if self._opening and a.trace is not None and b.trace is not None:
+            texts = frozenset(side.trace.workload.source for side in (a, b) if side.trace)
+            if self.comparing.naming.versions and texts != self._texts:
+                a.compared_view = "Source"
+            self._texts, self._opening = texts, False
+
+    def _name_sides(self, now: Naming) -> None:
+        """Before and after, or A and B: on the sides, in the table and wherever else they are."""
+        a, b = self.sides
+        before, self.comparing.naming = self.comparing.naming, now
+        marks = Changes(), Changes()
+        if now.versions:
+            texts = [
+                side.session.trace.workload.source for side in self.sides if side.session.trace
+            ]
+            marks = changes(*texts) if now.left == "a" else changes(*texts[::-1])[::-1]
+        for side, name, mark in zip(self.sides, (now.a, now.b), marks, strict=True):
+            side.name(name, mark, "+" if name == "After" else "−")
+            QTimer.singleShot(0, side, side.reveal)
+        if now.left != before.left:
+            self._pair.insertWidget(0, a if now.left == "a" else b)
+            bars = self.main.transport.layout()
+            assert isinstance(bars, QVBoxLayout)
+            bars.removeWidget(self.scrub)
+            own = bars.indexOf(self.main.transport.scrub)
+            bars.insertWidget(own + (now.left == "a"), self.scrub)
+        self.differences.name(now)
+        if now == before:
+            return
+        self.bar.name(now)
+        for key, letter, name in zip("ab", self.letters, (now.a, now.b), strict=True):
+            self.switch.name(key, name if now.versions else f"Configure {name}")
+            letter.setText(name)
+        self._fit_letters()
+        self.bar.fit(self.width())
+        self._name_answers()
+
+    def _fit_letters(self) -> None:
+        """Leave room for the sides' names in front of the time axes."""
+        for letter in self.letters:
+            letter.adjustSize()
+        widest = max(letter.width() for letter in self.letters)
+        for scrub in (self.main.transport.scrub, self.scrub):
+            scrub.leave_room(widest if self.comparing.active else 0)
+
+    def _name_answers(self) -> None:
+        now, active = self.comparing.naming, self.comparing.active
+        self.explaining.panel.side = f"{now.a}: " if active else ""
+        self.why.side = f"{now.b}: " if active else ""
+
+    def _ask_b(self, topic: Topic) -> None:
+        self.comparing.b.question = topic
+
+    def _answer_b(self, topic: Topic | None) -> None:
+        if topic is None:
+            self.why.hide()
+        else:
+            self.why.ask(topic, self._middle())
+
+    def _middle(self) -> QPoint:
+        """Where an explanation of B leaves B in sight: over A."""
+        side = self.sides[1]  # B, wherever it stands
+        return side.mapTo(self.main, side.rect().topLeft())
+
+    def main_view(self) -> QWidget:
+        """What has the keyboard when the page is opened: a picture of A."""
+        first = self.sides[0]
+        views = (first.matrices, first.warp, first.shared)
+        return next((view for view in views if view.isVisibleTo(first)), self)
+
+    def shut_down(self) -> None:
+        """Stop what runs for B."""
+        self.comparing.close()
+
+    # ---- what is shown
+
+    def catching_up(self) -> Steps:
+        """Bring to date what will be seen, view by view, before the page is shown."""
+        for view in self.findChildren(SessionView):
+            if view.isVisibleTo(self) and view.session.trace is not None:
+                view.catch_up(hidden=True)
+                yield PAUSE
+        yield from self.comparing.preparing()
+        yield from self._activating(True)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Start the common clock."""
+        super().showEvent(event)
+        if not event.spontaneous():
+            if not self.comparing.active:
+                self._set_active(True)
+            self._show_views()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Leave the window's own session alone again."""
+        super().hideEvent(event)
+        if self._built and not event.spontaneous():  # a window may close while it is made
+            self._set_active(False)
+
+    def _on_page(self, key: str) -> None:
+        """Another page was asked for before this one was shown."""
+        if key != "compare" and self.comparing.active and not self.isVisible():
+            self._set_active(False)
+
+    def _set_active(self, active: bool) -> None:
+        whole(self._activating(active))
+
+    def _activating(self, active: bool) -> Steps:
+        self.comparing.active = active
+        yield PAUSE
+        for widget in (self.switch, self.scrub, *self.letters):
+            widget.setVisible(active)
+            yield PAUSE
+        self._opening = active
+        if active:
+            self._judge(anew=True)
+        self._name_answers()
+        self._fit_letters()
+        self.explaining.close()
+        self._show_forms()
+
+    def toggle_grouping(self) -> None:
+        """Differences by array instead of totals, or the other way round."""
+        grouping = self.differences.grouping
+        grouping.value = "total" if grouping.value == "array" else "array"
+        self.differences.refresh()
+
+    def configure_other(self) -> None:
+        """Turn the left column to the other side's forms."""
+        self.switch.value = "b" if self.switch.value == "a" else "a"
+        self._show_forms()
+
+    def _show_forms(self) -> None:
+        other = self.comparing.active and self.switch.value == "b"
+        self.comparing.column.setVisible(other)
+        for widget in self._own:
+            widget.setVisible(not other)
+
+    def _show_views(self) -> None:
+        chosen = self.comparing.a.compared_view
+        self.views.value = chosen
+        line = self.fontMetrics().lineSpacing()
+        room = max(self.sides[0].splitter.height() // (LINES * line), 1)
+        for side in self.sides:
+            side.show_views(chosen, room)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many views as fit."""
+        super().resizeEvent(event)
+        if self._built:  # Qt tells a hidden page of its size when the window is painted for a file
+            self.bar.fit(self.width())
+            self._show_views()
+
+    def restyling(self) -> Steps:
+        """Take up the theme's colours and sizes, piece by piece."""
+        for side in self.sides:
+            side.restyle()
+            yield
+        self.differences.restyle()
+        self.bar.fit(self.width())
+        yield
+        self.comparing.column.restyle()
+        yield
+        self._show_views()
+        yield
+
+    def pictures(self) -> dict[str, QWidget]:
+        """What can be saved by itself, by name."""
+        found: dict[str, QWidget] = {"Differences": self.differences}
+        for side in self.sides:
+            found |= side.pictures()
+        return found

@@ -1,0 +1,166 @@
+"""The window's uppermost row: menus, what is shown, the pages, theme and help."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QVBoxLayout, QWidget
+
+from gui.looks.style import set_icon
+from gui.scenes.session import Session
+from gui.scenes.text import spaced
+from gui.shell.pages import PAGES
+from gui.views.widgets import Segmented
+
+SPARE = 28  # pixels of margins and gaps at each side
+LEAST_TITLE = 9  # digits; of a title that is shortened further nothing could be read
+
+
+class Header(QWidget):
+    """Menu bar, the launch in words, tabs of the pages, and two buttons."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        self.setObjectName("header")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.menu_bar = QMenuBar()
+        self.menu_bar.setNativeMenuBar(False)
+        self._title = ""
+        self.title = QLabel()
+        self.title.setObjectName("launchTitle")
+        self.title.setTextFormat(Qt.TextFormat.PlainText)  # a file's name is in it
+        self.facts = QLabel()
+        self.facts.setObjectName("launchFacts")
+        self.tabs = Segmented(
+            {page.key: page.title for page in PAGES},
+            {page.key: f"{page.title} (Ctrl+{n})" for n, page in enumerate(PAGES, start=1)},
+        )
+        self.theme_button = self._button("Next theme", "Next theme: light, dark, projector")
+        self.help_button = self._button("Keyboard shortcuts", "Keyboard shortcuts (F1)")
+        self._lay_out()
+        session.trace_changed.connect(lambda _: self.show_launch())
+        session.trouble_changed.connect(lambda _: self.show_launch())
+        self.show_launch()
+
+    @staticmethod
+    def _button(name: str, tip: str) -> QToolButton:
+        button = QToolButton()
+        button.setToolTip(tip)
+        button.setAccessibleName(name)
+        return button
+
+    def _lay_out(self) -> None:
+        self.wordmark = wordmark = QLabel("Tilescope")
+        wordmark.setObjectName("wordmark")
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(14, 4, 10, 4)
+        rows.setSpacing(2)
+        self._row = layout = QHBoxLayout()
+        self._second = QHBoxLayout()
+        rows.addLayout(layout)
+        rows.addLayout(self._second)
+        layout.setSpacing(8)
+        layout.addWidget(wordmark)
+        layout.addSpacing(6)
+        layout.addWidget(self.menu_bar, 0, Qt.AlignmentFlag.AlignVCenter)
+        layout.addStretch(1)
+        layout.addWidget(self.title)
+        layout.addWidget(self.facts)
+        layout.addStretch(1)
+        layout.addWidget(self.tabs)
+        layout.addWidget(self.theme_button)
+        layout.addWidget(self.help_button)
+
+    def restyle(self) -> None:
+        """Take up the theme's icons and type."""
+        set_icon(self.theme_button, "theme")
+        set_icon(self.help_button, "help")
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what there is no room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Menus and tabs stay: the rest goes first that stands elsewhere too.
+
+        Before the title goes, the words of menus and tabs move closer together. Where menus and
+        tabs have no room beside each other even so, the tabs have a row of their own.
+        """
+        self._tighten(False)
+        metrics = self.title.fontMetrics()
+        whole = metrics.horizontalAdvance(self._title) + 2
+        least = min(whole, LEAST_TITLE * metrics.horizontalAdvance("0"))
+        optional = (self.facts, self.wordmark, self.help_button, self.theme_button)
+        need = sum(widget.sizeHint().width() + 8 for widget in optional)
+        room = self._room()
+        for widget in optional:  # the title is shortened before a button goes
+            wanted = whole if widget in (self.facts, self.wordmark) else least
+            fits = need + wanted + 8 <= room
+            widget.setVisible(fits)
+            if not fits:
+                need -= widget.sizeHint().width() + 8
+        if need + least + 8 > room:
+            self._tighten(True)
+            room = self._room()
+        own = need + least + 8 > room
+        self._give_tabs_a_row(own)
+        if own:
+            room = self._room() + self.tabs.sizeHint().width()
+        wide = min(whole, room - need - 8)
+        self.title.setVisible(bool(self._title) and wide >= least)
+        self.title.setText(metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, wide))
+        self.title.setToolTip(self._title if wide < whole else "")
+
+    def _room(self) -> int:
+        """Pixels between the menus and the tabs."""
+        margins = self.contentsMargins()
+        room = self.width() - margins.left() - margins.right() - 2 * SPARE
+        return room - self.menu_bar.sizeHint().width() - self.tabs.sizeHint().width()
+
+    def _tighten(self, close: bool) -> None:
+        """Have the words of the menus and the tabs closer together, or not."""
+        for widget in (self.menu_bar, *self.tabs.findChildren(QToolButton)):
+            if bool(widget.property("close")) != close:
+                widget.setProperty("close", close)
+                widget.style().unpolish(widget)
+                widget.style().polish(widget)
+                widget.updateGeometry()
+
+    def _give_tabs_a_row(self, own: bool) -> None:
+        if own == (self._second.indexOf(self.tabs) >= 0):
+            return
+        if own:
+            self._row.removeWidget(self.tabs)
+            self._second.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignRight)
+        else:
+            self._second.removeWidget(self.tabs)
+            self._row.insertWidget(self._row.indexOf(self.theme_button), self.tabs)
+
+    def show_launch(self) -> None:
+        """Name the launch that is shown."""
+        trace = self.session.trace
+        if trace is None:
+            self._title = ""
+            self.title.setText("")
+            failed = bool(self.session.trouble)
+            self.facts.setText("Nothing has run yet" if failed else "Recording the first launch …")
+            return
+        launch = trace.workload.launch
+        self._title = trace.workload.title
+        self.title.setText(self._title)
+        self.title.setAccessibleName(self._title)
+        self.facts.setText(spaced(f"grid {launch.grid}   block {launch.block}"))
+        self._fit()
+
+
+def window_title(session: Session) -> str:
+    """The window's title: the launch with its parameters."""
+    trace = session.trace
+    if trace is None:
+        return "Tilescope"
+    values = ", ".join(f"{k} = {v}" for k, v in trace.workload.parameters.items())
+    values = f" ({values})" if values else ""
+    return f"{trace.workload.title}{values} – Tilescope"

@@ -1,0 +1,260 @@
+"""The window: it puts the pages together and connects them to one session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QSplitter, QVBoxLayout, QWidget
+
+from gui.commands.commands import Commands
+from gui.commands.focus import FocusKeys, focus_page, in_sight
+from gui.commands.recording import Recorder
+from gui.commands.theme_applier import Dressed, Dressing
+from gui.commands.window import Window
+from gui.frames.pieces import stop_below
+from gui.looks.theme import NORMAL, theme_names
+from gui.scenes.selection import TEXT_SIZES, Configuration
+from gui.scenes.session import Session
+from gui.shell.arriving import Arriving
+from gui.shell.header import Header, window_title
+from gui.shell.left_column import LeftColumn
+from gui.shell.menus import build_menus
+from gui.shell.pages import PAGES
+from gui.views.base import Panel
+from gui.views.busy_sign import BusySign
+from gui.views.ladder_panel import LadderPanel
+from gui.views.launch_form import ConfigurationForm, SelectionForm
+from gui.views.message_bar import MessageBar
+from gui.views.moment_title import MomentTitle
+from gui.views.page_parts import PageWidget
+from gui.views.page_stack import Page, Pages
+from gui.views.step_page import StepPage
+from gui.views.transport_bar import TransportBar
+from gui.views.widgets import name_choices
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+
+LEAST = 800, 560  # pixels
+LARGER = 2  # sizes of text that one view alone is larger
+
+
+class MainWindow(Window):
+    """The one window. Give it a ladder; `recorder.configure(rung)` fills it."""
+
+    closing = Signal()
+    header: Header
+
+    def __init__(self, ladder: Ladder, theme: str = "light", text_size: int = NORMAL) -> None:
+        super().__init__()
+        self.session = Session()
+        self.session.update(theme=theme, text_size=text_size)
+        self.session.offered.update(theme=theme_names(), page=tuple(page.key for page in PAGES))
+        self.recorder = Recorder(self.session, ladder, self)
+        self._make_parts(ladder)
+        self._lay_out()
+        self.commands = do = Commands(self)
+        self.workbench, self.moments, self.lecture = do.workbench, do.moments, do.lecture
+        self.exporter, self.enlarging, self.explaining = do.exporter, do.enlarging, do.explaining
+        self.stopping, self.touring = do.stopping, do.touring
+        self.arriving = Arriving(self)
+        self.menus = build_menus(self, do, self.header.menu_bar)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        self._focus_keys = FocusKeys(app, self)
+        self.dressing = Dressing(self, lambda: self.text_size, self._parts)
+        self._connect()
+        self.setMinimumSize(*LEAST)  # or else large text would make it larger than the screen
+        self.resize(1440, 900)
+        self.pages.open("step")
+        self.pages.finish()
+        self.dressing.put_on(theme)
+        self.dressing.finish()
+        self._show_title()
+
+    @property
+    def text_size(self) -> int:
+        """The session's text size, per cent; while one view is large, it is read from further."""
+        at = TEXT_SIZES.index(self.session.text_size) + (LARGER if self.session.large else 0)
+        return TEXT_SIZES[min(at, len(TEXT_SIZES) - 1)]
+
+    # ---- building
+
+    def _make_parts(self, ladder: Ladder) -> None:
+        self.header = Header(self.session)
+        self.tabs = self.header.tabs
+        self.moment_title = MomentTitle()
+        self.ladder_panel = LadderPanel(ladder[name] for name in ladder.names)
+        self.form = ConfigurationForm()
+        self.selection = SelectionForm(self.session)
+        self.transport = TransportBar(self.session)
+        self.step_page = page = StepPage(self.session)
+        self.matrices, self.warp, self.shared = page.matrices, page.warp, page.shared
+        self.source, self.ptx, self.phases = page.source, page.ptx, page.phases
+        self.variables, self.counters = page.variables, page.counters
+        self.findings, self.breakpoints = page.findings, page.breakpoints
+        self.pages = Pages(self.session, PAGES, self._make_page, lambda: self.dressing.busy)
+        self.message = MessageBar(self.pages)
+        self.busy_sign = BusySign(self.pages)
+        for over in (self.busy_sign, self.message):  # Qt puts each page that it turns to above
+            self.pages.currentChanged.connect(over.raise_)
+        self.pages.turned.connect(self._on_turned)
+        self.pages.came.connect(lambda key: name_choices(self.pages.ready(key) or self.pages))
+
+    def _lay_out(self) -> None:
+        self.setMenuWidget(self.header)
+        self.left = self._make_left()
+        self.body = QSplitter(Qt.Orientation.Horizontal)
+        self.body.addWidget(self.left)
+        self.body.addWidget(self.pages)
+        self.body.setStretchFactor(1, 1)
+        self.body.setChildrenCollapsible(False)
+        self.body.setHandleWidth(8)
+        shell = QWidget()
+        shell.setObjectName("shell")
+        layout = QVBoxLayout(shell)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.moment_title)
+        inner = QVBoxLayout()
+        inner.setContentsMargins(8, 8, 8, 8)
+        self.left_column = LeftColumn(self)
+        self.left_button = self.left_column.button
+        inner.addLayout(self.left_column.beside(self.body))
+        layout.addLayout(inner, 1)
+        layout.addWidget(self.transport)
+        self.setCentralWidget(shell)
+
+    def _make_left(self) -> QWidget:
+        column = QWidget()
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(Panel("Kernel ladder", self.ladder_panel, flush=True), 1)
+        layout.addWidget(Panel("Configuration", self.form, controls=[self.form.reset]))
+        self.looking_at = Panel("Looking at", self.selection)
+        layout.addWidget(self.looking_at)
+        return column
+
+    def _connect(self) -> None:
+        self.ladder_panel.chosen.connect(self._choose_rung)
+        self.ladder_panel.file_chosen.connect(self.workbench.open_listed)
+        self.form.changed.connect(self._choose_parameters)
+        self.form.mapped.connect(self._choose_mapping)
+        self.tabs.chosen.connect(self.look_at_page)
+        self.header.theme_button.clicked.connect(self.next_theme)
+        self.header.help_button.clicked.connect(self.show_cheat_sheet)
+        session, recorder = self.session, self.recorder
+        session.trace_changed.connect(self._on_trace)
+        session.configuration_changed.connect(self._on_configuration)
+        session.page_changed.connect(self._open_page)
+        session.theme_changed.connect(self.dressing.put_on)
+        session.text_size_changed.connect(lambda _: self.dressing.put_on(session.theme))
+        recorder.recorded.connect(self.pages.make_ahead, Qt.ConnectionType.SingleShotConnection)
+        self.form.watch(recorder.worker)
+        self.form.inputs.follow(session)
+
+    # ---- what the user does
+
+    def _choose_rung(self, name: str) -> None:
+        self.session.playing = 0
+        self.form.begin(self.recorder.ladder[name])
+        self.recorder.configure(name)
+
+    def _choose_parameters(self, values: dict[str, int]) -> None:
+        self.session.playing = 0
+        if self.form.rung is not None:
+            self.recorder.configure(self.form.rung.name, values)
+
+    def _choose_mapping(self, name: str) -> None:
+        """The rung in which threadIdx.x runs the other way, with the same parameters."""
+        self.recorder.configure(name, self.form.values())
+
+    def toggle_sidebar(self) -> None:
+        """Hide or show the left column."""
+        self.left_column.toggle()
+
+    def show_cheat_sheet(self) -> None:
+        """Show all keyboard shortcuts."""
+        from gui.shell.cheat_sheet import CheatSheet
+
+        if self.findChild(CheatSheet) is None:
+            CheatSheet(self.menus, self)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab, past what lies in hidden tabs: Qt moves that out of sight and leaves it visible."""
+        return in_sight(super().focusNextPrevChild, forward)
+
+    # ---- what happens
+
+    def _make_page(self, key: str) -> PageWidget:
+        page = next(page for page in PAGES if page.key == key)
+        return page.make(self, self.commands)
+
+    def _open_page(self, key: str) -> None:
+        self.tabs.value = key
+        self.pages.open(key)
+
+    def _on_turned(self, page: Page) -> None:
+        self.transport.setVisible(page.clock)
+        self.looking_at.setVisible(page.clock)
+        if not page.clock:
+            self.session.playing = 0
+            self.busy_sign.say("")  # what this page shows is not replaced
+        focus_page(self)
+
+    def _parts(self) -> list[Dressed]:
+        """What takes up a theme by itself, besides the views."""
+        return [self, *self.pages.whole]
+
+    def restyling(self) -> Iterator[None]:
+        """Take up the theme's type and icons, piece by piece."""
+        yield from self.left_column.restyling()
+        self.header.restyle()
+        self.moment_title.restyle()
+        yield
+        self.form.restyle()
+        self.ladder_panel.list.scheduleDelayedItemsLayout()
+        yield
+
+    def _on_configuration(self, configuration: Configuration) -> None:
+        own = configuration.own
+        if own is not None:
+            self.workbench.show_form(configuration)
+        self.ladder_panel.show_files(self.workbench.recent_files())
+        self.ladder_panel.select(configuration.rung if own is None else own.path)
+        if own is not None:
+            return
+        rung = self.recorder.ladder[configuration.rung]
+        if not self.form.shows(rung, configuration.parameters):
+            self.form.begin(rung, configuration.parameters)
+
+    def _on_trace(self, trace: object) -> None:
+        self._show_title()
+        self.form.show_progress(None)
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(window_title(self.session))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin in the picture: Qt would give the keyboard to the first tab, which keeps Space."""
+        super().showEvent(event)
+        if not event.spontaneous():
+            QTimer.singleShot(0, self, lambda: focus_page(self))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Stop what runs, wait for it, and let go of the session."""
+        self.closing.emit()
+        self.dressing.stop()
+        self.session.playing = 0
+        self.transport.stop()
+        self.recorder.close()
+        self.commands.close()
+        self.pages.shut_down()
+        self._focus_keys.close()
+        super().closeEvent(event)
+        stop_below(self)
+        QTimer.singleShot(0, self.deleteLater)

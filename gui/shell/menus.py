@@ -1,0 +1,425 @@
+"""Every command of the window: menus, shortcuts, and the cheat sheet made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QMenuBar
+
+from gui.commands.command import Command, fill_menu
+from gui.commands.moments import LIST
+from gui.looks.theme import NORMAL, load_theme, theme_names
+from gui.scenes.compare import PRESETS, Preset
+from gui.scenes.selection import COMPARED_VIEWS, UNITS, Unit
+from gui.shell.pages import PAGES
+from gui.views.transport_bar import UNIT_TIPS
+
+if TYPE_CHECKING:
+    from gui.commands.commands import Commands
+    from gui.commands.window import Window
+    from gui.shell.compare_page import ComparePage
+
+
+# The View menu: pages, how the matrices are shown, views, layout, text and theme.
+
+
+VIEW_KEYS = (
+    ("Alt+1",),
+    ("Alt+2",),
+    ("Alt+3",),
+    ("Alt+4", "F5"),
+    ("Alt+5", "F6"),
+    ("Alt+6", "F7"),
+    ("Alt+7",),
+    ("Alt+8",),
+    ("Alt+9",),
+    ("Alt+0",),
+)
+VIEWS, LOOK = "Views", "Text and theme"
+
+
+def view_commands(window: Window, do: Commands) -> list[Command]:
+    """Everything that changes how things are shown, and nothing of what is shown."""
+    why = Command("Why this number?", ("W",), do.explaining.why)
+    return [why, *_pages(window), *_matrices(window), *_layout(window, do), *_look(window)]
+
+
+def _pages(window: Window) -> list[Command]:
+    session = window.session
+
+    def shown(key: str) -> bool:
+        return session.page == key
+
+    return [
+        Command(
+            page.title,
+            (f"Ctrl+{place}",),
+            partial(window.look_at_page, page.key),
+            checked=partial(shown, page.key),
+            line=place == 1,
+            row="The pages, from left to right",
+        )
+        for place, page in enumerate(PAGES, start=1)
+    ]
+
+
+def _matrices(window: Window) -> list[Command]:
+    return [
+        _switch(window, "heat", "Times loaded", "H", "Instead of what the step touches", line=True),
+        _switch(window, "close_up", "The block alone", "Z", "Not the whole matrices"),
+        _switch(
+            window, "warp_trail", "Read so far by the whole warp", "R", "Not by the thread alone"
+        ),
+        _switch(
+            window,
+            "follow_memory",
+            "Follow the step's memory",
+            "Ctrl+M",
+            "The memory that a step accesses comes to the front",
+        ),
+    ]
+
+
+def _switch(
+    window: Window, name: str, text: str, key: str, tip: str, *, line: bool = False
+) -> Command:
+    """Turns a setting of the session on and off."""
+    session = window.session
+
+    def run() -> None:
+        session.update(**{name: not getattr(session, name)})
+
+    return Command(text, (key,), run, tip, checked=lambda: bool(getattr(session, name)), line=line)
+
+
+def _layout(window: Window, do: Commands) -> list[Command]:
+    page = window.step_page
+    return [
+        *(
+            Command(
+                dock.windowTitle(),
+                keys,
+                partial(_look_at, window, name),
+                checked=partial(page.in_front, name),
+                line=place == 0,
+                under=VIEWS,
+                row="The views, as the View menu lists them",
+            )
+            for place, ((name, dock), keys) in enumerate(
+                zip(page.docks.items(), VIEW_KEYS, strict=True)
+            )
+        ),
+        Command(
+            "One view large",
+            ("F10",),
+            do.enlarging.toggle,
+            "The view in focus over the whole page, or all of them again",
+            checked=lambda: window.session.large,
+        ),
+        Command(
+            "Left column",
+            ("Ctrl+B",),
+            window.toggle_sidebar,
+            checked=lambda: not window.left.isHidden(),
+        ),
+        Command("Full screen", ("F11",), window.toggle_full_screen, checked=window.isFullScreen),
+        Command("Reset the layout", ("Ctrl+0",), page.reset_layout),
+    ]
+
+
+def _look(window: Window) -> list[Command]:
+    session = window.session
+
+    def normal_size() -> None:
+        session.text_size = NORMAL
+
+    def wear(name: str) -> Callable[[], None]:
+        return lambda: session.update(theme=name)
+
+    def worn(name: str) -> bool:
+        return session.theme == name
+
+    sizes = [
+        Command(
+            "Larger text",
+            ("Ctrl++", "Ctrl+="),
+            partial(window.change_text_size, 1),
+            line=True,
+            under=LOOK,
+        ),
+        Command("Smaller text", ("Ctrl+-",), partial(window.change_text_size, -1), under=LOOK),
+        Command("Normal text size", ("Ctrl+Shift+T",), normal_size, under=LOOK),
+        Command("Next theme", ("Ctrl+T",), window.next_theme, under=LOOK),
+    ]
+    themes = [
+        Command(
+            f"{load_theme(name).title} theme",
+            (),
+            wear(name),
+            checked=partial(worn, name),
+            line=place == 0,
+            under=LOOK,
+        )
+        for place, name in enumerate(theme_names())
+    ]
+    return [*sizes, *themes]
+
+
+def _look_at(window: Window, name: str) -> None:
+    if not look_at(window, name):
+        window.show_page("step")
+        window.step_page.front(name)
+
+
+# The commands that compare two launches, for the menus and the cheat sheet.
+
+
+DOCKS = {"Matrices": "Matrices", "Warp": "Global", "Shared": "Shared", "Source": "Source"}
+DOCKS |= {"Counters": "Counters"}
+"""Views of the step page that a comparison has too, by the names of both."""
+
+
+def compare_commands(window: Window) -> list[Command]:
+    """Everything that can be done with a comparison; each shows its page first."""
+
+    def on_page(act: Callable[[ComparePage], object]) -> Callable[[], None]:
+        def run() -> None:
+            act(compare_page(window))
+
+        return run
+
+    def example(preset: Preset) -> Callable[[], None]:
+        return on_page(lambda page: page.comparing.show_preset(preset))
+
+    return [
+        Command(
+            "Compare with its counterpart", ("Ctrl+D",), on_page(lambda p: p.comparing.suggest())
+        ),
+        Command("Copy A to B", ("Ctrl+Shift+D",), on_page(lambda p: p.comparing.copy_to_b())),
+        Command("Swap A and B", ("Ctrl+Shift+X",), on_page(lambda p: p.comparing.swap())),
+        Command("Configure the other side", ("Ctrl+J",), on_page(lambda p: p.configure_other())),
+        Command(
+            "Next difference", ("D",), on_page(lambda p: p.comparing.differing.go()), line=True
+        ),
+        Command(
+            "Previous difference",
+            ("Shift+D",),
+            on_page(lambda p: p.comparing.differing.go(forward=False)),
+        ),
+        Command("Next view of both sides", ("V",), partial(next_view, window), line=True),
+        Command("Differences by array, or totals", ("G",), on_page(lambda p: p.toggle_grouping())),
+        *(
+            Command(preset.title, (), example(preset), preset.lesson, line=preset is PRESETS[0])
+            for preset in PRESETS
+        ),
+    ]
+
+
+def compare_page(window: Window) -> ComparePage:
+    """The page, shown."""
+    from gui.shell.compare_page import ComparePage
+
+    window.show_page("compare")
+    page = window.pages.made("compare")
+    assert isinstance(page, ComparePage)
+    return page
+
+
+def next_view(window: Window) -> None:
+    """Have both sides show the next of their views."""
+    compare_page(window)
+    place = COMPARED_VIEWS.index(window.session.compared_view) + 1
+    window.session.compared_view = COMPARED_VIEWS[place % len(COMPARED_VIEWS)]
+
+
+def look_at(window: Window, name: str) -> bool:
+    """Show a view of the step page in the comparison, if that is open and has it."""
+    if window.session.page != "compare" or name not in DOCKS:
+        return False
+    window.session.compared_view = DOCKS[name]
+    return True
+
+
+def build_menus(window: Window, do: Commands, bar: QMenuBar) -> dict[str, list[Command]]:
+    """Fill the menu bar; returns the commands by menu, for the cheat sheet."""
+    menus = {
+        "&File": _file_commands(window, do),
+        "&Edit": _edit_commands(do),
+        "&Step": _step_commands(window, do),
+        "&Breakpoints": _break_commands(do),
+        "&Select": _select_commands(window, do),
+        "&View": view_commands(window, do),
+        "&Compare": compare_commands(window),
+        "&Help": [
+            Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet),
+            Command("Tour", ("Ctrl+F1",), do.touring.start),
+        ],
+    }
+    for title, commands in menus.items():
+        submenus = fill_menu(bar.addMenu(title), commands, window)
+        if LIST in submenus:
+            do.lecture.list_in(submenus[LIST])
+    return menus
+
+
+def _file_commands(window: Window, do: Commands) -> list[Command]:
+    return [
+        Command("Open a kernel…", ("Ctrl+O",), do.workbench.ask_for_file),
+        Command("Save the source", ("Ctrl+S",), do.workbench.save_source),
+        Command("Save the source as…", ("Ctrl+Shift+S",), do.workbench.save_source_as),
+        Command(
+            "Export a picture…",
+            ("Ctrl+Shift+E",),
+            do.exporter.ask_and_export,
+            "Of the window, or of any view of any page",
+            line=True,
+        ),
+        Command("Open a link…", ("Ctrl+L",), do.moments.ask_for_link, line=True),
+        *do.lecture.commands(),
+        Command("Quit", ("Ctrl+Q",), window.close, line=True),
+    ]
+
+
+def _edit_commands(do: Commands) -> list[Command]:
+    bench = do.workbench
+    return [
+        Command("Undo", ("Ctrl+Z",), bench.undo),
+        Command("Redo", ("Ctrl+Shift+Z", "Ctrl+Y"), bench.redo),
+        Command("Edit the source", ("F2", "Ctrl+E"), bench.edit_source, line=True),
+        Command("Run the edited source", ("Ctrl+Return", "Ctrl+Enter"), bench.run_source),
+        Command("Original source", ("Ctrl+Shift+O",), bench.run_original),
+        Command("Copy link", ("Ctrl+Shift+C",), do.moments.copy_link, line=True),
+        Command(
+            "Copy a picture of the view",
+            ("Ctrl+Alt+C",),
+            do.exporter.copy_view,
+            "Of the one in focus, else in front: to be pasted into slides",
+        ),
+        Command("Copy a picture of the window", ("Ctrl+Alt+Shift+C",), do.exporter.copy_window),
+    ]
+
+
+def _step_commands(window: Window, do: Commands) -> list[Command]:
+    session = window.session
+
+    def move(unit: Unit | None, forward: bool) -> Callable[[], None]:
+        def run() -> None:
+            session.playing = 0
+            session.seek(unit, forward)
+
+        return run
+
+    def toggle(direction: int) -> Callable[[], None]:
+        def run() -> None:
+            session.playing = 0 if session.playing else direction
+
+        return run
+
+    def end(go: Callable[[], None]) -> Callable[[], None]:
+        def run() -> None:
+            session.playing = 0
+            go()
+
+        return run
+
+    def choose(unit: Unit) -> Callable[[], None]:
+        def run() -> None:
+            session.unit = unit
+
+        return run
+
+    def chosen(unit: Unit) -> bool:
+        return session.unit == unit
+
+    def speed(factor: float) -> Callable[[], None]:
+        def run() -> None:
+            session.speed *= factor
+
+        return run
+
+    return [
+        Command("Forward", ("Right",), move(None, True)),
+        Command("Back", ("Left",), move(None, False)),
+        Command("Next phase", ("Shift+Right",), move("phase", True)),
+        Command("Previous phase", ("Shift+Left",), move("phase", False)),
+        Command("Go to step…", ("Ctrl+G",), do.stopping.ask_for_step, line=True),
+        Command("First step", ("Home",), end(session.first)),
+        Command("Last step", ("End",), end(session.last)),
+        Command("Play or pause", ("Space",), toggle(1), line=True),
+        Command("Play backwards or pause", ("Shift+Space",), toggle(-1)),
+        Command("Faster", ("+", "="), speed(1.5)),
+        Command("Slower", ("-",), speed(1 / 1.5)),
+        *(
+            Command(
+                f"Step by {unit}",
+                (str(key),),
+                choose(unit),
+                UNIT_TIPS[unit],
+                checked=partial(chosen, unit),
+                line=key == 1,
+                row="Step by access, line, barrier, phase",
+            )
+            for key, unit in enumerate(UNITS, start=1)
+        ),
+    ]
+
+
+def _break_commands(do: Commands) -> list[Command]:
+    stopping = do.stopping
+    forth, back = {"forward": True}, {"forward": False}
+    return [
+        Command("Run to the next breakpoint", ("F8",), partial(stopping.run_to_break, **forth)),
+        Command("Run back to a breakpoint", ("Shift+F8",), partial(stopping.run_to_break, **back)),
+        Command("Breakpoint at this line", ("F9",), stopping.toggle_at_line, line=True),
+        Command("Breakpoint at the selected element", ("Shift+F9",), stopping.toggle_at_element),
+        Command("Clear all breakpoints", ("Ctrl+Shift+F9",), stopping.clear),
+        Command("Next step at the selected line", ("N",), stopping.next_at_line, line=True),
+        Command(
+            "Next touch of the selected element",
+            ("T",),
+            partial(stopping.go_to_touch, **forth),
+        ),
+        Command(
+            "Previous touch of the selected element",
+            ("Shift+T",),
+            partial(stopping.go_to_touch, **back),
+        ),
+    ]
+
+
+def _select_commands(window: Window, do: Commands) -> list[Command]:
+    session, stopping = window.session, do.stopping
+
+    def change(name: str, by: int) -> Callable[[], None]:
+        def run() -> None:
+            setattr(session, name, getattr(session, name) + by)
+
+        return run
+
+    return [
+        Command("Next thread", ("Down",), change("thread", 1)),
+        Command("Previous thread", ("Up",), change("thread", -1)),
+        Command("Next warp", ("Shift+Down",), change("warp", 1)),
+        Command("Previous warp", ("Shift+Up",), change("warp", -1)),
+        Command("Next block", ("Ctrl+Down",), change("block", 1)),
+        Command("Previous block", ("Ctrl+Up",), change("block", -1)),
+        *(
+            Command(text, (key,), partial(stopping.choose_line, forward=down), row="Select a line")
+            for text, key, down in (
+                ("Next line", "Alt+Down", True),
+                ("Previous line", "Alt+Up", False),
+            )
+        ),
+        Command("Select an element…", ("E",), stopping.ask_for_element, line=True),
+        Command(
+            "Next kernel",
+            ("PgDown",),
+            lambda: window.ladder_panel.choose_next(1),
+            line=True,
+        ),
+        Command("Previous kernel", ("PgUp",), lambda: window.ladder_panel.choose_next(-1)),
+        Command("Stop recording", ("Ctrl+.",), do.workbench.waiting.stop, line=True),
+        Command("End editing, back to the picture", ("Escape",), do.leave_field),
+    ]

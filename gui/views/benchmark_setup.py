@@ -1,0 +1,339 @@
+"""The fields of a sweep: kernels, sizes, tiles, time, GPUs, and the buttons that run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.frames.pieces import PAUSE, Steps
+from gui.looks.style import set_icon
+from gui.looks.theme import current_theme
+from gui.scenes.benchmark import CONFIGURED, Setup
+from gui.scenes.text import plural
+from gui.views.base import Caption
+
+if TYPE_CHECKING:
+    from core.gpu.result import DeviceReport
+
+
+# Which kernels a sweep measures: a list of ticks that opens below its button.
+
+
+KEY = Qt.ItemDataRole.UserRole
+
+
+class KernelList(QWidget):
+    """A list with a tick for each kernel, that opens below its button."""
+
+    changed = Signal()
+    file_wanted = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.list = QListWidget()
+        self.list.setAccessibleName("Kernels to measure")
+        self.list.itemChanged.connect(lambda _: self.changed.emit())
+        self.list.itemClicked.connect(self._toggle_row)
+        every, none, file = (QPushButton(t) for t in ("All", "None", "Add a file…"))
+        every.clicked.connect(lambda: self.tick(set(self.keys()) - {CONFIGURED}))
+        none.clicked.connect(lambda: self.tick({CONFIGURED}))
+        file.clicked.connect(self._ask_for_file)
+        buttons = QHBoxLayout()
+        for button in (every, none, file):
+            buttons.addWidget(button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(6, 6, 6, 6)
+        layout.addWidget(self.list)
+        layout.addLayout(buttons)
+
+    def keys(self) -> list[str]:
+        """What may be ticked."""
+        return [str(self.list.item(row).data(KEY)) for row in range(self.list.count())]
+
+    def ticked(self) -> frozenset[str]:
+        """What is ticked."""
+        items = (self.list.item(row) for row in range(self.list.count()))
+        return frozenset(
+            str(item.data(KEY)) for item in items if item.checkState() == Qt.CheckState.Checked
+        )
+
+    def offer(self, choices: Mapping[str, str], ticked: frozenset[str]) -> None:
+        """Show these kernels, by key."""
+        self.list.blockSignals(True)
+        self.list.clear()
+        for key, title in choices.items():
+            item = QListWidgetItem(title)
+            item.setData(KEY, key)
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            on = Qt.CheckState.Checked if key in ticked else Qt.CheckState.Unchecked
+            item.setCheckState(on)
+            self.list.addItem(item)
+        self.list.blockSignals(False)
+
+    def tick(self, keys: set[str]) -> None:
+        """Tick these and no others."""
+        self.list.blockSignals(True)
+        for row in range(self.list.count()):
+            item = self.list.item(row)
+            on = str(item.data(KEY)) in keys
+            item.setCheckState(Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
+        self.list.blockSignals(False)
+        self.changed.emit()
+
+    def open_below(self, button: QWidget) -> None:
+        """Show the list under a button."""
+        rows = self.list.count()
+        high = min(rows * max(self.list.sizeHintForRow(0), 22) + 70, 520)
+        self.resize(max(button.width(), 300), high)
+        self.move(button.mapToGlobal(QPoint(0, button.height() + 2)))
+        self.show()
+        self.list.setFocus()
+
+    def _toggle_row(self, item: QListWidgetItem) -> None:
+        """A click on the title ticks as one on the box does; Qt has done the box's by now."""
+        here = self.list.viewport().mapFromGlobal(self.cursor().pos())
+        box = self.list.visualItemRect(item)
+        if here.x() - box.left() > 26:
+            on = item.checkState() == Qt.CheckState.Checked
+            item.setCheckState(Qt.CheckState.Unchecked if on else Qt.CheckState.Checked)
+
+    def _ask_for_file(self) -> None:
+        self.hide()
+        self.file_wanted.emit()
+
+
+class SetupStrip(QWidget):
+    """What to measure and how. `changed()` after each edit; `setup` is what the fields say."""
+
+    changed = Signal()
+    run_wanted = Signal()
+    pause_wanted = Signal()
+    stop_wanted = Signal()
+    file_wanted = Signal()
+
+    def __init__(self) -> None:
+        """It is whole after `building`."""
+        super().__init__()
+        self._setup = Setup()
+
+    def building(self) -> Steps:
+        """Make the fields and buttons."""
+        self._make_kernels()
+        yield PAUSE
+        self._make_fields()
+        yield PAUSE
+        self._make_buttons()
+        self._lay_out()
+        self.restyle()
+        yield PAUSE
+
+    # ---- what the fields say
+
+    @property
+    def setup(self) -> Setup:
+        """The fields as they are."""
+        return replace(
+            self._setup,
+            kernels=self.kernels.ticked(),
+            sizes=self.sizes.text(),
+            tiles=self.tiles.text(),
+            budget_s=self.budget.value(),
+            tuned=self.tuned.isChecked(),
+        )
+
+    def show_setup(self, setup: Setup, choices: Mapping[str, str]) -> None:
+        """Fill in the fields."""
+        self._setup = setup
+        self.kernels.offer(choices, setup.kernels)
+        for field, text in ((self.sizes, setup.sizes), (self.tiles, setup.tiles)):
+            if field.text() != text:
+                field.setText(text)
+                field.setCursorPosition(0)
+        with QSignalBlocker(self.budget):
+            self.budget.setValue(setup.budget_s)
+        self.tuned.setChecked(setup.tuned)
+        self._name_kernels(choices)
+
+    def offer_gpus(self, devices: Sequence[DeviceReport]) -> None:
+        """Show the GPUs that there are; all of them together where there are several."""
+        self.gpus.clear()
+        for device in devices:
+            self.gpus.addItem(f"GPU {device.ordinal}: {device.name}", (device.ordinal,))
+        if len(devices) > 1:
+            every = tuple(device.ordinal for device in devices)
+            self.gpus.addItem(f"All {len(devices)} GPUs", every)
+        if not devices:
+            self.gpus.addItem("no GPU here", ())
+        self.gpus.setEnabled(len(devices) > 1)
+
+    @property
+    def ordinals(self) -> tuple[int, ...]:
+        """The chosen GPUs."""
+        return tuple(self.gpus.currentData() or ())
+
+    def show_state(self, *, ready: bool, running: bool, paused: bool, stopping: bool) -> None:
+        """Offer what can be done now."""
+        self.run_button.setVisible(not running)
+        self.run_button.setEnabled(ready)
+        self.pause_button.setVisible(running)
+        self.pause_button.setEnabled(not stopping)
+        self.pause_button.setText("Resume" if paused else "Pause")
+        set_icon(self.pause_button, "play" if paused else "pause")
+        self.stop_button.setVisible(running)
+        self.stop_button.setText("Stop at once" if stopping else "Stop")
+        self.bar.setVisible(running)
+        for field in (
+            self.kernels_button, self.sizes, self.tiles, self.tuned, self.budget,
+        ):  # fmt: skip
+            field.setEnabled(not running)
+        self.gpus.setEnabled(not running and self.gpus.count() > 1)
+
+    def show_progress(self, done: int, total: int) -> None:
+        """Fill the bar."""
+        self.bar.setRange(0, max(total, 1))
+        self.bar.setValue(done)
+
+    def show_plan(self, sentence: str, *, wrong: bool) -> None:
+        """Say what would be measured, or what is wrong with the fields."""
+        role = "error" if wrong else "dim"
+        if self.plan.property("role") != role:
+            self.plan.setProperty("role", role)
+            self.plan.style().unpolish(self.plan)
+            self.plan.style().polish(self.plan)
+        self.plan.setText(sentence)
+
+    def restyle(self) -> None:
+        """Take up the theme's icons, and the room that usual values need in its type."""
+        digit = self.fontMetrics().horizontalAdvance("0")
+        for field, digits in ((self.sizes, 18), (self.tiles, 10)):
+            field.setMinimumWidth(digits * digit)
+        self.kernels_button.setMinimumWidth(12 * digit)
+        self.kernels_button.setMaximumWidth(36 * digit)
+        set_icon(self.run_button, "run", "window")
+        set_icon(self.stop_button, "stop")
+
+    # ---- building
+
+    def _make_kernels(self) -> None:
+        self.kernels_button = QToolButton()
+        self.kernels_button.setProperty("role", "action")
+        self.kernels_button.setAccessibleName("Kernels")
+        self.kernels_button.setToolTip("Which kernels to measure")
+        self.kernels_button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.kernels = KernelList(self)
+        self.kernels.hide()
+        self.kernels_button.clicked.connect(lambda: self.kernels.open_below(self.kernels_button))
+        self.kernels.changed.connect(self._on_kernels)
+        self.kernels.file_wanted.connect(self.file_wanted)
+
+    def _make_fields(self) -> None:
+        self.sizes = self._values("Sizes", "as configured", "N: 512, 1024 or 256..4096 (doubling)")
+        self.tiles = self._values("Tiles", "as configured", "8, 16, 32, where a kernel has tiles")
+        self.sizes.setMaximumWidth(420)
+        self.tiles.setMaximumWidth(200)
+        self.budget = QDoubleSpinBox()
+        self.budget.setRange(0.1, 600)
+        self.budget.setSuffix(" s")
+        self.budget.setDecimals(1)
+        self.budget.setAccessibleName("Seconds for each launch configuration")
+        self.budget.setToolTip("Time each point until its median is stable, this long at most")
+        self.budget.valueChanged.connect(lambda _: self.changed.emit())
+        self.tuned = QCheckBox("tuned blocks")
+        self.tuned.setToolTip(
+            "Where no tile is given: the block and tile that are fast on a GPU, not those that are "
+            "configured for stepping"
+        )
+        self.tuned.clicked.connect(lambda _: self.changed.emit())
+        self.gpus = QComboBox()
+        self.gpus.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.gpus.setMinimumContentsLength(10)  # "All 2 GPUs"; a name has what room there is
+        self.gpus.setAccessibleName("GPU")
+        self.gpus.setToolTip("Measure on one GPU, or spread the sweep over all of them")
+        self.plan = Caption(role="dim")
+        self.plan.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.plan.may_take(2)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+
+    def _values(self, name: str, empty: str, tip: str) -> QLineEdit:
+        field = QLineEdit()
+        field.setAccessibleName(name)
+        field.setPlaceholderText(empty)
+        field.setToolTip(tip)
+        field.textEdited.connect(lambda _: self.changed.emit())
+        return field
+
+    def _make_buttons(self) -> None:
+        self.run_button = QPushButton("Run on GPU")
+        self.run_button.setProperty("role", "primary")
+        self.run_button.setToolTip("Compile, check against float64 and time, point by point")
+        self.run_button.clicked.connect(self.run_wanted)
+        self.pause_button = QPushButton("Pause")
+        self.pause_button.clicked.connect(self.pause_wanted)
+        self.stop_button = QPushButton("Stop")
+        self.stop_button.setToolTip("Stop, and keep the launches so far")
+        self.stop_button.clicked.connect(self.stop_wanted)
+
+    def _lay_out(self) -> None:
+        space = current_theme().spacing
+        what, how = QHBoxLayout(), QHBoxLayout()
+        what.addWidget(self.kernels_button)
+        for row, text, field, stretch in (
+            (what, "N", self.sizes, 12),
+            (what, "Tile", self.tiles, 5),
+            (how, "at most", self.budget, 0),
+            (how, "on", self.gpus, 0),
+        ):
+            label = QLabel(text)
+            label.setProperty("role", "dim")
+            label.setBuddy(field)
+            row.addWidget(label)
+            row.addWidget(field, stretch)
+        what.addWidget(self.tuned)
+        what.addStretch(0)
+        how.addSpacing(space.gap)
+        how.addWidget(self.plan, 1)
+        for button in (self.run_button, self.pause_button, self.stop_button):
+            how.addWidget(button)
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 2, 0, 0)
+        layout.setVerticalSpacing(space.gap - 2)
+        for place, row in enumerate((what, how)):
+            row.setSpacing(space.gap)
+            layout.addLayout(row, place, 0)
+        layout.addWidget(self.bar, 2, 0)
+
+    def _on_kernels(self) -> None:
+        titles = {
+            str(self.kernels.list.item(r).data(KEY)): self.kernels.list.item(r).text()
+            for r in range(self.kernels.list.count())
+        }
+        self._name_kernels(titles)
+        self.changed.emit()
+
+    def _name_kernels(self, choices: Mapping[str, str]) -> None:
+        ticked = [key for key in choices if key in self.kernels.ticked()]
+        text = plural(len(ticked), "kernel") if len(ticked) != 1 else choices[ticked[0]]
+        self.kernels_button.setText(f"{text} ▾")

@@ -1,0 +1,1034 @@
+"""Which block, warp and lane are looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import shiboken6
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFontMetricsF, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QBoxLayout,
+    QComboBox,
+    QFileDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QScrollArea,
+    QSizePolicy,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.ladder.buffers import INPUTS, Inputs
+from core.ladder.rung import WAYS
+from gui.frames.coalescing import Coalescer
+from gui.frames.pieces import Pieces, Steps
+from gui.frames.work import Worker
+from gui.looks.style import set_icon
+from gui.looks.theme import current_theme
+from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
+from gui.scenes.session import Session
+from gui.scenes.text import clipped, spaced, told_apart
+from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, name_choices
+
+if TYPE_CHECKING:
+    from core.ladder import Parameter, Rung
+    from core.launching.file_launch import FileLaunch
+    from core.source.kernel_signature import SignatureParameter
+
+
+# The field of an array argument: what it is filled with, and its shape.
+
+
+def let_shrink(box: QComboBox, length: int) -> None:
+    """Let a choice be narrower than its longest name."""
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(length)
+
+
+class ArrayField(QWidget):
+    """What an array is filled with, and its shape; or a .npy file."""
+
+    changed = Signal()
+
+    def __init__(self, parameter: SignatureParameter, text: str) -> None:
+        super().__init__()
+        self._dtype = parameter.dtype.name if parameter.dtype is not None else ""
+        self.fill = QComboBox()
+        self.fill.addItems([*FILLS, FILE, NULL] if parameter.is_pointer else [*FILLS, FILE])
+        let_shrink(self.fill, 6)
+        self.fill.setAccessibleName(f"What {parameter.name} holds at first")
+        self.fill.setToolTip("What the array holds before the launch")
+        self.shape = QLineEdit()
+        self.shape.setMinimumWidth(30)
+        self.shape.setAccessibleName(f"Shape of {parameter.name}")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.fill)
+        layout.addWidget(self.shape, 1)
+        name_choices(self)
+        self.set_text(text)
+        self.fill.activated.connect(self._chosen)
+        self.shape.textEdited.connect(lambda _: self.changed.emit())
+
+    def text(self) -> str:
+        """The argument as the command line writes it."""
+        return array_text(self.fill.currentText(), self.shape.text(), self._dtype)
+
+    def set_text(self, text: str) -> None:
+        """Show an argument, without a signal."""
+        fill, shape = split_array(text, self._dtype)
+        self.fill.setCurrentText(fill)
+        self.shape.setText(shape)
+        self._describe()
+
+    def _describe(self) -> None:
+        self.shape.setEnabled(self.fill.currentText() != NULL)
+        if self.fill.currentText() == FILE:
+            tip = "A file saved by numpy.save"
+        elif self.fill.currentText() == NULL:
+            tip = "A null pointer"
+        else:
+            tip = "Sizes, such as 64,64" if self._dtype else "Type and sizes, such as float32[64]"
+        self.shape.setPlaceholderText(tip.split(", ")[-1])
+        self.shape.setToolTip(tip)
+
+    def _chosen(self, _index: int) -> None:
+        self._describe()
+        if self.fill.currentText() == FILE:
+            name, _ = QFileDialog.getOpenFileName(self, "An array", "", "NumPy arrays (*.npy)")
+            if name:
+                self.shape.setText(name)
+        self.changed.emit()
+
+
+# The fields of one launch of a user's kernel, a row each, with room for what is wrong with it.
+
+
+LAUNCH_FIELDS = {
+    "grid": ("grid", "Blocks in x, y, z: 8,8"),
+    "block": ("block", "Threads of a block in x, y, z: 16,16"),
+    "shared": ("shared", "Bytes of dynamic shared memory, for extern __shared__"),
+    "defines": ("defines", "NAME=VALUE with spaces between, as a compiler's -D"),
+}
+LABEL = 9  # digits that a name has at most, so that the fields have room in a narrow panel
+
+
+class LaunchRows(QWidget):
+    """The rows are there after `building`; `edited()` when the user changes one of them."""
+
+    edited = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.fields: dict[str, QWidget] = {}
+        self.errors: dict[str, QLabel] = {}
+        """What is said below a field, for those where something was wrong once."""
+        self._texts: dict[str, Callable[[], str]] = {}
+        self._places: dict[str, int] = {}  # rows of the grid for what is wrong
+        self._labels: dict[str, str] = {}  # what is shown of each name
+        self.kernel = QComboBox()
+        self.kernel.setAccessibleName("Kernel")
+        let_shrink(self.kernel, 4)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 6, 0)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnStretch(1, 1)
+
+    def building(
+        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
+    ) -> Steps:
+        """Make a row for each field of a launch, piece by piece, dressed as the window is."""
+        self.show_kernels(kernels, launch.kernel)
+        metrics = QFontMetricsF(self.font())
+        names = [*(label for label, _ in LAUNCH_FIELDS.values()), *(p.name for p in signature)]
+        room = LABEL * metrics.horizontalAdvance("0")
+        self._labels = told_apart(names, metrics.horizontalAdvance, room)
+        self._add("kernel", "kernel", "The __global__ functions of the file", self.kernel)
+        yield
+        for name, (label, tip) in LAUNCH_FIELDS.items():
+            self._add_line(name, label, tip, str(getattr(launch, name)))
+            yield
+        texts = dict(launch.arguments)
+        for parameter in signature:
+            name, text = f"arg:{parameter.name}", texts.get(parameter.name, "")
+            tip = f"{parameter.type} {parameter.name}"
+            if parameter.is_array:
+                array = ArrayField(parameter, text)
+                array.changed.connect(self.edited)
+                self._texts[name] = array.text
+                self._add(name, parameter.name, tip, array)
+            else:
+                self._add_line(name, parameter.name, tip, text)
+            yield
+        self._grid.setRowStretch(2 * len(self.fields), 1)
+        for widget in (self, *self.findChildren(QWidget)):
+            widget.ensurePolished()
+            yield
+        self._grid.activate()
+        yield
+
+    def show_kernels(self, names: Sequence[str], shown: str) -> None:
+        """Offer the kernels of a file, without a signal."""
+        with QSignalBlocker(self.kernel):
+            self.kernel.clear()
+            self.kernel.addItems(list(names))
+            self.kernel.setCurrentText(shown)
+
+    def texts(self) -> dict[str, str]:
+        """What the fields of launch and arguments hold, by their names."""
+        return {name: get() for name, get in self._texts.items()}
+
+    def show_texts(self, texts: Mapping[str, str]) -> None:
+        """Fill the fields, without a signal."""
+        for name, text in texts.items():
+            field = self.fields[name]
+            if isinstance(field, ArrayField):
+                field.set_text(text)
+            elif isinstance(field, QLineEdit) and field.text() != text:
+                field.setText(text)
+
+    def show_errors(self, sentences: Mapping[str, str]) -> None:
+        """Show each mistake below its field; a field left out has none."""
+        for name, field in self.fields.items():
+            sentence = clipped(spaced(sentences.get(name, "")))
+            if not sentence and name not in self.errors:
+                continue
+            label = self._error_of(name)
+            if sentence == label.text():
+                continue
+            label.setText(sentence)
+            label.setVisible(bool(sentence))
+            field.setAccessibleDescription(sentence)
+            for edit in [field, *field.findChildren(QLineEdit)]:
+                edit.setProperty("wrong", bool(sentence))
+                edit.style().unpolish(edit)
+                edit.style().polish(edit)
+
+    def height_for(self, width: int) -> int:
+        """What every row and every mistake needs."""
+        return max(self._grid.totalHeightForWidth(width), self._grid.totalSizeHint().height())
+
+    def _add_line(self, name: str, label: str, tip: str, text: str) -> None:
+        edit = QLineEdit(text)
+        edit.textEdited.connect(lambda _: self.edited.emit())
+        self._texts[name] = edit.text
+        self._add(name, label, tip, edit)
+
+    def _add(self, name: str, label: str, tip: str, field: QWidget) -> None:
+        row = 2 * len(self.fields)
+        shown = self._labels.get(label, label)
+        words = QLabel(shown)
+        words.setTextFormat(Qt.TextFormat.PlainText)
+        words.setToolTip(tip if shown == label else f"{label}: {tip}")
+        words.setBuddy(field)
+        if not field.accessibleName():
+            field.setAccessibleName(tip)
+        field.setToolTip(tip)
+        self._grid.addWidget(words, row, 0)
+        self._grid.addWidget(field, row, 1)
+        self.fields[name] = field
+        self._places[name] = row + 1
+
+    def _error_of(self, name: str) -> QLabel:
+        if name not in self.errors:
+            self.errors[name] = error = QLabel()
+            error.setProperty("role", "error")
+            error.setTextFormat(Qt.TextFormat.PlainText)
+            error.setWordWrap(True)
+            error.hide()
+            self._grid.addWidget(error, self._places[name], 0, 1, 2)
+        return self.errors[name]
+
+
+# Numbers of a user's own kernel as fields with sliders, truth values as switches.
+
+
+KNOB_DEBOUNCE_MS = 250
+KNOB_LABEL, TRACK = 9, 6  # digits: what a name has at most, and a slider at least
+
+
+class KnobRows(QWidget):
+    """`turned(kind, name, value)`: a number was dragged, or typed and left alone, or switched."""
+
+    turned = Signal(str, str, int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: tuple[KnobRow, ...] = ()
+        self.fields: dict[str, StopSpin] = {}
+        self.sliders: dict[str, StopSlider] = {}
+        self.switches: dict[str, Segmented] = {}
+        self._typed: dict[str, KnobRow] = {}  # and not announced yet
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(KNOB_DEBOUNCE_MS)
+        self._timer.timeout.connect(self._announce)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setVerticalSpacing(2)
+        self._grid.setColumnStretch(1, 1)
+        self.hide()
+
+    def show_rows(self, rows: tuple[KnobRow, ...]) -> None:
+        """Show numbers, without a signal; a slider that is being dragged stays as it is."""
+        if [(r.kind, r.name, r.switch) for r in rows] != [
+            (r.kind, r.name, r.switch) for r in self.rows
+        ]:
+            self._build(rows)
+        self.rows = rows
+        for row in rows:
+            if row.switch:
+                self.switches[row.name].value = str(row.value)
+                continue
+            slider, field = self.sliders[row.name], self.fields[row.name]
+            if slider.isSliderDown() or field.hasFocus():
+                continue
+            stops = slider.stops if row.value in slider.stops else row.stops
+            slider.show_stops(stops, row.value)
+            field.stops = stops
+            with QSignalBlocker(field):
+                field.setValue(row.value)
+
+    def _build(self, rows: tuple[KnobRow, ...]) -> None:
+        while self._grid.count():
+            item = self._grid.takeAt(0)
+            widget = item.widget() if item is not None else None
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        self._timer.stop()
+        self._typed = {}
+        self.fields, self.sliders, self.switches = {}, {}, {}
+        metrics = QFontMetricsF(self.font())
+        digit = metrics.horizontalAdvance("0")
+        shown = told_apart([r.name for r in rows], metrics.horizontalAdvance, KNOB_LABEL * digit)
+        self._grid.setColumnMinimumWidth(1, round(TRACK * digit))
+        for place, row in enumerate(rows):
+            label = QLabel(shown[row.name])
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setToolTip(row.tip if shown[row.name] == row.name else f"{row.name}: {row.tip}")
+            self._grid.addWidget(label, place, 0)
+            if row.switch:
+                self._add_switch(row, place)
+            else:
+                self._add_number(row, place, label)
+
+    def _add_switch(self, row: KnobRow, place: int) -> None:
+        switch = Segmented({"0": "off", "1": "on"}, {"0": row.tip, "1": row.tip})
+        for key, word in (("0", "off"), ("1", "on")):
+            switch.button(key).setAccessibleName(f"{row.name} {word}")
+        switch.chosen.connect(lambda key, row=row: self._on_switched(row, int(key)))
+        self._grid.addWidget(switch, place, 1, 1, 2, Qt.AlignmentFlag.AlignRight)
+        self.switches[row.name] = switch
+
+    def _add_number(self, row: KnobRow, place: int, label: QLabel) -> None:
+        field = StopSpin()
+        field.setRange(-(2**31), 2**31 - 1)
+        field.setValue(row.value)
+        field.setFixedWidth(round(current_theme().spacing.control * 2.7))
+        field.setToolTip(row.tip)
+        field.setAccessibleName(row.name)
+        field.valueChanged.connect(lambda _, row=row: self._on_typed(row))
+        label.setBuddy(field)
+        slider = StopSlider(row.name)
+        slider.show_stops(row.stops, row.value)
+        slider.dragged.connect(lambda value, row=row: self._on_dragged(row, value))
+        self._grid.addWidget(slider, place, 1)
+        self._grid.addWidget(field, place, 2)
+        self.fields[row.name], self.sliders[row.name] = field, slider
+
+    def _on_switched(self, row: KnobRow, value: int) -> None:
+        self.turned.emit(row.kind, row.name, value)
+
+    def _on_dragged(self, row: KnobRow, value: int) -> None:
+        self._typed.pop(row.name, None)
+        with QSignalBlocker(self.fields[row.name]):
+            self.fields[row.name].setValue(value)
+        self.turned.emit(row.kind, row.name, value)
+
+    def _on_typed(self, row: KnobRow) -> None:
+        self.sliders[row.name].show_value(self.fields[row.name].value())
+        self._typed[row.name] = row
+        self._timer.start()
+
+    def _announce(self) -> None:
+        typed, self._typed = self._typed, {}
+        for row in typed.values():
+            self.turned.emit(row.kind, row.name, self.fields[row.name].value())
+
+
+# The parameters of one rung: a label, a field and a slider each.
+
+
+class RungRows(QWidget):
+    """The rows are there after `building`. `typed()` in a field, `dragged(parameter, value)`."""
+
+    typed = Signal()
+    dragged = Signal(str, int)
+
+    def __init__(self, parent: QWidget, rung: Rung) -> None:
+        super().__init__(parent)
+        self.rung = rung
+        self.editors: dict[str, QSpinBox | QComboBox] = {}  # by the parameter's name
+        self.sliders: dict[str, StopSlider] = {}
+        self.grid = QGridLayout(self)
+        self.grid.setColumnStretch(0, 1)
+        self.grid.setContentsMargins(0, 0, 0, 0)
+        self.grid.setVerticalSpacing(2)
+
+    def building(self, values: Mapping[str, int]) -> Steps:
+        """Make a row for each parameter, piece by piece, dressed as the window is."""
+        for parameter in self.rung.parameters:
+            self._add(parameter)
+            yield
+        self.put(values)
+        yield
+        for widget in (self, *self.findChildren(QWidget)):
+            widget.ensurePolished()
+            yield
+        yield from self.fitting_sliders()
+        self.grid.activate()
+        yield
+
+    def values(self) -> dict[str, int]:
+        """What the fields hold."""
+        found = {}
+        for name, editor in self.editors.items():
+            if isinstance(editor, QSpinBox):
+                found[name] = editor.value()
+            else:
+                text = editor.currentText().strip()
+                found[name] = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else 0
+        return found
+
+    def put(self, values: Mapping[str, int]) -> None:
+        """Fill fields without a signal; the sliders follow by `fitting_sliders`."""
+        for name in self.editors.keys() & values.keys():
+            editor, value = self.editors[name], values[name]
+            with QSignalBlocker(editor):
+                if isinstance(editor, QSpinBox):
+                    editor.setValue(value)
+                else:
+                    editor.setCurrentIndex(editor.findText(str(value)))
+                    editor.setEditText(str(value))
+
+    def fitting_sliders(self, leave: str = "") -> Steps:
+        """Have the sliders but one offer what can be launched with the other values."""
+        values = self.values()
+        for name, slider in self.sliders.items():
+            if name == leave:  # its stops depend on the others alone
+                continue
+            found = stops(self.rung, name, values)
+            slider.show_stops(found, values[name])
+            editor = self.editors[name]
+            if isinstance(editor, StopSpin):
+                editor.stops = found
+            yield
+
+    def show_error(self, sentence: str) -> None:
+        """Mark the fields that a sentence names; an empty one marks none."""
+        for name, editor in self.editors.items():
+            wrong = bool(sentence) and (name in sentence.split() or len(self.editors) == 1)
+            if bool(editor.property("wrong")) != wrong:
+                editor.setProperty("wrong", wrong)
+                editor.style().unpolish(editor)
+                editor.style().polish(editor)
+
+    def restyle(self) -> None:
+        """Take up the theme's sizes."""
+        for editor in self.editors.values():
+            editor.setFixedWidth(_field_width())
+        for slider in self.sliders.values():
+            slider.updateGeometry()
+
+    def _add(self, parameter: Parameter) -> None:
+        row = 2 * len(self.editors)
+        label = QLabel(parameter.label)
+        label.setWordWrap(True)
+        editor = self._editor(parameter)
+        label.setBuddy(editor)
+        tip = f"{parameter.minimum} to {parameter.maximum}"
+        editor.setToolTip(f"{tip}: {parameter.why}" if parameter.why else tip)
+        editor.setAccessibleName(parameter.label)
+        slider = StopSlider(parameter.label)
+        slider.dragged.connect(lambda value: self.dragged.emit(parameter.name, value))
+        self.grid.addWidget(label, row, 0)
+        self.grid.addWidget(editor, row, 1)
+        self.grid.addWidget(slider, row + 1, 0, 1, 2)
+        self.editors[parameter.name] = editor
+        self.sliders[parameter.name] = slider
+
+    def _editor(self, parameter: Parameter) -> QSpinBox | QComboBox:
+        if parameter.choices:
+            combo = QComboBox()
+            combo.setEditable(True)
+            combo.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+            combo.addItems([str(choice) for choice in parameter.choices])
+            combo.setFixedWidth(_field_width())
+            combo.editTextChanged.connect(lambda _: self.typed.emit())
+            return combo
+        spin = StopSpin()
+        spin.setRange(min(0, parameter.minimum), 2**31 - 1)  # the rung says what is out of range
+        spin.setFixedWidth(_field_width())
+        spin.valueChanged.connect(lambda _: self.typed.emit())
+        return spin
+
+
+def _field_width() -> int:
+    return round(current_theme().spacing.control * 2.7)
+
+
+# What the arrays that a rung reads hold: random numbers, or ones to compute with in the head.
+
+
+NAMES: dict[Inputs, tuple[str, str]] = {
+    "random": ("Random", "Random numbers from −1 to 1"),
+    "small": ("Whole, 1 to 9", "Random whole numbers from 1 to 9: C can be computed in the head"),
+    "places": ("Row.column", "Each element's place: 3.2 is row 3, column 2, wherever it is copied"),
+}
+TIP = "What the arrays hold that the kernel reads; results are computed from it"
+
+
+class InputsRow(QWidget):
+    """A choice that sets `session.inputs`, and follows it; hidden until it has a session."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.session: Session | None = None
+        self.label = QLabel("inputs")
+        self.label.setToolTip(TIP)
+        self.choice = QComboBox()
+        self.choice.setToolTip(TIP)
+        self.choice.setAccessibleName("Inputs of the kernel")
+        self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.label.setBuddy(self.choice)
+        for name in INPUTS:
+            title, tip = NAMES[name]
+            self.choice.addItem(title, name)
+            self.choice.setItemData(self.choice.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        self.choice.activated.connect(self._choose)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.label)
+        row.addWidget(self.choice, 1)
+        self.hide()
+
+    def follow(self, session: Session) -> None:
+        """Show and set the choice of a session."""
+        self.session = session
+        session.inputs_changed.connect(self._show)
+        self._show(session.inputs)
+        self.show()
+
+    def show_rung(self, shown: bool) -> None:
+        """Show it for a rung; a file's arrays are said in its form."""
+        self.setVisible(shown and self.session is not None)
+
+    def restore_default(self) -> None:
+        """Random numbers again."""
+        if self.session is not None:
+            self.session.inputs = INPUTS[0]
+
+    def _show(self, inputs: str) -> None:
+        with QSignalBlocker(self.choice):
+            self.choice.setCurrentIndex(self.choice.findData(inputs))
+
+    def _choose(self, at: int) -> None:
+        if self.session is not None:
+            self.session.inputs = self.choice.itemData(at)
+
+
+# Which way threadIdx.x runs through the matrices, where a rung has a twin that runs the other.
+
+
+TIPS = {
+    "columns": "Neighbouring threads of a warp take neighbouring columns of C",
+    "rows": "Neighbouring threads of a warp take neighbouring rows of C",
+}
+
+
+class MappingRow(QWidget):
+    """A switch of two ways: `chosen(rung)` names the rung that has the one that was clicked."""
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rung: Rung | None = None
+        self.label = label = QLabel("x runs along")
+        label.setToolTip("What neighbouring values of threadIdx.x choose: the mapping")
+        self.ways = Segmented({way: way for way in WAYS}, TIPS)
+        self.ways.setAccessibleName("x runs along")
+        for way in WAYS:
+            self.ways.button(way).setAccessibleName(f"x runs along {way}")
+        self.ways.chosen.connect(self._choose)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(4)
+        self._row.addWidget(label, 1)
+        self._row.addWidget(self.ways)
+        self.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the switch below its label where there is no room beside it."""
+        super().resizeEvent(event)
+        need = self.label.sizeHint().width() + self.ways.sizeHint().width() + self._row.spacing()
+        ways = QBoxLayout.Direction
+        self._row.setDirection(ways.LeftToRight if need <= self.width() else ways.TopToBottom)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for the wider of the two."""
+        return QSize(self.ways.sizeHint().width(), super().minimumSizeHint().height())
+
+    def show_rung(self, rung: Rung | None) -> None:
+        """Show a rung's way, without a signal; nothing where there is no other."""
+        self.rung = rung
+        mapping = rung.mapping if rung is not None else None
+        if mapping is not None:
+            self.ways.value = mapping.x
+        self.setVisible(mapping is not None)
+
+    def _choose(self, way: str) -> None:
+        if self.rung is not None and self.rung.mapping is not None:
+            for found, name in self.rung.mapping.rungs(self.rung.name).items():
+                if found == way and name != self.rung.name:
+                    self.chosen.emit(name)
+
+
+# The form of a user's kernel: which one, its grid and block, and its arguments.
+
+
+FILE_DEBOUNCE_MS = 400
+
+
+class FileForm(QScrollArea):
+    """Edits a `FileLaunch`; `changed(FileLaunch)` follows the last edit after a short rest.
+
+    `kernel_chosen(name)` asks for another kernel of the file. The rows of another kernel are made
+    in several events and take the place of those that are there when all of them are; whoever asks
+    for what they hold before finds all of them.
+    """
+
+    changed = Signal(object)
+    kernel_chosen = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.launch: FileLaunch | None = None
+        self._rows: LaunchRows | None = None
+        self._pieces = Pieces(self)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(FILE_DEBOUNCE_MS)
+        self._timer.timeout.connect(self._announce)
+
+    @property
+    def fields(self) -> Mapping[str, QWidget]:
+        """The fields by name; an argument's is that of `arg:` and its own."""
+        self.finish()
+        return self._rows.fields if self._rows is not None else {}
+
+    @property
+    def errors(self) -> Mapping[str, QLabel]:
+        """What is said below each field, by the field's name."""
+        self.finish()
+        return self._rows.errors if self._rows is not None else {}
+
+    def sizeHint(self) -> QSize:
+        """Room for every row and every mistake, beside a scroll bar."""
+        if self._rows is None:
+            return super().sizeHint()
+        room = max(self.width() - self.verticalScrollBar().sizeHint().width(), 80)
+        return QSize(120, self._rows.height_for(room))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ask for another height when the rows change theirs."""
+        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+    def show_launch(
+        self,
+        launch: FileLaunch,
+        kernels: Sequence[str],
+        signature: Sequence[SignatureParameter],
+    ) -> None:
+        """Show a launch of one of a file's kernels, without a signal."""
+        self._timer.stop()
+        shown = self.current() if not self._pieces.busy else None
+        self.launch = launch
+        if self._rows is not None and launch == shown:
+            self._rows.show_kernels(kernels, launch.kernel)
+        else:
+            self._pieces.start(self._building(launch, kernels, signature))
+
+    def finish(self) -> None:
+        """Have all rows in their place now."""
+        self._pieces.finish()
+
+    def current(self) -> FileLaunch | None:
+        """The launch as the fields say, None before the first."""
+        self.finish()
+        if self.launch is None or self._rows is None:
+            return None
+        texts = self._rows.texts()
+        names = [name for name, _ in self.launch.arguments]
+        return replace(
+            self.launch,
+            **{name: texts[name] for name in LAUNCH_FIELDS},
+            arguments=tuple((name, texts[f"arg:{name}"]) for name in names),
+        )
+
+    def follow(self, launch: FileLaunch) -> None:
+        """Show a launch that differs in its texts alone, in the fields that there are."""
+        if self._pieces.busy and launch == self.launch:
+            return
+        now = self.current()
+        if now is None or now == launch or self._rows is None:
+            return
+        if [name for name, _ in now.arguments] != [name for name, _ in launch.arguments]:
+            return
+        self._timer.stop()
+        self.launch = launch
+        texts = {name: str(getattr(launch, name)) for name in LAUNCH_FIELDS}
+        self._rows.show_texts(texts | {f"arg:{name}": text for name, text in launch.arguments})
+
+    def show_errors(self, sentences: Mapping[str, str]) -> None:
+        """Show each mistake below its field; a field left out has none."""
+        if self._pieces.busy and not sentences:
+            return  # the rows that come have none
+        self.finish()
+        if self._rows is None:
+            return
+        self._rows.show_errors(sentences)
+        errors = self._rows.errors
+        first = next((label for name, label in errors.items() if sentences.get(name)), None)
+        if first is not None:
+            QTimer.singleShot(0, first, lambda: self.ensureWidgetVisible(first, 0, 8))
+
+    def _announce(self) -> None:
+        launch = self.current()
+        if launch is not None and launch != self.launch:
+            self.launch = launch
+            self.changed.emit(launch)
+
+    def _building(
+        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
+    ) -> Steps:
+        rows = LaunchRows(self.viewport())
+        try:
+            yield from rows.building(launch, kernels, signature)
+        except GeneratorExit:  # another launch is to be shown
+            if shiboken6.isValid(rows):
+                rows.deleteLater()
+            raise
+        rows.kernel.activated.connect(lambda _: self.kernel_chosen.emit(rows.kernel.currentText()))
+        rows.edited.connect(self._timer.start)
+        rows.installEventFilter(self)
+        self._rows = rows
+        self.setWidget(rows)
+
+
+# The chosen rung's parameters as fields with sliders, and the launch that they make.
+
+
+DEBOUNCE_MS = 120
+
+
+class ConfigurationForm(QWidget):
+    """Edits a rung's parameters: `changed(values)`, or asks for its twin: `mapped(rung)`.
+
+    What is typed is announced after a short rest, what is dragged as fast as it can be recorded.
+    """
+
+    changed = Signal(dict)
+    mapped = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: RungRows | None = None
+        self._coming: tuple[Rung, dict[str, int]] | None = None  # that rows are being made for
+        self._pieces = Pieces(self)
+        self.live = Coalescer(self)
+        self.live.released.connect(self.changed.emit)
+        self.file = FileForm()  # in place of the fields while a user's file is shown
+        self.file.hide()
+        self.knobs = KnobRows()  # numbers of that file
+        self.mapping = MappingRow()
+        self.mapping.chosen.connect(self.mapped)
+        self.inputs = InputsRow()
+        self.fields = Fields()
+        self.error = QLabel()
+        self.error.setProperty("role", "error")
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
+        self.error.setWordWrap(True)
+        self.error.hide()
+        self.facts = QLabel()
+        self.facts.setProperty("role", "dim")
+        self.facts.setWordWrap(True)
+        self.progress = QProgressBar()
+        self.progress.setTextVisible(False)
+        self.progress.setRange(0, 1000)
+        self.progress.setToolTip("Recording; Ctrl+. stops it")
+        policy = self.progress.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.progress.setSizePolicy(policy)
+        self.progress.hide()
+        self.reset = QToolButton()
+        self.reset.setToolTip("Back to the rung's default configuration")
+        self.reset.setAccessibleName("Default configuration")
+        self.reset.clicked.connect(self.restore_defaults)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addWidget(self.mapping)
+        layout.addWidget(self.fields)
+        layout.addWidget(self.inputs)
+        layout.addWidget(self.knobs)
+        layout.addWidget(self.file, 1)
+        layout.addWidget(self.error)
+        layout.addWidget(self.facts)
+        layout.addWidget(self.progress)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(DEBOUNCE_MS)
+        self._timer.timeout.connect(lambda: self.changed.emit(self.values()))
+        self.restyle()
+
+    def watch(self, recorder: Worker) -> None:
+        """Show how far its jobs are, and announce what is dragged at their pace."""
+        self.live.watch(recorder)
+        recorder.progressed.connect(self.show_progress)
+        recorder.idle.connect(lambda: self.show_progress(None))
+
+    def show_rung(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
+        """Show the fields of a rung with values (its defaults where left out), without a signal."""
+        self.begin(rung, values)
+        self.finish()
+
+    def begin(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
+        """`show_rung` in several events; whoever asks for what is shown before finds all of it."""
+        if self._rows is not None and self._rows.rung is not rung:
+            self._rows.blockSignals(True)  # what is done to them now is of another rung
+        self._timer.stop()
+        self.live.drop()
+        self._coming = rung, _all_values(rung, values)
+        self._pieces.start(self.showing(rung, values))
+
+    def finish(self) -> None:
+        """Show at once what is left."""
+        self._pieces.finish()
+
+    def _finish_rows(self) -> None:
+        """Have the rows there that are being made; sliders may still follow what was typed."""
+        if self._coming is not None:
+            self.finish()
+
+    def shows(self, rung: Rung, values: Mapping[str, int]) -> bool:
+        """Whether this is what is shown, or will be."""
+        if self._coming is not None:
+            return self._coming == (rung, dict(values))
+        return self.rung is rung and self.values() == dict(values)
+
+    def showing(self, rung: Rung, values: Mapping[str, int] | None = None) -> Steps:
+        """`show_rung`, piece by piece; `rung` is the shown one after the last."""
+        wanted, rows = _all_values(rung, values), self._rows
+        if rows is None or rows.rung is not rung:
+            rows = RungRows(self.fields.viewport(), rung)
+            try:
+                yield from rows.building(wanted)
+            except GeneratorExit:  # something else is to be shown
+                if shiboken6.isValid(rows):
+                    rows.deleteLater()
+                raise
+            self._take(rows)
+            yield
+        else:
+            rows.blockSignals(False)
+            rows.put(wanted)
+            yield from rows.fitting_sliders()
+        self.file.hide()
+        self.knobs.hide()
+        self.fields.show()
+        self.inputs.show_rung(True)
+        self.mapping.show_rung(rung)
+        self._coming = None
+        self._mark_error("")
+
+    def _take(self, rows: RungRows) -> None:
+        """Put the rows of a rung in the place of those that are there."""
+        rows.typed.connect(self._typed)
+        rows.dragged.connect(self._drag)
+        self.fields.take(rows, rows.grid)
+        self._rows = rows
+        before: QWidget = self.reset
+        for field in (*self.mapping.ways.findChildren(QToolButton), *rows.editors.values()):
+            QWidget.setTabOrder(before, field)
+            before = field
+
+    def show_file(self) -> None:
+        """Show the form of a user's kernel in place of a rung's fields."""
+        self._clear()
+        self.mapping.show_rung(None)
+        self.show_error("")
+        self.fields.hide()
+        self.inputs.show_rung(False)
+        self.file.show()
+
+    def show_knobs(self, rows: tuple[KnobRow, ...]) -> None:
+        """Show the numbers of the file that is shown."""
+        self.knobs.show_rows(rows)
+        self.knobs.setVisible(bool(rows) and not self.file.isHidden())
+
+    @property
+    def rung(self) -> Rung | None:
+        """The rung that is shown, None for a user's kernel."""
+        self._finish_rows()
+        return self._rows.rung if self._rows is not None else None
+
+    @property
+    def editors(self) -> Mapping[str, QSpinBox | QComboBox]:
+        """The fields, by the parameter's name."""
+        self._finish_rows()
+        return self._rows.editors if self._rows is not None else {}
+
+    @property
+    def sliders(self) -> Mapping[str, StopSlider]:
+        """The sliders, by the parameter's name."""
+        self.finish()
+        return self._rows.sliders if self._rows is not None else {}
+
+    def values(self) -> dict[str, int]:
+        """What the fields hold."""
+        self._finish_rows()
+        return self._rows.values() if self._rows is not None else {}
+
+    def restore_defaults(self) -> None:
+        """Put the rung's defaults into the fields and announce them."""
+        if self.rung is not None:
+            self.begin(self.rung)
+            self.inputs.restore_default()
+            self._timer.start()
+        elif self.file.launch is not None:
+            self.file.kernel_chosen.emit(self.file.launch.kernel)
+
+    def show_error(self, sentence: str) -> None:
+        """Show what is wrong with the values; an empty sentence clears it."""
+        if sentence:
+            self.finish()
+        if sentence or not self._pieces.busy:  # what comes has none
+            self._mark_error(sentence)
+
+    def _mark_error(self, sentence: str) -> None:
+        self.error.setText(clipped(spaced(sentence)))
+        self.error.setVisible(bool(sentence))
+        if self._rows is not None:
+            self._rows.show_error(sentence)
+
+    def show_facts(self, sentence: str) -> None:
+        """Say what the shown launch is."""
+        self.facts.setText(sentence)
+
+    def show_progress(self, fraction: float | None) -> None:
+        """Show how far the recording is, None when there is none."""
+        self.progress.setVisible(fraction is not None)
+        self.progress.setValue(int(1000 * (fraction or 0.0)))
+
+    def restyle(self) -> None:
+        """Take up the theme's icons."""
+        set_icon(self.reset, "reset", size=16)
+        if self._rows is not None:
+            self._rows.restyle()
+
+    def _clear(self) -> None:
+        self._pieces.stop()
+        self._coming = self._rows = None
+        self._timer.stop()
+        self.live.drop()
+        self.fields.take(None)
+
+    def _drag(self, name: str, value: int) -> None:
+        assert self._rows is not None
+        self._finish_rows()
+        self._timer.stop()
+        self._rows.put({name: value})
+        self._pieces.start(self._rows.fitting_sliders(leave=name))
+        self.live.offer(self._rows.values())
+
+    def _typed(self) -> None:
+        assert self._rows is not None
+        self._finish_rows()
+        self.live.drop()
+        self._pieces.start(self._rows.fitting_sliders())
+        self._timer.start()
+
+
+def _all_values(rung: Rung, values: Mapping[str, int] | None) -> dict[str, int]:
+    return {p.name: (values or {}).get(p.name, p.default) for p in rung.parameters}
+
+
+KEYS = {
+    "block": "Ctrl+Down, Ctrl+Up",
+    "warp": "Shift+Down, Shift+Up",
+    "lane": "Down, Up",
+}
+
+
+class SelectionForm(QWidget):
+    """Which block, warp and lane the views look at. Writes to the session only."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        self._boxes: dict[str, QSpinBox] = {}
+        for name in ("block", "warp", "lane"):
+            label = QLabel(name)
+            label.setProperty("role", "dim")
+            box = QSpinBox()
+            box.setAccessibleName(name)
+            box.setToolTip(f"The {name} that the views look at ({KEYS[name]})")
+            box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.UpDownArrows)
+            box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+            box.setAlignment(Qt.AlignmentFlag.AlignRight)
+            column = QVBoxLayout()
+            column.setSpacing(1)
+            column.addWidget(label)
+            column.addWidget(box)
+            layout.addLayout(column)
+            self._boxes[name] = box
+            box.valueChanged.connect(lambda value, key=name: setattr(self.session, key, value))
+        session.changed.connect(self._follow)
+        self._follow(frozenset({"trace", "block", "thread"}))
+
+    def _follow(self, names: frozenset[str]) -> None:
+        if not names & {"trace", "block", "thread"}:
+            return
+        trace, session = self.session.block_trace, self.session
+        limits = {
+            "block": session.trace.workload.launch.grid.count - 1 if session.trace else 0,
+            "warp": trace.n_warps - 1 if trace else 0,
+            "lane": min(31, trace.n_threads - 1) if trace else 0,
+        }
+        for name, box in self._boxes.items():
+            box.blockSignals(True)
+            box.setRange(0, limits[name])
+            box.setValue(getattr(session, name))
+            box.blockSignals(False)

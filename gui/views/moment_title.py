@@ -1,0 +1,59 @@
+"""The name of the moment that is presented, for the last row, and the way to its neighbours."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
+
+from gui.looks.style import set_icon
+
+
+class MomentTitle(QFrame):
+    """Above the page while moments are gone through; `moved(by)` and `ended()` are its buttons'."""
+
+    moved = Signal(int)
+    ended = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("momentTitle")
+        self.text = QLabel()
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text.setWordWrap(True)
+        self.text.setProperty("role", "moment")
+        self.place = QLabel()
+        self.place.setProperty("role", "dim")
+        self.back = _button("Previous moment (Ctrl+PgUp)")
+        self.forward = _button("Next moment (Ctrl+PgDown)")
+        self.close_button = _button("Hide the moment's title")
+        self.back.clicked.connect(lambda: self.moved.emit(-1))
+        self.forward.clicked.connect(lambda: self.moved.emit(1))
+        self.close_button.clicked.connect(self.ended)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(14, 4, 8, 4)
+        layout.addWidget(self.text, 1)
+        for widget in (self.place, self.back, self.forward, self.close_button):
+            layout.addWidget(widget)
+        self.hide()
+
+    def show_moment(self, name: str, at: int, count: int) -> None:
+        """Show the name of moment `at` (from 0) of `count`."""
+        self.text.setText(name)
+        self.place.setText(f"{at + 1} of {count}")
+        self.back.setEnabled(at > 0)
+        self.forward.setEnabled(at + 1 < count)
+        self.restyle()
+        self.show()
+
+    def restyle(self) -> None:
+        """Take up the theme's icons."""
+        set_icon(self.back, "play_back")
+        set_icon(self.forward, "play")
+        set_icon(self.close_button, "close", size=14)
+
+
+def _button(tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setToolTip(tip)
+    button.setAccessibleName(tip.partition(" (")[0])
+    return button

@@ -1,0 +1,143 @@
+"""The list of breakpoints: where each stops and how often; a click goes to the next stop."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QLabel,
+    QListWidgetItem,
+    QScrollArea,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+)
+
+from gui.scenes.findings import finding_rows, findings_caption, go_to
+from gui.scenes.session import BreakRow, Session, break_rows, breaks_caption, next_stop
+from gui.views.base import Caption, SessionView
+from gui.views.tables import PlaceList, PlaceRow
+
+# The list of findings; a click goes to the step, thread and line.
+
+
+TIP = "Click to go to its step, thread and line"
+
+
+class FindingsView(SessionView):
+    """Shows what the kernel does wrong, a sentence each."""
+
+    WATCHES = frozenset({"trace"})
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.caption = Caption()
+        self.list = PlaceList("Findings")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.list)
+        self.list.itemClicked.connect(self._go)
+        self.list.itemActivated.connect(self._go)
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """List the trace's findings."""
+        self.caption.setText(findings_caption(self.session.trace))
+        self.list.show_rows(
+            [
+                PlaceRow(row.title, row.place, sentence=row.message, fault=True)
+                for row in finding_rows(self.session.trace)
+            ],
+            TIP,
+        )
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        self.refresh(self.WATCHES)
+
+    def _go(self, item: QListWidgetItem) -> None:
+        row = finding_rows(self.session.trace)[self.list.row(item)]
+        go_to(self.session, row.finding)
+
+
+HINT = (
+    "Click left of a line's number, or right-click an element, to stop there. F8 runs to the next "
+    "stop."
+)
+
+BREAKPOINT_TIP = "Click to go to its next stop; Delete, or the cross, takes it away"
+
+
+class BreakpointsView(SessionView):
+    """Lists the session's breakpoints; Delete takes the chosen one away."""
+
+    WATCHES = frozenset({"trace", "block", "step", "breakpoints"})
+    READ = True
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.caption = Caption()
+        self.rows: tuple[BreakRow, ...] = ()
+        self.list = PlaceList("Breakpoints")
+        self.list.removed.connect(self._remove)
+        self.list.itemClicked.connect(self._go)
+        self.list.itemActivated.connect(self._go)
+        self.words = QLabel(HINT)
+        self.words.setWordWrap(True)
+        self.words.setProperty("role", "dim")
+        self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.words.setContentsMargins(12, 2, 12, 0)
+        self.clear = QToolButton()
+        self.clear.setText("Clear")
+        self.clear.setProperty("role", "action")
+        self.clear.setToolTip("Take all breakpoints away (Ctrl+Shift+F9)")
+        self.clear.setAccessibleName("Clear all breakpoints")
+        self.clear.clicked.connect(self._clear)
+        self.controls = (self.clear,)
+        self.pages = QStackedLayout(self)
+        self.pages.setContentsMargins(0, 0, 0, 0)
+        self.hint = QScrollArea()
+        self.hint.setWidget(self.words)
+        self.hint.setWidgetResizable(True)
+        self.hint.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.pages.addWidget(self.hint)
+        self.pages.addWidget(self.list)
+
+    def refresh(self, names: frozenset[str]) -> None:
+        """List the breakpoints as they are now; a step changes only which stop is the next."""
+        if names != {"step"}:
+            self._list()
+        self.caption.setText(breaks_caption(self.session))
+
+    def _list(self) -> None:
+        session = self.session
+        self.rows = break_rows(session.trace, session.block_trace, session.breakpoints)
+        rows = [PlaceRow(r.title, r.code, r.times, removes="Take it away") for r in self.rows]
+        self.list.show_rows(rows, BREAKPOINT_TIP)
+        self.clear.setEnabled(bool(self.rows))
+        self.pages.setCurrentWidget(self.list if self.rows else self.hint)
+
+    def restyle(self) -> None:
+        """Take up the theme's sizes and colours."""
+        self.list.scheduleDelayedItemsLayout()
+        super().restyle()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Delete takes the chosen breakpoint away."""
+        row = self.list.currentRow()
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and 0 <= row < len(self.rows):
+            self._remove(row)
+        else:
+            super().keyPressEvent(event)
+
+    def _remove(self, row: int) -> None:
+        self.session.breakpoints -= {self.rows[row].place}
+
+    def _go(self, item: QListWidgetItem) -> None:
+        place = self.rows[self.list.row(item)].place
+        step = next_stop(self.session, place)
+        chosen: dict[str, object] = {} if step is None else {"step": step}
+        key = "line" if place.line is not None else "element"
+        self.session.update(playing=0, **{key: getattr(place, key)}, **chosen)
+
+    def _clear(self) -> None:
+        self.session.breakpoints = frozenset()

@@ -1,0 +1,234 @@
+"""A chart with logarithmic axes: lines and texts at decades, and how wide pixels are in them."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QPainter, QPainterPath
+from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem
+
+from gui.looks.theme import current_theme
+from gui.scenes.roofline import Roofline
+
+# pyqtgraph, as `pg`, without what it only tries out.
+#
+# It imports CUDA's runtime if that is installed, for a widget that is not used here: some 50
+# modules, a fifth of the time that the first page with a plot takes to import.
+
+
+RUNTIME = "cuda.bindings.runtime"
+
+
+@contextmanager
+def _as_if_missing(module: str) -> Iterator[None]:
+    """Have imports of a module fail, unless it was imported before."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # type: ignore[assignment]  # Python's way to say so
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+with _as_if_missing(RUNTIME):
+    import pyqtgraph as pg
+
+__all__ = ["pg"]
+
+
+# A text on a plot with a rim in the ground's colour: legible over lines, which stay whole.
+
+
+_RIM = 2.0  # pixels around each letter
+
+
+class HaloText(pg.TextItem):
+    """One line of text; the rest as with pyqtgraph's own."""
+
+    def __init__(
+        self, text: str, color: QColor, rim: QColor, font: QFont, anchor: tuple[float, float],
+        angle: float = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(text, color=color, anchor=anchor, angle=angle)
+        self._rim = rim
+        self.setFont(font)
+        margin = self.textItem.document().documentMargin()
+        self._letters = QPainterPath()
+        self._letters.addText(QPointF(margin, margin + QFontMetricsF(font).ascent()), font, text)
+
+    def paint(self, painter: QPainter, *others: object) -> None:
+        """Draw the rim; the letters are a child's."""
+        super().paint(painter, *others)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        pen = pg.mkPen(self._rim, width=2 * _RIM)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        painter.setPen(pen)
+        painter.drawPath(self.textItem.mapToParent(self._letters))
+
+
+# An axis whose values are decimal logarithms: a tick a decade, and smaller ones between.
+
+
+_SMALL = tuple(math.log10(digit) for digit in range(2, 10))
+
+
+class LogAxis(pg.AxisItem):
+    """Ticks at powers of ten, written as numbers: 0.1, 1, 10 000."""
+
+    def tickValues(self, *ends: float) -> list[tuple[float, list[float]]]:
+        low, high = ends[:2]
+        decades = range(math.floor(low), math.ceil(high) + 1)
+        inside = [float(d) for d in decades if low <= d <= high]
+        small = [d + s for d in decades for s in _SMALL if low <= d + s <= high]
+        return [(1.0, inside), (0.1, small)]
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        if spacing < 1:
+            return ["" for _ in values]
+        return [_power(round(value)) for value in values]
+
+
+def _power(exponent: int) -> str:
+    if exponent >= 6:
+        return f"{10.0 ** (exponent - 6):g} M"
+    return f"{10.0**exponent:,g}".replace(",", "\u202f")
+
+
+# A plot: a place for pyqtgraph's items with an axis at its left and one below.
+#
+# pyqtgraph's own `PlotWidget` makes menus and dialogs besides, several times as much as is used
+# here.
+
+
+STRETCH = 100
+LINE = 14  # pixels of a line of small text that sizes of symbols are given for
+
+
+def symbol_size(pixels: float) -> float:
+    """A symbol's size, larger where the text is."""
+    return pixels * QFontMetrics(current_theme().font("small")).height() / LINE
+
+
+class Chart(pg.GraphicsView):
+    """Items are added in the axes' units; ranges are set, never found by themselves.
+
+    left, bottom: axes to use in place of pyqtgraph's. mouse: whether the wheel zooms and a drag
+    moves the view.
+    """
+
+    def __init__(
+        self,
+        left: pg.AxisItem | None = None,
+        bottom: pg.AxisItem | None = None,
+        *,
+        mouse: bool = False,
+    ) -> None:
+        super().__init__()
+        self.enableMouse(False)
+        self.box = pg.ViewBox(enableMenu=False, enableMouse=mouse)
+        self.box.disableAutoRange()
+        self.axes: dict[str, Any] = {
+            "left": left or pg.AxisItem("left"),
+            "bottom": bottom or pg.AxisItem("bottom"),
+        }
+        whole = pg.GraphicsWidget()
+        layout = QGraphicsGridLayout(whole)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(0)
+        layout.addItem(self.box, 0, 1)
+        layout.setRowStretchFactor(0, STRETCH)
+        layout.setColumnStretchFactor(1, STRETCH)
+        for name, place in (("left", (0, 0)), ("bottom", (1, 1))):
+            axis = self.axes[name]
+            axis.linkToView(self.box)
+            axis.setZValue(0.5)
+            axis.setFlag(QGraphicsItem.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
+            axis.enableAutoSIPrefix(False)
+            layout.addItem(axis, *place)
+        self.setCentralItem(whole)
+
+    def addItem(self, item: Any) -> None:
+        """Put an item into the plot."""
+        self.box.addItem(item)
+
+    def clear(self) -> None:
+        """Take all items out."""
+        for item in list(self.box.addedItems):
+            self.box.removeItem(item)
+
+    def getAxis(self, name: str) -> Any:
+        """The axis `left` or `bottom`."""
+        return self.axes[name]
+
+    def setXRange(self, low: float, high: float, padding: float = 0) -> None:
+        """What the width shows; `padding` is a share of it on either side."""
+        self.box.setXRange(low, high, padding=padding)
+
+    def setYRange(self, low: float, high: float, padding: float = 0) -> None:
+        """What the height shows."""
+        self.box.setYRange(low, high, padding=padding)
+
+    def viewRange(self) -> list[list[float]]:
+        """What is shown: [least and most x], [least and most y]."""
+        return [list(ends) for ends in self.box.viewRange()]
+
+    def dress(self, left: str, bottom: str, *, grid: float = 0.0) -> None:
+        """Take up the theme's colours, and name the axes; grid: strength of the lines across."""
+        theme = current_theme()
+        self.setBackground(theme.color("panel"))
+        for name, label in (("left", left), ("bottom", bottom)):
+            axis = self.axes[name]
+            axis.setPen(theme.color("border"))
+            axis.setTextPen(theme.color("text_dim"))
+            axis.setTickFont(theme.font("small"))
+            if label:
+                axis.setLabel(label, color=theme.surfaces.text_dim)
+            axis.label.setFont(theme.font("small"))
+        self.axes["left"].setGrid(math.floor(255 * grid) or False)
+
+
+class DecadeChart(Chart):
+    """What a subclass draws lies within its `_frame`, at the logarithms to base 10."""
+
+    def __init__(self) -> None:
+        super().__init__(LogAxis("left"), LogAxis("bottom"))
+        self._frame: Roofline | None = None
+
+    def _line(
+        self, points: Sequence[tuple[float, float]], pen: object, *, above: float = 0
+    ) -> None:
+        item = pg.PlotCurveItem([x for x, _ in points], [y for _, y in points], pen=pen)
+        item.setZValue(above)
+        self.addItem(item)
+
+    def _text(
+        self, x: float, y: float, text: str, color: str, anchor: tuple[float, float],
+        *, angle: float = 0, bold: bool = False, size: str = "small",
+    ) -> None:  # fmt: skip
+        theme = current_theme()
+        font = theme.font(size, bold=bold)
+        item = HaloText(text, theme.color(color), theme.color("panel"), font, anchor, angle)
+        item.setPos(x, y)
+        item.setZValue(20)
+        self.addItem(item)
+
+    def _decades_wide(self, pixels: float) -> float:
+        frame, width = self._frame, self.box.rect().width()
+        if frame is None or width < 1:
+            return 0.1
+        return pixels * math.log10(frame.right / frame.left) / width
+
+    def _decades_high(self, pixels: float) -> float:
+        frame, height = self._frame, self.box.rect().height()
+        if frame is None or height < 1:
+            return 0.1
+        return pixels * math.log10(frame.top / frame.bottom) / height

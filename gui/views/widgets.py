@@ -1,0 +1,410 @@
+"""Asks for one thing: a number, a text or one of a few names. Mistakes are said below the field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QButtonGroup,
+    QComboBox,
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSlider,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.looks.theme import current_theme
+from gui.scenes.launch_form import moved, place_of, reach_text
+from gui.scenes.session import Session
+
+# A button with a word on it, as the headings of views and pages have them.
+
+
+def action_button(text: str, tip: str, name: str = "") -> QToolButton:
+    """A button that says `text`; screen readers hear `name`, or the text where there is none."""
+    button = QToolButton()
+    button.setText(text)
+    button.setProperty("role", "action")
+    button.setToolTip(tip)
+    button.setAccessibleName(name or text)
+    return button
+
+
+# The button that opens "Why this number?" from a view's heading.
+
+
+def why_button() -> QToolButton:
+    """A button for the heading of a view with numbers."""
+    tip = "Explain the numbers of this step: lanes, addresses and formulas (W)"
+    return action_button("Why?", tip, "Why these numbers?")
+
+
+# The switch that lets the step choose which memory is in front.
+
+
+class FollowButton(QToolButton):
+    """Checked while the view of the memory that the step accesses comes to the front."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        self.setText("Follow step")
+        self.setCheckable(True)
+        self.setProperty("role", "action")
+        self.setToolTip("Bring the memory that the step accesses to the front (Ctrl+M)")
+        self.setAccessibleName("Follow the step's memory")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setChecked(session.follow_memory)
+        self.clicked.connect(self._choose)
+        session.follow_memory_changed.connect(self.setChecked, check_nargs=False)
+
+    def _choose(self, on: bool) -> None:
+        self.session.follow_memory = on
+
+
+# A row of joined buttons of which one is chosen.
+
+
+class Segmented(QWidget):
+    """Choose one of a few named values; `chosen(key)` is emitted when the user picks another."""
+
+    chosen = Signal(str)
+
+    def __init__(self, options: Mapping[str, str], tips: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._group = QButtonGroup(self)
+        self._keys = list(options)
+        for place, (key, label) in enumerate(options.items()):
+            button = QToolButton()
+            button.setText(label)
+            button.setCheckable(True)
+            button.setProperty("role", "segment")
+            ends = {0: "first", len(options) - 1: "last"}
+            button.setProperty("place", ends.get(place, "middle"))  # whose corners are round
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setToolTip((tips or {}).get(key, ""))
+            button.setAccessibleName(label)
+            self._group.addButton(button, place)
+            layout.addWidget(button)
+        self._group.button(0).setChecked(True)
+        self._group.idClicked.connect(lambda place: self.chosen.emit(self._keys[place]))
+
+    def name(self, key: str, label: str) -> None:
+        """Write another label on a choice that means something else now."""
+        self.button(key).setText(label)
+
+    @property
+    def value(self) -> str:
+        """The key of the chosen button."""
+        return self._keys[self._group.checkedId()]
+
+    @value.setter
+    def value(self, key: str) -> None:
+        self._group.button(self._keys.index(key)).setChecked(True)
+
+    def button(self, key: str) -> QToolButton:
+        """The button of a key."""
+        found = self._group.button(self._keys.index(key))
+        assert isinstance(found, QToolButton)
+        return found
+
+    def bind(self, session: Session, name: str, values: Mapping[str, object]) -> None:
+        """Have a setting of the session follow the choice, and the choice the setting."""
+        keys = {value: key for key, value in values.items()}
+
+        def choose(key: str) -> None:
+            session.update(**{name: values[key]})
+
+        def follow(value: object) -> None:
+            self.value = keys[value]
+
+        self.chosen.connect(choose)
+        getattr(session, f"{name}_changed").connect(follow)
+        follow(getattr(session, name))
+
+
+# A number that is dragged along the values that make sense, or typed.
+
+
+HANDLE = 16  # pixels, as in the style sheet: 12 and the border on both sides
+
+
+class StopSlider(QSlider):
+    """A slider over a row of values; `dragged(value)` when the user moves it to another."""
+
+    dragged = Signal(int)
+
+    def __init__(self, label: str) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.stops: tuple[int, ...] = (0,)
+        self._label = label
+        self.setAccessibleName(f"{label}, slider")
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # the field beside it has the keyboard
+        self.valueChanged.connect(lambda place: self.dragged.emit(self.stops[place]))
+
+    def show_stops(self, stops: tuple[int, ...], value: int) -> None:
+        """Offer other values, with the handle at one of them; without a signal."""
+        with QSignalBlocker(self):
+            self.stops = stops
+            self.setRange(0, len(stops) - 1)
+            self.setPageStep(max(len(stops) // 8, 1))
+            self.setValue(place_of(value, stops))
+        self.setEnabled(len(stops) > 1)
+        self.setToolTip(f"Drag: {reach_text(stops)}")
+
+    def show_value(self, value: int) -> None:
+        """Put the handle where a value stands, without a signal."""
+        with QSignalBlocker(self):
+            self.setValue(place_of(value, self.stops))
+
+    def sizeHint(self) -> QSize:
+        """Low, so that a row with a slider stays one row."""
+        return QSize(80, max(current_theme().spacing.control // 2, 14))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Jump to where the pointer is, and drag from there."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.setSliderDown(True)
+            self.setValue(self._place_at(event.position().x()))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Follow the pointer while it is held."""
+        if self.isSliderDown():
+            self.setValue(self._place_at(event.position().x()))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let go."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.setSliderDown(False)
+
+    def _place_at(self, x: float) -> int:
+        """The stop nearest to a position; the first and last lie half a handle from the ends."""
+        room = max(self.width() - HANDLE, 1)
+        share = min(max((x - HANDLE / 2) / room, 0.0), 1.0)
+        return round(share * self.maximum())
+
+
+class StopSpin(QSpinBox):
+    """A field whose arrows go from stop to stop; any number may be typed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stops: tuple[int, ...] = ()
+        self.setStepType(QAbstractSpinBox.StepType.DefaultStepType)
+
+    def stepBy(self, steps: int) -> None:
+        """Go to the next stop that can be launched."""
+        if self.stops:
+            self.setValue(moved(self.value(), steps, self.stops))
+        else:
+            super().stepBy(steps)
+
+
+# Rows of fields that scroll where there is no room for all of them.
+
+
+class Fields(QScrollArea):
+    """The rows of fields: as high as they are, and scrolled where there is no room for that."""
+
+    LEAST = 2  # rows that are always in sight
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._grid: QGridLayout | None = None
+
+    def take(self, body: QWidget | None, grid: QGridLayout | None = None) -> None:
+        """Show the rows of a grid in place of those there are, which go away; or nothing."""
+        self._grid = grid
+        if body is not None:
+            self.setWidget(body)
+            body.installEventFilter(self)
+        elif (shown := self.takeWidget()) is not None:
+            shown.deleteLater()
+
+    def sizeHint(self) -> QSize:
+        """Room for every row."""
+        return QSize(120, self._height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for a few."""
+        least = self.LEAST * round(1.6 * current_theme().spacing.control)
+        return QSize(80, min(least, self._height()))
+
+    def _height(self) -> int:
+        """What the rows need beside a scroll bar, so that there is room enough to do without."""
+        if self._grid is None:
+            return 0
+        bar = self.verticalScrollBar().sizeHint().width()
+        room = max(self.width() - bar, 80)
+        return max(self._grid.totalHeightForWidth(room), self._grid.totalSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ask for another height when the rows change theirs."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+
+def name_choices(root: QWidget) -> None:
+    """Give each choice in a widget that no label belongs to a hidden one, with its name.
+
+    On Linux Qt tells screen readers a choice's value for its name: they say the label instead.
+    """
+    labelled = [label.buddy() for label in root.findChildren(QLabel)]
+    for box in root.findChildren(QComboBox):
+        if not any(box is buddy for buddy in labelled) and box.parentWidget() is not None:
+            label = QLabel(box.accessibleName(), box.parentWidget())
+            label.hide()
+            label.setBuddy(box)
+
+
+WIDTH = 46  # digits
+Check = Callable[[str], str]
+"""Says in a sentence what is wrong with a text; nothing is, where it is empty."""
+
+
+class Question(QDialog):
+    """A heading, a field with a line about it, and two buttons; Return answers, Esc does not."""
+
+    def __init__(self, parent: QWidget, title: str, field: QWidget, hint: str, action: str) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setObjectName("question")
+        self.field = field
+        heading = QLabel(title)
+        heading.setProperty("role", "question")
+        about = QLabel(hint)
+        about.setProperty("role", "dim")
+        about.setWordWrap(True)
+        about.setVisible(bool(hint))
+        field.setAccessibleName(title)
+        field.setAccessibleDescription(hint)
+        self.error = QLabel()
+        self.error.setProperty("role", "error")
+        self.error.setTextFormat(Qt.TextFormat.PlainText)
+        self.error.setWordWrap(True)
+        self.error.hide()
+        self.answer, cancel = QPushButton(action), QPushButton("Cancel")
+        self.answer.setProperty("role", "primary")
+        self.answer.setDefault(True)
+        self.answer.clicked.connect(self.take)
+        cancel.clicked.connect(self.reject)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addStretch(1)
+        row.addWidget(cancel)
+        row.addWidget(self.answer)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 16)
+        layout.setSpacing(8)
+        for widget in (heading, about, field, self.error):
+            layout.addWidget(widget)
+        layout.addSpacing(4)
+        layout.addLayout(row)
+        self.setFixedWidth(WIDTH * self.fontMetrics().horizontalAdvance("0"))
+        field.setFocus()
+
+    def take(self) -> None:
+        """Close if there is nothing wrong with the answer, else say what is."""
+        sentence = self.mistake()
+        self.error.setText(sentence)
+        self.error.setVisible(bool(sentence))
+        self.adjustSize()
+        if not sentence:
+            self.accept()
+
+    def mistake(self) -> str:
+        """What is wrong with the answer as it stands, in a sentence."""
+        return ""
+
+    @property
+    def answered(self) -> bool:
+        """Wait for an answer; False where there was none."""
+        return self.exec() == QDialog.DialogCode.Accepted
+
+
+class TextQuestion(Question):
+    """Asks for a text that passes a check; one of nothing but spaces is no answer."""
+
+    def __init__(
+        self, parent: QWidget, title: str, hint: str, text: str, action: str, check: Check | None
+    ) -> None:
+        self.line = QLineEdit(text)
+        self.line.selectAll()
+        self._check = check
+        super().__init__(parent, title, self.line, hint, action)
+        self.line.textChanged.connect(self._show_whether)
+        self._show_whether()
+
+    def _show_whether(self) -> None:
+        self.answer.setEnabled(bool(self.line.text().strip()))
+        self.error.hide()
+
+    def mistake(self) -> str:
+        """What the check says."""
+        return self._check(self.line.text().strip()) if self._check is not None else ""
+
+
+def ask_text(
+    parent: QWidget,
+    title: str,
+    hint: str = "",
+    *,
+    text: str = "",
+    action: str = "OK",
+    check: Check | None = None,
+) -> str | None:
+    """A text without spaces around it, None where the question was cancelled."""
+    question = TextQuestion(parent, title, hint, text, action, check)
+    found = question.line.text().strip() if question.answered else None
+    question.deleteLater()
+    return found
+
+
+def ask_number(
+    parent: QWidget, title: str, hint: str, value: int, most: int, *, action: str = "OK"
+) -> int | None:
+    """A whole number from 0 to `most`, None where the question was cancelled."""
+    box = QSpinBox()
+    box.setRange(0, most)
+    box.setValue(value)
+    box.selectAll()
+    question = Question(parent, title, box, hint, action)
+    found = box.value() if question.answered else None
+    question.deleteLater()
+    return found
+
+
+def ask_choice(
+    parent: QWidget, title: str, names: Sequence[str], first: int, *, action: str = "OK"
+) -> str | None:
+    """One of the names, None where the question was cancelled."""
+    box = QComboBox()
+    box.addItems(list(names))
+    box.setCurrentIndex(first)
+    question = Question(parent, title, box, "", action)
+    found = box.currentText() if question.answered else None
+    question.deleteLater()
+    return found

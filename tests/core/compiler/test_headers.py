@@ -1,0 +1,112 @@
+"""Includes: stand-ins for the host's headers, and CUDA's where they are installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.compiler.compiler import compile_ptx
+from core.compiler.nvrtc import STAND_INS, include_folders
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(STAND_INS))
+def test_host_headers_can_be_included(name) -> None:
+    build = compile_ptx(f'#include <{name}>\nextern "C" __global__ void k(int* a) {{ *a = 1; }}')
+    assert build.entries == ("k",)
+
+
+def test_types_and_limits() -> None:
+    source = """
+#include <cstdint>
+#include <limits.h>
+#include <float.h>
+static_assert(sizeof(int64_t) == 8 && sizeof(uint8_t) == 1, "");
+static_assert(INT_MAX == 2147483647 && FLT_MAX > 3e38f, "");
+extern "C" __global__ void k(uint16_t* a) { *a = (uint16_t)UCHAR_MAX; }
+"""
+    assert compile_ptx(source).entries == ("k",)
+
+
+def test_errors_still_name_the_users_line() -> None:
+    from core.errors import CompileError
+
+    with pytest.raises(CompileError) as caught:
+        compile_ptx("#include <stdio.h>\n__device__ int x = y;\n")
+    assert caught.value.diagnostics[0].line == 2
+
+
+@pytest.mark.skipif(not include_folders(), reason="CUDA's headers are not installed")
+def test_cudas_headers() -> None:
+    source = (
+        '#include <cuda_fp16.h>\nextern "C" __global__ void k(__half2* a) { *a = __hadd2(*a, *a); }'
+    )
+    assert "f16x2" in compile_ptx(source).ptx
+
+
+def test_macros_that_nvcc_knows_without_a_header():
+    text = """extern "C" __global__ void peak(const float* A, float* B, int n)
+{
+    float most = -INFINITY;
+    for (int i = 0; i < n; i++)
+        most = fmaxf(most, A[i]);
+    *B = most > INT_MAX ? NAN : most * (float)M_PI;
+}
+"""
+    assert compile_ptx(text, source_name="peak.cu").entries == ("peak",)
+    own = "#define INFINITY 1e30f\n#define INT_MAX 7\n" + text
+    build = compile_ptx(own.replace("NAN", "0.0f").replace("M_PI", "3.0"), source_name="peak.cu")
+    assert build.entries == ("peak",)
+    assert build.diagnostics == ()
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+def test_names_and_intrinsics_that_nvcc_has_without_a_header(kind) -> None:
+    source = """
+typedef unsigned int uint;
+extern "C" __global__ void k(const uint* in, int* out, ulong n) {
+    ushort s = 3;
+    out[0] = __dp4a((int)in[0], (int)in[1], 5) + __dp2a_hi((int)in[0], (int)in[1], out[1]) + s;
+    in += n;
+    out[1] = __dp4a(in[0], in[1], 5u);
+}
+"""
+    assert compile_ptx(source, kind=kind).ptx.count("dp4a.") == 2
+
+
+def test_the_names_that_kernels_take_from_the_hosts_headers() -> None:
+    source = """
+#include <cmath>
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+using namespace std;
+__constant__ float edges[2] = {-INFINITY, FLT_MAX};
+extern "C" __global__ void k(float* a, std::uint8_t* b) {
+    a[0] = std::max(std::sqrt(a[1]), std::fabs(a[2])) + M_PI + min(a[3], a[4]) + edges[b[0] & 1];
+    b[1] = isnan(a[5] * NAN) + std::min<int>(UINT8_MAX, INT_MAX);
+}
+""".replace("FLT_MAX", "HUGE_VALF")
+    assert compile_ptx(source).entries == ("k",)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(len(include_folders()) < 2, reason="CUDA's libraries are not installed")
+def test_libraries_that_kernels_take_part_in() -> None:
+    source = """
+#include <cub/cub.cuh>
+#include <limits>
+#include <type_traits>
+#include <array>
+#include <utility>
+#include <tuple>
+template <int N> __global__ void sum(const int* in, int* out) {
+    typedef cub::BlockReduce<int, N> Reduce;
+    __shared__ typename Reduce::TempStorage room;
+    static_assert(std::is_same<int, int>::value && std::is_integral_v<int>, "");
+    std::array<int, 2> pair = {in[threadIdx.x], std::numeric_limits<int>::lowest()};
+    std::swap(pair[0], pair[1]);
+    int total = Reduce(room).Sum(pair[1]);
+    if (threadIdx.x == 0) out[blockIdx.x] = total;
+}
+"""
+    assert len(compile_ptx(source, kernel="sum<64>", kind="as_compiled").entries) == 1

@@ -1,0 +1,157 @@
+"""Numbers and structures lie where the compiler puts them; what is not followed is refused."""
+
+import re
+
+import numpy as np
+import pytest
+
+from core.compiler.compiler import compile_ptx
+from core.errors import ArgumentError
+from core.source.kernel_signature import read_signature
+
+
+def as_compiled(kind, path, parameter):
+    """What the compiler asserts of a member that was read from the text."""
+    return [
+        f"static_assert(__builtin_offsetof({kind}, {path}) == {parameter.offset});",
+        f"static_assert(sizeof({kind}) == {parameter.whole_bytes});",
+        f"static_assert(alignof({kind}) == {parameter.whole_align});",
+    ]
+
+
+def test_widths_agree_with_the_compiler():
+    types = ["float", "double", "char", "unsigned char", "short", "int", "unsigned"]
+    types += ["long", "unsigned long", "long long", "bool", "size_t"]
+    parameters = ", ".join(f"{t} p{i}" for i, t in enumerate(types))
+    checks = "".join(
+        f"static_assert(sizeof({t}) == {np.dtype(p.dtype).itemsize});\n"
+        f"static_assert((({t})-1 < ({t})0) == {int(p.dtype.kind in 'if')});\n"
+        for t, p in zip(
+            types, read_signature(f"__global__ void k({parameters}) {{}}", "k"), strict=True
+        )
+    )
+    compile_ptx(f"{checks}__global__ void k({parameters}) {{}}")
+
+
+STRUCTURES = """
+#define ROWS 3
+typedef struct { int width, height; unsigned char tag; float *data; } Matrix;
+struct Inner { char c; double d; };
+struct __align__(16) Outer {
+    Outer() = default;
+    __host__ __device__ float get(int i) const { return w[i]; }
+    static const int many = 4;
+    float w[ROWS * 2]; Inner inner; short *p, q; bool on = true;
+};
+struct Base { char first; };
+struct Derived : public Base { float3 v; double2 z; uchar4 c; Inner both[2]; };
+template <typename T> struct Span { T *begin; size_t size; };
+enum Mode { fast, slow };
+struct Empty {};
+__constant__ float weights[ROWS][2]; __constant__ int radius; __constant__ Inner setting;
+__constant__ int known[2] = {1, 2};
+__device__ int untouched[5]; static __device__ double seeds[2 * ROWS];
+__global__ void k(Matrix m, Outer o, const Derived d, Span<float> s, Mode mode, Empty e, float3 v)
+{ m.data[0] = weights[0][radius] + setting.d + known[0] + untouched[0] + seeds[1]; }
+void fill(double *h) { cudaMemcpyToSymbol(seeds, h, sizeof(double) * 6); }
+"""
+
+
+def test_structures_lie_as_the_compiler_lays_them_out():
+    found = read_signature(STRUCTURES, "k")
+    types = {"m": "Matrix", "o": "Outer", "d": "Derived", "s": "Span<float>", "v": "float3"}
+    checks = []
+    for p in found:
+        if p.whole not in types or p.is_symbol:
+            continue
+        path = p.name.partition(".")[2].replace("both0", "both[0]").replace("both1", "both[1]")
+        checks += as_compiled(types[p.whole], path, p)
+    assert len(checks) == 3 * 29
+    compile_ptx(STRUCTURES + "\n".join(checks))
+    by_name = {p.name: p for p in found}
+    assert by_name["o.w"].count == 6
+    assert by_name["m.data"].is_pointer
+    assert by_name["mode"].dtype == np.int32
+    assert by_name["e"].whole_bytes == 1
+    symbols = [(p.name, str(p.dtype), p.count, p.whole_bytes) for p in found if p.is_symbol]
+    assert symbols == [
+        ("weights", "float32", 6, 24),
+        ("radius", "int32", 1, 4),
+        ("setting.c", "int8", 1, 16),
+        ("setting.d", "float64", 1, 16),
+        ("seeds", "float64", 6, 48),
+    ]
+
+
+LAYOUTS = """
+#define MY_ALIGN(n) __align__(n)
+#define WIDE alignas(16)
+const int LANES = 4;
+enum Mode : short { slow, fast };
+#pragma pack(push, 1)
+struct Unused { char c; int i; };
+#pragma pack(pop)
+struct Empty {}; struct Marker { __device__ void run(); static const int n = 3; };
+struct Silent { double scale; __align__(4) int rows; int cols; };
+struct Far { char c; alignas(8) short s; int i __attribute__((aligned(32))); char last; };
+struct WIDE Four { float x; MY_ALIGN(8) char c, d; __align__(2 * LANES) unsigned char e{3}; };
+struct Calls {
+    char c; float (*apply)(float, int) = nullptr; int i; void (*table[3])(); int (*rows)[5];
+    __device__ float method(int n) const; Calls() = default;
+    __device__ operator int() const noexcept; short s;
+};
+struct Typed { char c; alignas(double) char d; enum Mode mode; enum { m = 7 }; const int n = 3; };
+struct Tagged : Empty { int x; }; struct Two : public Empty, private Marker { char c; double d; };
+struct Full { __device__ Full(int n) : i(n), j(2) {} int i, j; }; struct Longer : Full { char c; };
+struct Padded { double d; int i; }; struct After : Padded { int j; };
+typedef struct { char c; MY_ALIGN(16) int i; } Nameless;
+struct Both { Four four[2]; Tagged tagged; Nameless nameless; Far far; Calls calls; After after; };
+__global__ void k(Silent a, Far b, Four c, Calls d, Typed e, Tagged f, Two g, Longer h, After i,
+                  Nameless j, Both l) {}
+"""
+
+
+def test_alignments_pointers_to_functions_and_bases_are_laid_out_as_the_compiler_does():
+    checks, seen = [], set()
+    names = ["Silent", "Far", "Four", "Calls", "Typed", "Tagged"]
+    names += ["Two", "Longer", "After", "Nameless", "Both"]
+    types = dict(zip("abcdefghijl", names, strict=True))
+    for p in read_signature(LAYOUTS, "k"):
+        path = p.name.partition(".")[2]
+        path = re.sub(r"\b(four|table)(\d)", r"\1[\2]", path)
+        checks += as_compiled(types[p.whole], path, p)
+        seen.add(p.name)
+    assert {"a.rows", "b.s", "c.e", "d.apply", "d.rows", "e.mode", "f.x", "i.j", "l.calls.table2",
+            "l.four1.d"} <= seen  # fmt: skip
+    assert len(checks) == 3 * 60
+    compile_ptx(LAYOUTS + "\n".join(checks))
+
+
+@pytest.mark.parametrize(
+    ("structure", "why"),
+    [
+        ("struct S { float& r; int x; };", "reference"),
+        ("struct S { int x, &r; };", "reference"),
+        ("#pragma pack(push, 1)\nstruct S { char c; int i; };", "packed"),
+        ("#pragma pack(2)\nstruct S { char c; int i; };", "packed"),
+        ("struct S { char c; int i; } __attribute__((packed));", "attributes"),
+        ("struct __attribute__((packed)) S { char c; int i; };", "attributes"),
+        ("struct S { alignas(UNKNOWN * 2) int x; };", "alignment"),
+        ("struct B { double d; int i; B() {} }; struct S : B { int j; };", "padding"),
+        ("struct B { double d; B(); int i; }; struct S : B { int j; };", "padding"),
+        ("struct B { double d; private: int i; }; struct S : B { int j; };", "padding"),
+        ("class B { double d; int i; }; struct S : B { int j; };", "padding"),
+        ("struct A { double d; }; struct B : A { int i; }; struct S : B { int j; };", "padding"),
+        ("struct B {}; struct S : B { B b; int i; };", "empty base"),
+        ("struct B { int i; }; struct S : virtual B { int j; };", "virtual"),
+        ("struct S { int a : 3; };", "bit field"),
+        ("struct S { union { int a; float b; }; };", "not understood"),
+        ("template <typename T> struct S { T a; }; template <> struct S<float> { int i, j; };",
+         "specialised"),
+        ("struct S { int i; }; namespace n { struct S { int i, j; }; }", "more than one way"),
+    ],
+)  # fmt: skip
+def test_layouts_that_are_not_followed_are_refused(structure, why):
+    kind = "S<float>" if "template" in structure else "S"
+    with pytest.raises(ArgumentError, match=why):
+        read_signature(f"{structure}\n__global__ void k({kind} s) {{}}", "k")

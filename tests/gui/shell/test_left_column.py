@@ -1,0 +1,48 @@
+"""The left column makes room in a window that is narrow for its type, and comes back when asked."""
+
+from gui.docks.dock_area import units
+from gui.shell.left_column import ROOM
+
+
+def widths():
+    """A window that is wide enough for the column, and one that is not."""
+    digit = units()[0]
+    return (ROOM + 4) * digit, (ROOM - 10) * digit
+
+
+def test_the_column_follows_the_room(window, qtbot):
+    wide, narrow = widths()
+    window.resize(wide, 800)
+    assert not window.left.isHidden()
+    assert window.left_column.button.isHidden()
+    window.resize(narrow, 800)
+    assert window.left.isHidden()
+    assert window.left_column.button.isVisible()
+    assert window.left_column.kept(window.enlarging.left) == -1  # nobody has hidden it
+    window.resize(wide, 800)
+    assert not window.left.isHidden()
+
+
+def test_what_somebody_chose_stays(window, qtbot):
+    wide, narrow = widths()
+    window.resize(narrow, 800)
+    window.left_column.button.click()
+    assert not window.left.isHidden()
+    window.resize(narrow - 8, 800)
+    assert not window.left.isHidden()
+    window.toggle_sidebar()
+    window.resize(wide, 800)
+    assert window.left.isHidden()
+    assert window.left_column.kept(window.enlarging.left) == 0
+    assert window.left_column.button.isVisible()
+
+
+def test_kept_widths_are_taken_up(window, qtbot):
+    wide, narrow = widths()
+    window.resize(wide, 800)
+    window.left_column.restore(0)
+    assert window.left.isHidden()
+    window.left_column.restore(-1)
+    assert not window.left.isHidden()
+    window.resize(narrow, 800)
+    assert window.left.isHidden()

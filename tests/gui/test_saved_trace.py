@@ -1,0 +1,108 @@
+"""A trace that `tilescope trace --save` wrote, opened in the window."""
+
+import numpy as np
+import pytest
+
+from core.launch import Dim3
+from core.launching.file_launch import file_workload
+from core.launching.guess import guess_launch
+from core.launching.ptx_files import ptx_workload
+from core.runs.recording import record
+from core.runs.storage import save_trace
+from gui.scenes.selection import UNTITLED
+
+MS = 40_000
+MINE = """
+__global__ void scale(const float *x, float *y, float a, int n)
+{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a * x[i]; }
+"""
+
+
+def opened(window, qtbot, path):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.workbench.open_file(str(path))
+    qtbot.waitUntil(lambda: window.source.draft.key != "", timeout=MS)
+
+
+def test_a_rung_is_shown_as_it_was_recorded(window, qtbot, ladder, tmp_path):
+    """Not recorded anew: with inputs that no form can make, and the counts that were saved."""
+    workload = ladder["tiled"].workload(seed=123, n=12, tile=4)
+    trace = record(workload)
+    save_trace(trace, tmp_path / "t.npz")
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.recorder.configure("coalesced", {"n": 16})
+    opened(window, qtbot, tmp_path / "t.npz")
+    session = window.session
+    shown = session.trace
+    assert shown.counters == trace.counters
+    np.testing.assert_array_equal(
+        shown.workload.launch.arrays[0].data, workload.launch.arrays[0].data
+    )
+    assert session.configuration.rung == "tiled"
+    assert window.form.values() == {"n": 12, "tile": 4}
+    assert not window.recorder.worker.busy
+    session.update(step=session.n_steps - 1, thread=5)
+    assert session.step > 50
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):  # and goes on from there
+        window.form.editors["n"].setValue(8)
+    assert session.parameters == {"n": 8, "tile": 4}
+
+
+def test_a_kernel_of_ones_own_brings_its_launch(window, qtbot, tmp_path):
+    launch = guess_launch(MINE, "mine.cu", "scale")
+    workload = file_workload(MINE, launch, 5)
+    trace = record(workload)
+    save_trace(trace, tmp_path / "mine.npz")
+    opened(window, qtbot, tmp_path / "mine.npz")
+    session = window.session
+    assert session.trace.counters == trace.counters
+    assert session.trace.workload.source_name == "mine.cu"
+    own = session.configuration.own
+    assert (own.path, own.kernel) == (UNTITLED, "scale")
+    kept = dict(own.arguments)
+    (x,) = [a for a in workload.launch.arguments if a.name == "x"]
+    assert kept["x"].endswith(f"float32[{x.data.size}]")
+    assert window.source.edit.toPlainText() == MINE
+    recorded = session.trace
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.workbench.run_source()
+    assert session.trace is not recorded
+    assert session.trace.counters == trace.counters
+
+
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+def test_other_builds_are_shown(window, qtbot, ladder, tmp_path, kind):
+    trace = record(ladder["tiled_bounds"].workload(n=7, tile=4), kind=kind)
+    save_trace(trace, tmp_path / "t.npz")
+    opened(window, qtbot, tmp_path / "t.npz")
+    session = window.session
+    assert session.trace.build.kind == kind
+    for step in range(0, session.n_steps, 7):
+        session.step = step
+        qtbot.wait(1)
+    assert session.trace.counters == trace.counters
+
+
+def test_ptx_is_shown_too(window, qtbot, tmp_path):
+    trace = record(file_workload(MINE, guess_launch(MINE, "mine.cu", "scale")))
+    (tmp_path / "mine.ptx").write_text(trace.build.ptx)
+    arguments = ["p0=float32[256]", "p1=zeros:float32[256]", "p2=2.5", "p3=250"]
+    workload, build = ptx_workload(tmp_path / "mine.ptx", None, Dim3(8), Dim3(32), 0, arguments, 3)
+    save_trace(record(workload, build=build), tmp_path / "ptx.npz")
+    opened(window, qtbot, tmp_path / "ptx.npz")
+    assert window.session.trace.counters.totals == trace.counters.totals
+    assert window.session.configuration.own.grid == "8,1,1"
+
+
+def test_a_damaged_one_is_a_sentence_and_changes_nothing(window, qtbot, ladder, tmp_path):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
+        window.recorder.configure("tiled", {"n": 8, "tile": 4})
+    before = window.session.trace
+    path = tmp_path / "t.npz"
+    save_trace(before, path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+    window.workbench.open_file(str(path))
+    qtbot.waitUntil(lambda: "or it is damaged." in window.message.sentence, timeout=MS)
+    assert window.session.trace is before

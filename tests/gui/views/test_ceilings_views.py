@@ -1,0 +1,341 @@
+"""The pages of ceilings and occupancy in the window."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+
+from core.devices.occupancy import Resources
+from core.errors import Cancelled
+from core.gpu.achieved import reported_device
+from core.gpu.result import load_recorded
+from core.launching.file_launch import FileLaunch
+from gui.frames.pieces import whole
+from gui.jobs.ceilings_work import key_of
+from gui.looks.theme import apply_theme
+from gui.scenes.selection import Configuration
+from gui.scenes.session import Session
+from gui.views.ceilings_view import CeilingsView
+from gui.views.occupancy_view import OccupancyView
+
+WAIT_MS = 60_000
+
+
+@pytest.fixture
+def session() -> Session:
+    session = Session()
+    session.everything = True
+    session.configuration = Configuration("coalesced", {"n": 32, "block_x": 16, "block_y": 16})
+    return session
+
+
+def shown(qtbot, qapp, view):
+    apply_theme(qapp, "light")
+    view.resize(1100, 720)
+    view.show()
+    qtbot.waitExposed(view)
+    return view
+
+
+@pytest.fixture
+def ceilings(qtbot, qapp, session, ladder):
+    view = shown(qtbot, qapp, CeilingsView(session, ladder))
+    yield view
+    view.shut_down()
+    view.close()
+
+
+@pytest.fixture
+def occupancy(qtbot, qapp, session, ladder):
+    view = shown(qtbot, qapp, OccupancyView(session, ladder))
+    yield view
+    view.shut_down()
+    view.close()
+
+
+def counted(qtbot, view):
+    qtbot.waitUntil(lambda: view.found is not None, timeout=WAIT_MS)
+    view.finish()
+    return view.found
+
+
+def test_a_launch_is_counted_and_every_ceiling_shown(qtbot, ceilings) -> None:
+    found = counted(qtbot, ceilings)
+    assert found.counts.workload.parameters["n"] == 4096
+    assert found.device.name == "H200"  # where the recorded results come from
+    assert {row.name for row in ceilings.list._shown[0]} == set(found.ceilings)
+    assert "L1: distinct lines binds" in ceilings.caption.text()
+    assert "times the textbook ceiling" in ceilings.against.text()
+    qtbot.waitUntil(lambda: len(ceilings.plot._marks) >= 4, timeout=WAIT_MS)
+    chosen = [mark for mark in ceilings.plot._marks if mark.chosen]
+    assert [mark.run.rung for mark in chosen] == ["coalesced"]
+    assert chosen[0].x == pytest.approx(0.25)
+    assert chosen[0].run.gflops < found.lowest.gflops
+
+
+def test_a_calculation_is_copied_with_exact_figures(qtbot, qapp, ceilings) -> None:
+    counted(qtbot, ceilings)
+    row = ceilings.list._shown[0][0]
+    label = next(x for x in ceilings.list.findChildren(QLabel) if x.text() == row.formula)
+    assert "137.4 GFLOP" in label.text()
+    qtbot.keyClick(label, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert qapp.clipboard().text() == row.exact
+    assert "137\u202f438\u202f953\u202f472 FLOP" in row.exact
+    assert row.exact in label.parent().toolTip()
+
+
+def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatch) -> None:
+    def job(ladder, runs, known, tell, *, count=True):
+        def work(progress, cancelled):
+            for place, run in enumerate(runs if count else ()):
+                if place:  # the first is of another version's rung
+                    tell(run.key, 1.0 + place)
+                while place == 3 and not go.wait(0.01) and not cancelled():
+                    pass
+
+        return work
+
+    go = threading.Event()
+    monkeypatch.setattr("gui.jobs.ceilings_model._intensities", {})
+    monkeypatch.setattr("gui.jobs.ceilings_model.MOMENT_S", 0.0)
+    monkeypatch.setattr("gui.jobs.ceilings_work.intensities_job", job)
+    ceilings.size_box.setCurrentText("2048")
+    counted(qtbot, ceilings)
+    many = len({run.key for run in ceilings.runs()})
+    assert many > 10
+    said = f"Measured runs are being placed: 3 of {many - 1}."  # the chosen launch is counted
+    qtbot.waitUntil(lambda: ceilings.caption.text().endswith(said), timeout=10_000)
+    ceilings.size_box.setCurrentText("4096")  # these come before the rest of the others
+    counted(qtbot, ceilings)
+    more = len({run.key for run in ceilings.runs()})
+    go.set()
+    qtbot.waitUntil(lambda: len(ceilings.plot._marks) >= more - 1, timeout=10_000)
+    qtbot.waitUntil(lambda: "being placed" not in ceilings.caption.text(), timeout=WAIT_MS)
+    assert "binds at" in ceilings.caption.text()
+
+
+def test_recorded_runs_are_placed_while_the_launch_is_counted(qtbot, ceilings, monkeypatch) -> None:
+    def job(ladder, wanted, device, key, counts):
+        def work(progress, cancelled):
+            while not cancelled():
+                time.sleep(0.01)
+            raise Cancelled("Stopped.")
+
+        return work
+
+    for kept in ("_intensities", "_counted", "_made"):
+        monkeypatch.setattr(f"gui.jobs.ceilings_model.{kept}", {})
+    monkeypatch.setattr("gui.jobs.ceilings_work.ceilings_job", job)
+    ceilings.size_box.setCurrentText("2048")
+    keys = {run.key for run in ceilings.runs()}
+    assert len(keys) > 10
+    qtbot.waitUntil(lambda: ceilings.model.intensities.keys() >= keys, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: len(ceilings.plot._marks) == len(keys), timeout=WAIT_MS)
+    assert ceilings.caption.text() == "Counting the launch …"
+
+
+def test_another_device_has_other_ceilings(qtbot, ceilings) -> None:
+    h200 = counted(qtbot, ceilings).lowest.gflops
+    ceilings.device_box.setCurrentText("GeForce RTX 3090")
+    assert "Compiling for GeForce RTX 3090" in ceilings.caption.text()
+    assert counted(qtbot, ceilings).device.name == "GeForce RTX 3090"
+    assert ceilings.found.lowest.gflops != h200
+    textbook = next(r for r in ceilings.list._shown[0] if r.name == "textbook")
+    assert textbook.rate == "234.05 GFLOPS"
+    assert ceilings.against.text().startswith("Not measured on GeForce RTX 3090.")
+    assert ceilings.plot._marks == ()
+
+
+def live(clock_mhz: float):
+    """A GPU as a driver reports it, slower than the table's."""
+    report = replace(load_recorded()[0].device, clock_mhz=clock_mhz)
+    return reported_device(report)
+
+
+def test_a_gpu_of_this_machine_comes_first(qtbot, ceilings, occupancy) -> None:
+    table = counted(qtbot, ceilings).lowest.gflops
+    ceilings.model.take_devices((live(990.0),))
+    assert ceilings.device_box.currentText() == "NVIDIA H200 (this machine)"
+    assert counted(qtbot, ceilings).device.boost_mhz == 990.0
+    assert ceilings.found.lowest.gflops == pytest.approx(table / 2)
+    assert ceilings._run(ceilings.runs()) is not None  # results recorded on the same kind of GPU
+    compiled(qtbot, occupancy)
+    occupancy._on_devices((live(990.0),))
+    assert occupancy.sm_box.currentText() == "NVIDIA H200 (this machine)"
+    assert occupancy.table.rows.devices[0].boost_mhz == 990.0
+    assert occupancy.capability.name == "9.0"
+
+
+def test_a_run_is_chosen_in_the_plot_and_left_again(qtbot, ceilings) -> None:
+    counted(qtbot, ceilings)
+    run = next(r for r in ceilings.runs() if r.rung == "tiled" and r.parameters["tile"] == 16)
+    ceilings.plot.run_chosen.emit(run)
+    qtbot.waitUntil(
+        lambda: ceilings.found is not None and ceilings.found.binding == "data_stage",
+        timeout=WAIT_MS,
+    )
+    assert "Tiled" in ceilings.subject.text()
+    assert ceilings.back.isVisible()
+    ceilings.back.click()
+    assert counted(qtbot, ceilings).binding == "l1"
+    assert not ceilings.back.isVisible()
+
+
+def test_a_ceiling_is_chosen_in_the_list_and_the_plot(qtbot, ceilings) -> None:
+    counted(qtbot, ceilings)
+    ceilings.list.ceiling_chosen.emit("issue")
+    assert (ceilings.list.chosen, ceilings.plot.chosen) == ("issue", "issue")
+    ceilings.plot.ceiling_chosen.emit("issue")
+    assert ceilings.list.chosen == ""
+
+
+def test_the_pointer_names_ceilings_and_runs(qtbot, ceilings) -> None:
+    import math
+
+    from PySide6.QtCore import QPointF
+
+    counted(qtbot, ceilings)
+    qtbot.waitUntil(lambda: len(ceilings.plot._marks) >= 1, timeout=WAIT_MS)
+    plot = ceilings.plot
+    row = next(r for r in plot._rows if r.name == "issue")
+    view = plot.box
+    on_ceiling = view.mapViewToScene(QPointF(math.log10(0.12), math.log10(row.gflops)))
+    plot._on_move(on_ceiling)
+    assert ceilings.hover.text().startswith("Issue slots: 132 SMs")
+    mark = plot._marks[0]
+    plot._on_move(view.mapViewToScene(QPointF(math.log10(mark.x), math.log10(mark.run.gflops))))
+    assert "recorded on NVIDIA H200" in ceilings.hover.text()
+
+
+def test_a_users_file_has_ceilings(qtbot, ceilings, session, tmp_path) -> None:
+    path = tmp_path / "scale.cu"
+    path.write_text(
+        "__global__ void scale(float* x, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2.5f; }"
+    )
+    own = FileLaunch(str(path), "scale", "8", "64", "0", "", (("x", "float32[512]"), ("n", "512")))
+    session.configuration = Configuration("", {}, None, own)
+    qtbot.waitUntil(
+        lambda: ceilings.found is not None and ceilings.found.counts.flops == 512, timeout=WAIT_MS
+    )
+    assert "8 / 132 blocks" in ceilings.found.ceilings["l1"].formula
+    assert ceilings.found.ceilings["dram"].gflops == pytest.approx(512 / 4096 * 4814)
+    assert not ceilings.size_box.isVisible()
+    assert ceilings.subject.text() == "scale.cu: scale"
+
+
+def test_a_file_that_changed_on_disk_is_counted_anew(
+    qtbot, ceilings, occupancy, session, tmp_path
+) -> None:
+    path, header = tmp_path / "sum.cu", tmp_path / "times.h"
+    text = (
+        '#include "times.h"\n__global__ void sum(float* x) {{ float s = 0;'
+        " for (int i = 0; i < TIMES; i++) s += x[i * {step} + threadIdx.x];"
+        " x[threadIdx.x] = s; }}"
+    )
+    np.save(tmp_path / "x.npy", np.zeros(512, np.float32))
+    own = FileLaunch(str(path), "sum", "1", "32", "0", "", (("x", f"@{tmp_path / 'x.npy'}"),))
+    wanted = Configuration("", {}, None, own)
+    keys = set()
+    for step, times in ((1, 2), (1, 3), (2, 3)):
+        path.write_text(text.format(step=step))
+        header.write_text(f"#define TIMES {times}\n")
+        session.configuration = None
+        session.configuration = wanted
+        sectors = len({(i * step + t) // 8 for i in range(times) for t in range(32)})
+        qtbot.waitUntil(
+            lambda t=times, s=sectors: (
+                ceilings.found is not None
+                and ceilings.found.counts.flops == t * 32
+                and ceilings.found.counts.read_sectors == {"x": s}
+            ),
+            timeout=WAIT_MS,
+        )
+        keys.add(key_of(wanted))
+    np.save(tmp_path / "x.npy", np.zeros(600, np.float32))
+    keys.add(key_of(wanted))
+    assert len(keys) == 4
+    assert key_of(wanted) in keys  # nothing has changed since
+    path.unlink()
+    assert key_of(wanted) not in keys  # no mistake here: the work says that it is gone
+
+
+def test_what_cannot_be_counted_is_told(qtbot, ceilings, session) -> None:
+    session.configuration = Configuration("copy_offset", {"n": 256, "offset": 1, "block_x": 32})
+    qtbot.waitUntil(lambda: "no floating-point work" in ceilings.caption.text(), timeout=WAIT_MS)
+    wrong = "__global__ void coalesced(float* x) { nothing; }"
+    session.configuration = Configuration("coalesced", {"n": 32, "block_x": 8, "block_y": 4}, wrong)
+    qtbot.waitUntil(lambda: "does not compile" in ceilings.caption.text(), timeout=WAIT_MS)
+    assert ceilings.found is None
+
+
+def test_themes(qapp, qtbot, ceilings, occupancy) -> None:
+    for name in ("dark", "projector", "light"):
+        apply_theme(qapp, name)
+        for view in (ceilings, occupancy):
+            whole(view.restyling())
+            assert not view.grab().isNull()
+
+
+# ---- occupancy
+
+
+def compiled(qtbot, view):
+    qtbot.waitUntil(lambda: view._compiled is not None, timeout=WAIT_MS)
+    view.finish()
+    return view._compiled
+
+
+def test_registers_come_from_the_cubin(qtbot, occupancy) -> None:
+    found = compiled(qtbot, occupancy)
+    assert found.resources.block_threads == 256
+    assert found.resources.registers > 10
+    assert occupancy.resources == found.resources
+    assert "H200 (compute capability 9.0): an SM holds" in occupancy.caption.text()
+    assert occupancy.fields["registers"].value() == found.resources.registers
+
+
+def test_a_dragged_line_is_a_what_if(qtbot, occupancy) -> None:
+    found = compiled(qtbot, occupancy)
+    occupancy.plots["registers"].dragged.emit(130.2)
+    qtbot.waitUntil(lambda: occupancy.fields["registers"].value() == 130, timeout=WAIT_MS)
+    assert occupancy.resources.registers == 130
+    occupancy.finish()
+    assert occupancy.plots["registers"]._curve.now == 130
+    assert occupancy.reset.isEnabled()
+    occupancy.fields["block_threads"].setValue(96)
+    assert occupancy.resources.block_threads == 96
+    occupancy.reset.click()
+    qtbot.waitUntil(lambda: occupancy.resources == found.resources, timeout=WAIT_MS)
+
+
+def test_the_worked_example(qtbot, occupancy) -> None:
+    compiled(qtbot, occupancy)
+    occupancy.example_box.setCurrentIndex(2)
+    assert occupancy.resources == Resources(256, 12)
+    assert "Textbook SM: an SM holds 5 blocks, 1\u202f280 threads" in occupancy.caption.text()
+    occupancy.example_box.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: occupancy.resources.registers > 12, timeout=WAIT_MS)
+    assert occupancy.capability.major  # a real SM again
+
+
+def test_a_device_is_chosen_in_the_table(qtbot, occupancy) -> None:
+    compiled(qtbot, occupancy)
+    names = [device.name for device in occupancy.table.rows.devices]
+    occupancy.table.selectRow(names.index("T4"))
+    qtbot.waitUntil(lambda: occupancy._compiled.capability == "7.5", timeout=WAIT_MS)
+    assert occupancy.sm_box.currentText() == "T4"
+    occupancy.sm_box.setCurrentText("GeForce 8800 GTX")
+    qtbot.waitUntil(lambda: "oldest compiled for" in occupancy.limits.text(), timeout=WAIT_MS)
+
+
+def test_first_order_counts(qtbot, occupancy) -> None:
+    qtbot.waitUntil(lambda: "as written" in occupancy.first.caption.text(), timeout=WAIT_MS)
+    assert "n = 1\u202f024" in occupancy.first.caption.text()
+    assert occupancy.first.rows.count() >= 8

@@ -1,0 +1,153 @@
+"""Zooming and panning: a frame works for what is in sight, not for all that a block has touched."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF, QRectF
+
+from gui.scenes.grids import grids_of
+from gui.scenes.weak_memo import once_for_each
+from gui.views import matrix_drawing
+from gui.views.matrix_canvas import MatrixCanvas
+from gui.views.matrix_drawing import MatrixGround
+from gui.views.matrix_layout import VALUE_WIDTH, Margins, MatrixLayout, Transform
+from tests.gui.fake_kernels import aat, simple
+
+N = 96
+
+
+@pytest.fixture
+def canvas(session, qtbot):
+    """A canvas at the end of a launch whose block has loaded many elements."""
+    session.trace = simple(N, N, N, (8, 8))
+    session.last()
+    canvas = MatrixCanvas(session)
+    qtbot.addWidget(canvas)
+    canvas.resize(640, 480)
+    canvas.show()
+    qtbot.waitExposed(canvas)
+    return canvas
+
+
+def zoom_in(canvas):
+    """About the first element of A, until values are written."""
+    while canvas._view.scale < VALUE_WIDTH:
+        place = canvas._layout.box(canvas.grids[0], canvas._view).topLeft()
+        canvas.zoom(1.2, place + QPointF(1, 1))
+
+
+@pytest.mark.parametrize("trace", [simple(9, 12, 7, (4, 4)), aat(32, 16)], ids=["AB", "AAT"])
+def test_elements_and_places_of_many_cells_are_those_of_each(trace):
+    grids = grids_of(trace)
+    layout, view = MatrixLayout(grids, Margins(30, 20, 10, 10, 15)), Transform(7.3, 3.25, -8.5, 1.7)
+    for grid in grids:
+        shown = (1, 2, grid.rows - 1, grid.columns - 2)
+        cells = [(r, c) for r in range(1, grid.rows) for c in range(2, grid.columns)]
+        assert grid.flats(shown).tolist() == [grid.flat(*cell) for cell in cells]
+        rows, columns = np.array(cells).T
+        each = [layout.rect(grid, view, (*cell, 1, 1)) for cell in cells]
+        assert layout.cell_rects(grid, view, rows, columns) == each
+
+
+@pytest.mark.parametrize("heat", [False, True])
+def test_only_values_in_sight_are_written(canvas, qtbot, monkeypatch, heat):
+    written = []
+
+    def write(painter, sides, words, *rest):
+        written.extend(zip((QRectF(*side) for side in sides.T.tolist()), words, strict=True))
+
+    monkeypatch.setattr(matrix_drawing, "write", write)
+    canvas.session.heat = heat
+    zoom_in(canvas)
+    canvas.grab()
+    high = canvas._view.scale  # numbers of rows and columns are lower
+    written = [(cell, words) for cell, words in written if abs(cell.height() - high) < 1]
+    assert 20 < len(written) < 2 * 640 * 480 / VALUE_WIDTH**2
+    window = canvas.rect().toRectF()
+    assert all(window.intersects(cell) for cell, _ in written)
+    assert len(canvas.session.block_trace.threads) * N > 3 * len(written)  # it had loaded more
+
+
+def test_what_a_step_loaded_is_gathered_once_however_often_it_is_painted(canvas, monkeypatch):
+    made = []
+    pictures = matrix_drawing.picture_of
+
+    def picture_of(grid, *rest):
+        if grid.label in "AB":  # C has a picture of its owners, made anew with what it lies on
+            made.append(grid.label)
+        return pictures(grid, *rest)
+
+    monkeypatch.setattr(matrix_drawing, "picture_of", picture_of)
+    canvas.session.heat = True
+    for _ in range(4):
+        canvas.zoom(1.3)
+        canvas.pan(5, 3)
+        canvas.grab()
+    assert len(made) == 2  # A and B
+    canvas.session.seek(forward=False)
+    canvas.grab()
+    assert len(made) == 4
+
+
+def test_what_is_kept_goes_with_its_marks():
+    class Marks:
+        pass
+
+    kept = once_for_each(lambda _: {})
+    marks = Marks()
+    kept(marks)["heat"] = 1
+    assert kept(marks) == {"heat": 1}
+    del marks
+    assert kept(Marks()) == {}
+
+
+def test_cells_too_far_apart_for_an_image_keep_their_colours(canvas, monkeypatch):
+    grid = canvas.grids[0]
+    flats = np.array([0, 1, N, N * N - 1])
+    colors = np.array([[255, 0, 0, 255], [0, 0, 255, 255]], np.uint8)[[0, 1, 1, 0]]
+    monkeypatch.setattr(matrix_drawing, "IMAGE_LIMIT", 10)
+    picture = matrix_drawing.picture_of(grid, flats, colors)
+    found = {}
+    for color, rows, columns in picture.parts:
+        found[color.name()] = list(zip(rows.tolist(), columns.tolist(), strict=True))
+    assert found == {"#ff0000": [(0, 0), (N - 1, N - 1)], "#0000ff": [(0, 1), (1, 0)]}
+
+
+def test_values_that_the_heat_covers_are_left_out_and_come_back_with_earlier_steps(
+    canvas, monkeypatch
+):
+    session, grounds = canvas.session, []
+    session.heat = True
+    zoom_in(canvas)
+    inputs = MatrixGround._draw_inputs
+    monkeypatch.setattr(
+        MatrixGround, "_draw_inputs", lambda self, *a: grounds.append(a[1]) or inputs(self, *a)
+    )
+
+    def anew():
+        """The same, all values drawn."""
+        shown = canvas.grab().toImage()
+        canvas._ground.forget()
+        canvas._covered = None
+        assert canvas.grab().toImage() == shown
+
+    canvas.view_changed()
+    canvas.grab()
+    assert grounds == [session.step] * 2  # A and B
+    anew()
+    session.first()
+    anew()
+    canvas.view_changed()
+    canvas.grab()
+    grounds.clear()
+    session.step = 9
+    canvas.grab()
+    assert grounds == []  # more is covered than was
+    session.step = 4
+    canvas.grab()
+    assert grounds == []
+    canvas.view_changed()
+    canvas.grab()
+    session.step = 2
+    canvas.grab()
+    assert grounds == [4, 4, None, None]
+    anew()

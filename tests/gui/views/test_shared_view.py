@@ -1,0 +1,100 @@
+"""Shared arrays of every shape lie where their cells are largest, and are painted once."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QFontMetricsF, QImage, QPainter
+
+from core.trace.access import SharedArray
+from gui.looks.theme import apply_theme, load_theme
+from gui.scenes.session import Session
+from gui.scenes.shared import SharedGrid, SharedScene
+from gui.views.shared_view import SharedGround, shared_geometry
+
+BOX = QRectF(12, 4, 470, 330)
+
+
+def grid(name, *shape, written=True):
+    array = SharedArray(name, 0, shape, np.dtype(np.float32))
+    rows, columns = int(np.prod(shape[:-1])), shape[-1]
+    none = np.empty(0, np.int64)
+    return SharedGrid(
+        array=array,
+        rows=rows,
+        columns=columns,
+        values=np.zeros((rows, columns), np.float32),
+        written=np.full((rows, columns), written),
+        writers=np.zeros((rows, columns), np.int32),
+        warp_lit=none,
+        warp_lanes=none,
+        block_lit=none,
+        verb="",
+    )
+
+
+@pytest.fixture
+def light(qapp):
+    apply_theme(qapp, "light")
+    return load_theme("light")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "below"),
+    [
+        (((16, 16), (16, 16)), False),
+        (((32, 32), (32, 33)), False),
+        (((8, 64), (8, 64)), True),
+        (((2, 8, 68), (2, 8, 64)), True),
+        (((64, 4), (64, 4)), False),
+        (((32, 8), (8, 32)), False),
+    ],
+)
+def test_arrays_lie_beside_or_below_each_other(light, shapes, below):
+    grids = tuple(grid(f"tile_{i}", *shape) for i, shape in enumerate(shapes))
+    found = shared_geometry(SharedScene("", grids, None), BOX, light)
+    first, second = found.grids
+    assert (first.left() == second.left()) == below
+    assert not first.intersects(second)
+    for box, title, cell, one in zip(found.grids, found.titles, found.cells, grids, strict=True):
+        assert BOX.contains(box)
+        assert title.bottom() <= box.top()
+        assert box.bottom() <= found.bank_title.top() + 1
+        assert np.isclose(box.width(), one.columns * cell.width())
+        assert min(cell.width(), cell.height()) >= 2.0
+
+
+def painted(ground, one, light, scale=1.0):
+    image = QImage(200, 100, QImage.Format.Format_ARGB32)
+    image.fill(0)
+    painter = QPainter(image)
+    session = Session()
+    assert session.trace is None
+    cell = shared_geometry(SharedScene("", (one,), None), BOX, light).cells[0] * scale
+    ground.draw_cells(painter, one, QRectF(0, 0, 160, 80), cell, light, 32)
+    painter.end()
+    return bytes(image.constBits())
+
+
+def test_the_ground_is_painted_again_only_when_something_was_written(light, monkeypatch):
+    import gui.views.shared_view as module
+
+    drawn = []
+    draw = module._draw_cells
+    monkeypatch.setattr(module, "_draw_cells", lambda *a: (drawn.append(1), draw(*a)))
+    ground, full, empty = SharedGround(), grid("t", 8, 8), grid("t", 8, 8, written=False)
+    first = painted(ground, full, light)
+    assert painted(ground, full, light) == first
+    assert len(drawn) == 1
+    assert painted(ground, empty, light) != first
+    assert painted(ground, full, load_theme("dark")) != first
+    assert len(drawn) == 3
+
+
+def test_arrays_of_few_rows_come_before_the_banks(qapp):
+    theme = load_theme("projector")
+    scene = SharedScene("", (grid("tile_a", 4, 4), grid("tile_b", 4, 4)), None)
+    found = shared_geometry(scene, QRectF(12, 4, 380, 225), theme)
+    line = QFontMetricsF(theme.font("small")).height()
+    assert min(cell.height() for cell in found.cells) >= 0.9 * line
+    assert found.banks.height() >= 2 * line
+    assert found.banks.top() >= max(grid.bottom() for grid in found.grids)

@@ -1,0 +1,33 @@
+"""Where the parts of the warp view lie when there is little room."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QFontMetricsF
+
+from core.ladder import load_ladder
+from core.runs.recording import record
+from gui.looks.theme import load_theme
+from gui.scenes.warp import warp_scene
+from gui.views.warp_view import warp_geometry
+
+
+@pytest.fixture(scope="module")
+def scene():
+    block = record(load_ladder()["tiled"].workload(n=16, tile=8)).block(0)
+    step = next(s for s in range(block.n_steps) if (a := block.access(s)) and a.space == "global")
+    return warp_scene(block, step, 0)
+
+
+@pytest.mark.parametrize("theme", ["light", "projector"])
+def test_no_sentence_lies_over_the_lanes_or_their_memory(qapp, scene, theme):
+    look = load_theme(theme)
+    line, shown = QFontMetricsF(look.font("small")).height(), []
+    for height in range(round(6 * line), round(30 * line), 3):
+        found = warp_geometry(scene, QRectF(0, 0, 640, height), look)
+        parts = [*found.lanes, *(strip.box for strip in found.strip)]
+        assert not any(found.readout.intersects(part) for part in parts), height
+        shown.append(not found.readout.isEmpty())
+    assert shown == sorted(shown)  # where there is room for it once, there is room in all above
+    assert shown[-1]
