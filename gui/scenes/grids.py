@@ -257,7 +257,7 @@ __all__ = [
     "rectangles",
     "scrolled",
     "shares_of",
-]  # fmt: skip
+]
 
 
 def grids_of(trace: Trace) -> tuple[Grid, ...]:

@@ -361,9 +361,11 @@ class Reach:
     def __or__(self, other: Reach) -> Reach:
         """The further of the two on each side."""
         return Reach(
-            max(self.down, other.down), max(self.across, other.across),
-            max(self.up, other.up), max(self.left, other.left),
-        )  # fmt: skip
+            max(self.down, other.down),
+            max(self.across, other.across),
+            max(self.up, other.up),
+            max(self.left, other.left),
+        )
 
 
 class Reaches:

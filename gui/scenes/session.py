@@ -645,8 +645,13 @@ class Session(Clock):
             return False
         a, b = counted.workload, self._trace.workload
         return (a.source, a.kernel, a.defines, a.parameters, a.launch.grid, a.launch.block) == (
-            b.source, b.kernel, b.defines, b.parameters, b.launch.grid, b.launch.block
-        )  # fmt: skip
+            b.source,
+            b.kernel,
+            b.defines,
+            b.parameters,
+            b.launch.grid,
+            b.launch.block,
+        )
 
     def _choose_block(self, block: int) -> int | None:
         """Open a recorded block; otherwise return the block of the grid that should be recorded."""

@@ -210,8 +210,11 @@ KEY_SHARE = 0.42  # of the width, for the curves' names at most
 _LABEL = 46.0  # pixels that a number below the axis takes
 _NAMED = 0.12  # of the height, above the highest point: room for the name of a curve
 _LINES = (
-    Qt.PenStyle.SolidLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine, Qt.PenStyle.DashDotDotLine,
-)  # fmt: skip
+    Qt.PenStyle.SolidLine,
+    Qt.PenStyle.DotLine,
+    Qt.PenStyle.DashDotLine,
+    Qt.PenStyle.DashDotDotLine,
+)
 _LIBRARY_LINE = Qt.PenStyle.DashLine
 _WIDE, _THIN = 3.0, 1.2  # pixels: the chosen kernel's line, and the others'
 
@@ -248,10 +251,15 @@ class _Line:
         )
         fill = current_theme().color("panel") if hollow else pen.color()
         self.line.setData(
-            x, y, pen=pen, symbol=symbol, symbolBrush=fill,
-            symbolPen=pg.mkPen(pen.color(), width=1.4), symbolSize=symbol_size(7),
+            x,
+            y,
+            pen=pen,
+            symbol=symbol,
+            symbolBrush=fill,
+            symbolPen=pg.mkPen(pen.color(), width=1.4),
+            symbolSize=symbol_size(7),
             data=list(points),
-        )  # fmt: skip
+        )
         self._pen = pen
         for item in (self.spread, self.line):
             item.setVisible(bool(points))
@@ -379,10 +387,14 @@ class SweepPlot(QWidget):
             end = self.key.mapFromGlobal(self.plot.mapToGlobal(self.plot.mapFromScene(scene))).y()
             rows.append(
                 KeyRow(
-                    curve.title, self.pen(curve), self._symbol(key), self._hollow(key), end,
+                    curve.title,
+                    self.pen(curve),
+                    self._symbol(key),
+                    self._hollow(key),
+                    end,
                     bold=key == self._foremost,
                 )
-            )  # fmt: skip
+            )
         self.key.show_rows(rows, round(KEY_SHARE * self.width()))
 
     def _name_end(self) -> None:

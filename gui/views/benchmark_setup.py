@@ -203,8 +203,12 @@ class SetupStrip(QWidget):
         self.stop_button.setText("Stop at once" if stopping else "Stop")
         self.bar.setVisible(running)
         for field in (
-            self.kernels_button, self.sizes, self.tiles, self.tuned, self.budget,
-        ):  # fmt: skip
+            self.kernels_button,
+            self.sizes,
+            self.tiles,
+            self.tuned,
+            self.budget,
+        ):
             field.setEnabled(not running)
         self.gpus.setEnabled(not running and self.gpus.count() > 1)
 

@@ -756,5 +756,6 @@ class CeilingsView(CeilingsParts):
         self.list.ceiling_chosen.connect(self._choose_ceiling)
 
     def _say(self, text: str) -> None:
-        self.hover.setText(text or "Point at a ceiling or a measured run; click a run to see its "
-                           "ceilings.")  # fmt: skip
+        self.hover.setText(
+            text or "Point at a ceiling or a measured run; click a run to see its ceilings."
+        )

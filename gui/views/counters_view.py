@@ -72,9 +72,13 @@ class RatioBar(QStyledItemDelegate):
         wasteful = row.excessive > 0
         painter.setPen(theme.color("conflict" if wasteful else "ideal"))
         painter.drawText(
-            box.left() + 8, box.top(), label, box.height(),
-            int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), row.times_ideal,
-        )  # fmt: skip
+            box.left() + 8,
+            box.top(),
+            label,
+            box.height(),
+            int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft),
+            row.times_ideal,
+        )
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("waste"))
         painter.drawRect(QRectF(x, y, room * row.moved / most, BAR))

@@ -399,8 +399,19 @@ def cells(device: Device) -> tuple[str, ...]:
 class _Model(RowModel[Device]):
     """Devices, the first `live` of which are this machine's."""
 
-    HEADS = ("Device", "CC", "SMs", "Cores", "MHz", "GB/s", "FP32 GFLOPS", "Ridge FLOP/B",
-             "Tensor TFLOPS", "L2 MiB", "Shared KiB")  # fmt: skip
+    HEADS = (
+        "Device",
+        "CC",
+        "SMs",
+        "Cores",
+        "MHz",
+        "GB/s",
+        "FP32 GFLOPS",
+        "Ridge FLOP/B",
+        "Tensor TFLOPS",
+        "L2 MiB",
+        "Shared KiB",
+    )
     RIGHT = frozenset(range(1, len(HEADS)))
 
     def __init__(self) -> None:
@@ -663,8 +674,9 @@ class OccupancyView(OccupancyParts):
         self.subject.setText(self._title(configuration))
         key = work.key_of(configuration)
         if self._compiled is None or (self._compiled.key, self._compiled.capability) != (
-            key, self.capability.name,
-        ):  # fmt: skip
+            key,
+            self.capability.name,
+        ):
             self._compiler.submit(work.resources_job(self.ladder, configuration, self.capability))
         else:
             self._take(self._compiled.resources)

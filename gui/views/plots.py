@@ -53,9 +53,14 @@ class HaloText(pg.TextItem):
     """One line of text; the rest as with pyqtgraph's own."""
 
     def __init__(
-        self, text: str, color: QColor, rim: QColor, font: QFont, anchor: tuple[float, float],
+        self,
+        text: str,
+        color: QColor,
+        rim: QColor,
+        font: QFont,
+        anchor: tuple[float, float],
         angle: float = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(text, color=color, anchor=anchor, angle=angle)
         self._rim = rim
         self.setFont(font)
@@ -211,9 +216,17 @@ class DecadeChart(Chart):
         self.addItem(item)
 
     def _text(
-        self, x: float, y: float, text: str, color: str, anchor: tuple[float, float],
-        *, angle: float = 0, bold: bool = False, size: str = "small",
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        text: str,
+        color: str,
+        anchor: tuple[float, float],
+        *,
+        angle: float = 0,
+        bold: bool = False,
+        size: str = "small",
+    ) -> None:
         theme = current_theme()
         font = theme.font(size, bold=bold)
         item = HaloText(text, theme.color(color), theme.color("panel"), font, anchor, angle)

@@ -133,10 +133,13 @@ class RooflinePlot(DecadeChart):
             )
             at = ridge - 0.05
             self._text(
-                at, at + math.log10(frame.bandwidth),
-                f"DRAM {rate_text(frame.bandwidth)} GB/s", dim, (1, 1),
+                at,
+                at + math.log10(frame.bandwidth),
+                f"DRAM {rate_text(frame.bandwidth)} GB/s",
+                dim,
+                (1, 1),
                 angle=math.degrees(math.atan(steep)),
-            )  # fmt: skip
+            )
         yield
 
     def _drawing_ceilings(self, frame: Roofline) -> Steps:
@@ -230,12 +233,13 @@ class RooflinePlot(DecadeChart):
             # Full is the launch whose ceilings are drawn; hollow ones have ceilings of their own.
             ink = theme.color("store" if mark.chosen else "load")
             item = pg.ScatterPlotItem(
-                [math.log10(mark.x)], [math.log10(mark.run.gflops)],
+                [math.log10(mark.x)],
+                [math.log10(mark.run.gflops)],
                 size=symbol_size(14 if mark.chosen else 10 if mark in joined else 6),
                 symbol="t" if mark.run.fell else "o",
                 pen=pg.mkPen(theme.color("panel") if mark.chosen else ink, width=1.8),
                 brush=pg.mkBrush(ink if mark.chosen else theme.color("panel")),
-            )  # fmt: skip
+            )
             item.setZValue(12 if mark.chosen else 8)
             self.addItem(item)
             yield

@@ -324,9 +324,14 @@ def value_font(theme: Theme, cell: QSizeF) -> QFont:
 
 
 def write_values(
-    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, places: Places,
+    p: QPainter,
+    grid: SharedGrid,
+    box: QRectF,
+    cell: QSizeF,
+    theme: Theme,
+    places: Places,
     ink: QColor,
-) -> None:  # fmt: skip
+) -> None:
     """Write what cells hold (their rows and columns) into them.
 
     They have the decimals that say every value of the array, where there are such.

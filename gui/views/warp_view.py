@@ -146,9 +146,20 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
     strip, rows, cell = _strip(scene.lines, area, lane, small)
     return WarpGeometry(
-        figures, bar, bar_label, groups, lanes, names, strip, rows, cell,
-        readout, title, overview, line,
-    )  # fmt: skip
+        figures,
+        bar,
+        bar_label,
+        groups,
+        lanes,
+        names,
+        strip,
+        rows,
+        cell,
+        readout,
+        title,
+        overview,
+        line,
+    )
 
 
 def _overview(count: int, box: QRectF, line: float) -> tuple[QRectF, list[QRectF]]:
@@ -354,10 +365,12 @@ class StripPainter:
             return
         area = self._strip_area()
         state = (
-            self.meaning, scene.live, g.cell_width,
+            self.meaning,
+            scene.live,
+            g.cell_width,
             tuple((line.fetched, line.lanes) for line in scene.lines),
             tuple(corner(placed.box) for placed in g.strip),
-        )  # fmt: skip
+        )
         self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
         small, dim = self.theme.font("small"), self.theme.color("text_dim")
         named = [
@@ -632,11 +645,17 @@ class WarpPainter:
         threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
         area = QRectF(g.groups.topLeft(), g.lanes[-1].bottomRight()).adjusted(-4, -2, 4, 2)
         state = (
-            scene.live, scene.warp, scene.active.tobytes(), scene.faulty.tobytes(),
+            scene.live,
+            scene.warp,
+            scene.active.tobytes(),
+            scene.faulty.tobytes(),
             tuple(scene.one_row_per_y),
-            scene.threads.tobytes(), threads,
-            corner(g.lanes[0]), corner(g.lanes[-1]), corner(g.groups),
-        )  # fmt: skip
+            scene.threads.tobytes(),
+            threads,
+            corner(g.lanes[0]),
+            corner(g.lanes[-1]),
+            corner(g.groups),
+        )
         self.kept.draw(p, "lanes", area, state, lambda q: self._draw_boxes(q, threads))
         if g.names:
             self._draw_names({self.session.lane, *lit})
@@ -657,9 +676,12 @@ class WarpPainter:
         area = QRectF(g.names[0].topLeft(), g.names[-1].bottomRight()).adjusted(-2, 0, 2, 0)
         state = scene.names, scene.faulty.tobytes(), frozenset(strong)
         self.kept.draw(
-            self.p, "names", area, state,
+            self.p,
+            "names",
+            area,
+            state,
             lambda q: upright_texts(q, dim, color("text_dim"), small, RIGHT),
-        )  # fmt: skip
+        )
         named = [(rect, words) for lane, rect, words in placed if lane in strong - wrong]
         upright_texts(self.p, named, color("text"), small, RIGHT)
         crossed = [(rect, words) for lane, rect, words in placed if lane in wrong]
