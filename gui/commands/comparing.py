@@ -20,6 +20,7 @@ from gui.jobs.opening import Opened, open_job
 from gui.scenes.compare import (
     Comparison,
     Measure,
+    Naming,
     Pairs,
     Preset,
     Search,
@@ -33,7 +34,6 @@ from gui.scenes.launch_form import Kind, knob_rows, turned
 from gui.scenes.link import parse_link
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
-from gui.scenes.versions import Naming
 from gui.views.ladder_panel import SideColumn
 
 if TYPE_CHECKING:

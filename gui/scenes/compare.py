@@ -16,10 +16,11 @@ import numpy as np
 from core.errors import ParameterError
 from gui.scenes.correspondence import Lockstep, course_of, same_place
 from gui.scenes.launch_form import stops
-from gui.scenes.selection import WARP_SIZE, Configuration, Element, Hover
-from gui.scenes.session import Session, exists
+from gui.scenes.selection import WARP_SIZE, Configuration, Element, Hover, exists
+from gui.scenes.session import Session
 from gui.scenes.text import part_name, plural
 from gui.scenes.timeline import step_label
+from gui.scenes.versions import Versions
 
 if TYPE_CHECKING:
     from core.ladder import Ladder, Rung
@@ -409,3 +410,57 @@ def views_shown(chosen: str, room: int) -> tuple[str, ...]:
         *(name for name in ("Memory", "Matrices", "Source", "Counters") if name != first),
     ]
     return tuple(name for name in order if name in wanted[: max(room, 1)])
+
+
+# What the two sides are called.
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the two sides are called, and which of them stands left."""
+
+    a: str = "A"
+    b: str = "B"
+    left: Literal["a", "b"] = "a"
+
+    @property
+    def versions(self) -> bool:
+        """Whether the sides are an older and a newer version of one source."""
+        return self.a != "A"
+
+    @property
+    def first(self) -> str:
+        """The name of the side that stands left."""
+        return self.a if self.left == "a" else self.b
+
+    @property
+    def second(self) -> str:
+        """The name of the side that stands right."""
+        return self.b if self.left == "a" else self.a
+
+
+def older(versions: Versions, a: Session, b: Session) -> Literal["a", "b"] | None:
+    """The side that shows the older version; None where they show no two of one kernel's text.
+
+    The text before any edit is older than any other.
+    """
+    one, two = a.origin, b.origin
+    if one is None or two is None or a.trace is None or b.trace is None:
+        return None
+    key, here, there = one.configuration.key, a.trace.workload, b.trace.workload
+    if key != two.configuration.key or here.kernel != there.kernel:
+        return None
+    if here.source == there.source:
+        return None
+    if (there.source == one.original) != (here.source == two.original):
+        return "b" if there.source == one.original else "a"
+    later = versions.rank(key, there.source) < versions.rank(key, here.source)
+    return "b" if later else "a"
+
+
+def naming(versions: Versions, a: Session, b: Session) -> Naming:
+    """Before and after, the older version left, where two versions are compared; else A and B."""
+    first = older(versions, a, b)
+    if first is None:
+        return Naming()
+    return Naming("Before", "After") if first == "a" else Naming("After", "Before", "b")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from core.launching.file_launch import FileLaunch
+    from core.trace import Trace
 
 WARP_SIZE = 32
 
@@ -94,3 +95,18 @@ class Breakpoint:
     def __post_init__(self) -> None:
         if (self.line is None) == (self.element is None):
             raise ValueError("a breakpoint is at a line or at an element")
+
+
+def shapes(trace: Trace) -> dict[str, tuple[int, ...]]:
+    """The shape of every global and shared array of a launch, by name."""
+    found = {a.name: a.shape for a in trace.arrays}
+    return found | {a.name: a.shape for a in trace.shared_arrays}
+
+
+def exists(trace: Trace, element: Element) -> bool:
+    """Whether a launch has an element."""
+    name, index = element
+    shape = shapes(trace).get(name, ())
+    return len(shape) == len(index) > 0 and all(
+        0 <= i < extent for i, extent in zip(index, shape, strict=True)
+    )

@@ -36,12 +36,21 @@ from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.window import Window
 from gui.frames.pieces import PAUSE, Steps, whole
 from gui.looks.theme import current_theme
-from gui.scenes.compare import PRESETS, Preset, launch_text, moment_text, space_of, views_shown
+from gui.scenes.compare import (
+    PRESETS,
+    Naming,
+    Preset,
+    launch_text,
+    moment_text,
+    naming,
+    space_of,
+    views_shown,
+)
 from gui.scenes.differences import Difference, Grouping, differences
 from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.session import Session
 from gui.scenes.verdict import verdict
-from gui.scenes.versions import Changes, Naming, changes, naming
+from gui.scenes.versions import Changes, changes
 from gui.scenes.why import Topic
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView

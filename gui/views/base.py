@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from gui.frames.pieces import Steps
 from gui.looks.theme import current_theme
 from gui.scenes.selection import Breakpoint, Element
-from gui.scenes.session import Session, exists, next_touch
+from gui.scenes.session import Session
 from gui.scenes.text import index_text
 from gui.scenes.why import Fetched
 
@@ -331,8 +331,6 @@ def _title(text: str, menu: QMenu) -> QWidgetAction:
 
 def go_to_touch(session: Session, element: Element, *, forward: bool = True) -> bool:
     """Select an element and go to the step that touches it next (or last); False where none is."""
-    found = None
-    if session.trace is not None and exists(session.trace, element):
-        found = next_touch(session, element, forward=forward)
+    found = session.next_stop(Breakpoint(element=element), forward=forward)
     session.update(playing=0, element=element, **({} if found is None else {"step": found}))
     return found is not None

@@ -13,8 +13,9 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
+from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings import finding_rows, findings_caption, go_to
-from gui.scenes.session import BreakRow, Session, break_rows, breaks_caption, next_stop
+from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 from gui.views.tables import PlaceList, PlaceRow
 
@@ -106,7 +107,9 @@ class BreakpointsView(SessionView):
         """List the breakpoints as they are now; a step changes only which stop is the next."""
         if names != {"step"}:
             self._list()
-        self.caption.setText(breaks_caption(self.session))
+        session = self.session
+        stops, ahead = len(session.break_steps), session.next_break()
+        self.caption.setText(breaks_caption(len(session.breakpoints), stops, ahead))
 
     def _list(self) -> None:
         session = self.session
@@ -134,7 +137,7 @@ class BreakpointsView(SessionView):
 
     def _go(self, item: QListWidgetItem) -> None:
         place = self.rows[self.list.row(item)].place
-        step = next_stop(self.session, place)
+        step = self.session.next_stop(place, around=True)
         chosen: dict[str, object] = {} if step is None else {"step": step}
         key = "line" if place.line is not None else "element"
         self.session.update(playing=0, **{key: getattr(place, key)}, **chosen)

@@ -263,9 +263,10 @@ class VariablesView(SessionView):
             self.session.hover = None
         elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
             column = self.table.indexAt(event.position().toPoint()).column()
-            thread = self.session.warp * WARP_SIZE + column - 2
-            lane = self.model.across and column >= 2 and self.session.clamp_thread(thread) == thread
-            self.session.hover = Hover(thread) if lane else None
+            thread, block = self.session.warp * WARP_SIZE + column - 2, self.session.block_trace
+            lane = self.model.across and column >= 2
+            known = lane and block is not None and thread < block.n_threads
+            self.session.hover = Hover(thread) if known else None
         return False
 
     def _clicked(self, index: QModelIndex) -> None:
