@@ -41,11 +41,14 @@ def moves(app: QApplication, window: MainWindow) -> Iterator[Figure]:
                 yield share(f"a frame of {name}, 19 of 20 under, {where}", runs)
     window.resize(*SIZE)
     window.session.heat = False
-    window.matrices.fit()
+    window.step_page.matrices.fit()
     change(app, window, LARGE)
     window.session.step = window.session.n_steps // 3
     settle(app)
-    for name, view in (("matrices", window.matrices), ("warp and its memory", window.warp)):
+    for name, view in (
+        ("matrices", window.step_page.matrices),
+        ("warp and its memory", window.step_page.warp),
+    ):
         runs = [_point(app, view) for _ in range(3)]
         yield share(f"a frame of pointing at the {name}, 19 of 20 under: {named(LARGE)}", runs)
 
@@ -64,7 +67,7 @@ def _there_and_back(
     app: QApplication, window: MainWindow, *, heat: bool
 ) -> tuple[list[Frame], list[Frame]]:
     """From the whole of the matrices down to values in cells, and back; drags on the way."""
-    canvas = window.matrices
+    canvas = window.step_page.matrices
     window.session.heat = heat
     canvas.fit()
     settle(app)

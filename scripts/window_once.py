@@ -54,7 +54,7 @@ def once(app: WatchedApplication, window: MainWindow) -> Iterator[Figure]:
     ):
         times = [max(runs(app, window)) for _ in range(RUNS)]
         yield Figure(f"work for {what}", tuple(times), "ms", GOAL)
-    window.source.put_original()
+    window.step_page.source.put_original()
     change(app, window, SMALL)
 
 
@@ -150,7 +150,7 @@ def _recorded(app: WatchedApplication, window: MainWindow, act: Callable[[], obj
 
 def _typing(app: WatchedApplication, window: MainWindow) -> Iterator[float]:
     """Letters, the beginning of a comment and its end in the middle of a long text."""
-    edit = window.source.edit
+    edit = window.step_page.source.edit
     lines = (f"// line {i}: value += A[{i}] * B[{i}];" for i in range(LONG))
     edit.setPlainText("\n".join(lines))
     settle(app, 1.0)

@@ -53,7 +53,7 @@ def work(app: WatchedApplication, window: MainWindow) -> Iterator[Figure]:
 
 def _click_on_result(window: MainWindow, dice: random.Random) -> None:
     """Select an element of the block's part of C, and with it the thread that stores it."""
-    canvas = window.matrices
+    canvas = window.step_page.matrices
     assert canvas._layout is not None
     grid = next(grid for grid in canvas.grids if grid.result)
     (mine,) = shares_of(canvas._own, grid)

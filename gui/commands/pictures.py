@@ -25,6 +25,7 @@ from gui.frames.still import Still
 from gui.frames.work import Job, Progress, Worker
 from gui.pictures.files import SUFFIXES, Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
+from gui.scenes.step_views import VIEWS
 from gui.views.base import SessionView
 from gui.views.page_parts import PageWidget
 from gui.views.widgets import ask_choice
@@ -132,19 +133,8 @@ class Gallery:
     def _on_page(self, key: str) -> dict[str, QWidget]:
         main, step = self.main, self.main.step_page
         if key == "step":
-            return {
-                "Matrices": step.matrices,
-                "Warp and global memory": step.warp,
-                "Shared memory": step.shared,
-                "Source": step.source,
-                "PTX": step.ptx,
-                "Phase table": step.phases,
-                "Variables": step.variables,
-                "Counters": step.counters,
-                "Breakpoints": step.breakpoints,
-                "Findings": step.findings,
-                "Scrub bar": main.transport.scrub,
-            }
+            views = {row.title: step.views[row.name] for row in VIEWS}
+            return {**views, "Scrub bar": main.transport.scrub}
         page = main.pages.ready(key)
         return page.pictures() if page is not None else {}
 

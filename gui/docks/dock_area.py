@@ -27,6 +27,7 @@ from gui.docks.moving import Moving, laid_out
 from gui.frames.pieces import PAUSE, Steps, whole
 from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
+from gui.scenes.step_views import names_in
 
 # How the views of the step page are laid out until somebody moves them: by the room there is.
 
@@ -63,40 +64,39 @@ class Column:
 Layout = tuple[Column, ...]
 """Columns from left to right. A product of matrices is as high as wide: it has the first."""
 
-MEMORY = ("Warp", "Shared")
-CODE = ("Source", "PTX", "Phases")
-LISTS = ("Breakpoints", "Findings")
-FIGURES = ("Variables", "Counters", *LISTS)
+MATRICES, MEMORY, CODE = names_in("matrices"), names_in("memory"), names_in("code")
+FIGURES, LISTS = names_in("figures"), names_in("lists")
 
 
 def layout_for(size: QSize, digit: int, line: int) -> Layout:
     """The layout for a size in pixels, with the width of a digit and the height of a line."""
     wide, high = size.width() > WIDE * digit, size.height() > HIGH * line
     if size.height() < LOW * line:
-        return _beside_matrices(50, Row((Cell((*MEMORY, *CODE, *FIGURES)),)))
+        return _beside_matrices(50, Row((Cell((*MEMORY, *CODE, *FIGURES, *LISTS)),)))
     if wide and high:
         return _large()
     if wide:
         return _wide()
     memory = Row((Cell((*MEMORY, *LISTS)),), 48)
-    return _beside_matrices(51, memory, Row((Cell((*CODE, "Variables", "Counters")),), 52))
+    return _beside_matrices(51, memory, Row((Cell((*CODE, *FIGURES)),), 52))
 
 
 def _beside_matrices(share: int, *rows: Row) -> Layout:
     """The matrices from top to bottom, and all else right of them."""
-    return Column((Row((Cell(("Matrices",)),)),), share), Column(rows, 100 - share)
+    return Column((Row((Cell(MATRICES),)),), share), Column(rows, 100 - share)
 
 
 def _wide() -> Layout:
-    memory = Row((Cell(("Warp",), 56), Cell(("Shared",), 44)), 48)
-    return _beside_matrices(45, memory, Row((Cell(CODE, 62), Cell(FIGURES, 38)), 52))
+    memory = Row((Cell(MEMORY[:1], 56), Cell(MEMORY[1:], 44)), 48)
+    below = Row((Cell(CODE, 62), Cell((*FIGURES, *LISTS), 38)), 52)
+    return _beside_matrices(45, memory, below)
 
 
 def _large() -> Layout:
     """Everything at once."""
-    memory = Row((Cell(("Warp",), 58), Cell(("Shared",), 42)), 40)
-    code = Row((Cell(("Source",), 50), Cell(("PTX", "Phases"), 50)), 36)
-    figures = Row((Cell(("Variables",), 50), Cell(("Counters", *LISTS), 50)), 24)
+    memory = Row((Cell(MEMORY[:1], 58), Cell(MEMORY[1:], 42)), 40)
+    code = Row((Cell(CODE[:1], 50), Cell(CODE[1:], 50)), 36)
+    figures = Row((Cell(FIGURES[:1], 50), Cell((*FIGURES[1:], *LISTS), 50)), 24)
     return _beside_matrices(44, memory, code, figures)
 
 

@@ -15,11 +15,6 @@ WARP_SIZE = 32
 
 Unit = Literal["access", "line", "barrier", "phase"]
 UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
-VIEWS = (
-    *("Matrices", "Warp", "Shared", "Source", "PTX", "Phases", "Variables", "Counters"),
-    *("Breakpoints", "Findings"),
-)
-"""The views of the step page by name, the first one in front where none is named."""
 PAGE_KEYS = ("step", "compare", "benchmark", "ceilings", "occupancy")
 """The window's pages, by what links and sessions call them; `gui.shell.pages` makes them."""
 COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")

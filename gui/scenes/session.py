@@ -135,7 +135,7 @@ class Session(Settings):
     page: Setting[str] = Setting("step", _offered("page"))
     """The window's page, by its key in `gui.shell.pages`."""
     view: Setting[str] = Setting("", _offered("view"))
-    """The view brought to the front last, by its name in `gui.views.step_page`; empty for none."""
+    """The view brought to the front last, a name of `gui.scenes.step_views`; empty for none."""
     large: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether `view` alone is shown, over the whole page (the first view where it names none)."""
     theme: Setting[str] = Setting("light", _offered("theme"))

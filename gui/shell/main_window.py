@@ -91,11 +91,7 @@ class MainWindow(Window):
         self.form = ConfigurationForm()
         self.selection = SelectionForm(self.session)
         self.transport = TransportBar(self.session)
-        self.step_page = page = StepPage(self.session)
-        self.matrices, self.warp, self.shared = page.matrices, page.warp, page.shared
-        self.source, self.ptx, self.phases = page.source, page.ptx, page.phases
-        self.variables, self.counters = page.variables, page.counters
-        self.findings, self.breakpoints = page.findings, page.breakpoints
+        self.step_page = StepPage(self.session)
         self.pages = Pages(self.session, PAGES, self._make_page, lambda: self.dressing.busy)
         self.message = MessageBar(self.pages)
         self.busy_sign = BusySign(self.pages)

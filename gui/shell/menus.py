@@ -13,6 +13,7 @@ from gui.commands.moments import LIST
 from gui.looks.theme import NORMAL, load_theme, theme_names
 from gui.scenes.compare import PRESETS, Preset
 from gui.scenes.selection import COMPARED_VIEWS, UNITS, Unit
+from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
 from gui.views.transport_bar import UNIT_TIPS
 
@@ -25,19 +26,7 @@ if TYPE_CHECKING:
 # The View menu: pages, how the matrices are shown, views, layout, text and theme.
 
 
-VIEW_KEYS = (
-    ("Alt+1",),
-    ("Alt+2",),
-    ("Alt+3",),
-    ("Alt+4", "F5"),
-    ("Alt+5", "F6"),
-    ("Alt+6", "F7"),
-    ("Alt+7",),
-    ("Alt+8",),
-    ("Alt+9",),
-    ("Alt+0",),
-)
-VIEWS, LOOK = "Views", "Text and theme"
+GROUP, LOOK = "Views", "Text and theme"
 
 
 def view_commands(window: Window, do: Commands) -> list[Command]:
@@ -94,22 +83,26 @@ def _switch(
     return Command(text, (key,), run, tip, checked=lambda: bool(getattr(session, name)), line=line)
 
 
+def _keys(place: int, row: StepView) -> tuple[str, ...]:
+    """Alt with the number of the view's place, of the first ten, and the key of its row."""
+    numbered = (f"Alt+{(place + 1) % 10}",) if place < 10 else ()
+    return (*numbered, row.key) if row.key else numbered
+
+
 def _layout(window: Window, do: Commands) -> list[Command]:
     page = window.step_page
     return [
         *(
             Command(
-                dock.windowTitle(),
-                keys,
-                partial(_look_at, window, name),
-                checked=partial(page.in_front, name),
+                page.docks[row.name].windowTitle(),
+                _keys(place, row),
+                partial(_look_at, window, row.name),
+                checked=partial(page.in_front, row.name),
                 line=place == 0,
-                under=VIEWS,
+                under=GROUP,
                 row="The views, as the View menu lists them",
             )
-            for place, ((name, dock), keys) in enumerate(
-                zip(page.docks.items(), VIEW_KEYS, strict=True)
-            )
+            for place, row in enumerate(VIEWS)
         ),
         Command(
             "One view large",

@@ -60,7 +60,7 @@ def sight(window):
         "cut": cut(window),
         "captions": [caption.text() for caption in shown],
         "transport": place(window.transport),
-        "source": place(window.source.edit),
+        "source": place(window.step_page.source.edit),
         "words": {kind: theme.color(name).getRgb()[:3] for kind, (name, _) in STYLES.items()},
         "busy": window.recorder.worker.busy,
     }

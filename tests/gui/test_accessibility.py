@@ -130,7 +130,7 @@ def test_the_forms_of_a_rung_with_a_twin_and_of_a_file_have_names_and_tips(windo
 
 
 def test_painted_views_describe_what_they_show(window):
-    for view in (window.matrices, window.warp, window.shared):
+    for view in (window.step_page.matrices, window.step_page.warp, window.step_page.shared):
         view.show()
         assert view.accessibleName()
         assert view.accessibleDescription().endswith(".")
@@ -205,7 +205,7 @@ def test_focus_can_be_seen_and_tab_moves_it(window, qtbot):
     for theme in ("light", "dark", "projector"):
         window.set_theme(theme)
         window.activateWindow()
-        window.matrices.setFocus()
+        window.step_page.matrices.setFocus()
         without = play.grab().toImage()
         play.setFocus()
         assert play.hasFocus()

@@ -139,14 +139,14 @@ def arriving(window, qtbot, monkeypatch):
 def shows(window):
     """Whether the texts are those of the session's trace."""
     source = window.session.trace.workload.source
-    return window.source.edit.toPlainText() == source
+    return window.step_page.source.edit.toPlainText() == source
 
 
 def test_nothing_is_painted_before_everything_is_there(arriving, qtbot, qapp):
     paints, painted = Paints(qapp), []
     assert not shows(arriving)
     arriving.recorder.recorded.connect(lambda: painted.append((shows(arriving), paints.count)))
-    arriving.matrices.update()
+    arriving.step_page.matrices.update()
     qapp.processEvents()  # Qt asks the window to paint, in vain
     arriving.arriving.later()
     qtbot.waitUntil(lambda: bool(painted))

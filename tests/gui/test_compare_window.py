@@ -226,9 +226,9 @@ LOOP = "    for (int half"
 
 def edit(window, qtbot, old, new):
     """Put a change into the source and run it."""
-    text = window.source.draft.text
+    text = window.step_page.source.draft.text
     assert old in text
-    window.source.edit.setPlainText(text.replace(old, new))
+    window.step_page.source.edit.setPlainText(text.replace(old, new))
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         window.workbench.run_source()
 
@@ -288,7 +288,7 @@ def test_an_edited_launch_is_compared_with_its_original(window, qtbot):
     window.moments.open_link("tiled?n=16&tile=4")
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         pass
-    text = window.source.draft.text
+    text = window.step_page.source.draft.text
     edit(window, qtbot, "A[row * N + phase * TILE_WIDTH + tx]", "A[phase * TILE_WIDTH + tx]")
     page = settled(window, qtbot)
     qtbot.keyClick(window, Qt.Key.Key_D, CTRL)

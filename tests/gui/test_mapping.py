@@ -50,7 +50,7 @@ def test_the_switch_swaps_kernel_and_source_and_keeps_the_place(window, qtbot):
         ways.button("columns").click()
     window.form.finish()
     assert session.trace.workload.rung == "coalesced"
-    assert window.source.edit.toPlainText() == session.trace.workload.source != text
+    assert window.step_page.source.edit.toPlainText() == session.trace.workload.source != text
     assert window.form.rung.name == "coalesced"
     assert ways.value == "columns"
     assert neighbours(session) == (0, 1)

@@ -75,7 +75,7 @@ def test_a_pause_shows_everything(window, qapp, qtbot, front):
     session = window.session
     session.view = front
     if front == "Phases":  # its arrival would change the picture, too
-        qtbot.waitUntil(lambda: window.phases.table is not None)
+        qtbot.waitUntil(lambda: window.step_page.phases.table is not None)
     session.first()
     waited = 0
     for frames in (1, 2, 7, 13):
@@ -111,7 +111,7 @@ def test_no_view_starves_while_the_clock_plays(window, qapp):
         painted.append(session.step)
         session.play_on()
         qapp.processEvents()
-        assert window.matrices.scene is not None
+        assert window.step_page.matrices.scene is not None
     for frames in seen.values():
         assert max(after - before for before, after in pairwise([*frames, 25])) <= LONGEST
     session.playing = 0
@@ -123,13 +123,13 @@ def test_pictures_move_in_every_frame(window, qapp):
     session.update(speed=MAX_SPEED, playing=1)
     window.transport.stop()
     for _ in range(8):
-        before = window.matrices.grab().toImage()
+        before = window.step_page.matrices.grab().toImage()
         step = session.step
         session.play_on()
         qapp.processEvents()
         assert session.step != step
         assert window.transport.scrub.x_of(session.step) != window.transport.scrub.x_of(step)
-        assert window.matrices.grab().toImage() != before
+        assert window.step_page.matrices.grab().toImage() != before
 
 
 def test_the_end_of_play_and_a_breakpoint_show_everything(window, qapp):

@@ -86,13 +86,13 @@ def test_there_are_rules_for_every_theme_and_size():
 
 def test_everything_follows_and_comes_back(window, qtbot):
     before, height = styled(window), window.transport.height()
-    digits, source = window.left.minimumWidth(), window.source.edit.font().pointSizeF()
+    digits, source = window.left.minimumWidth(), window.step_page.source.edit.font().pointSizeF()
     window.session.text_size = 150
     assert window.dressing.busy  # piece by piece, as a theme is put on
     window.dressing.finish()
     qtbot.wait(20)
     assert current_theme() is load_theme("light", 150)
-    assert window.source.edit.font().pointSizeF() == pytest.approx(1.5 * source)
+    assert window.step_page.source.edit.font().pointSizeF() == pytest.approx(1.5 * source)
     assert window.transport.height() > height
     assert window.left.minimumWidth() == pytest.approx(1.5 * digits, rel=0.1)
     after = styled(window)

@@ -9,7 +9,7 @@ from core.runs.recording import record
 from gui.frames.still import is_still
 from gui.looks.theme import theme_names
 from gui.scenes.link import go_to, link_to, parse_link
-from gui.scenes.selection import VIEWS
+from gui.scenes.step_views import VIEW_NAMES
 from gui.shell.session_persistence import Keeper
 
 
@@ -49,11 +49,11 @@ def alone(window, name):
 
 
 def test_links_know_the_views_of_the_page(window):
-    assert tuple(window.step_page.docks) == VIEWS
+    assert tuple(window.step_page.docks) == VIEW_NAMES
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", VIEW_NAMES)
 def test_each_view_fills_the_page_and_everything_comes_back(filled, qtbot, name):
     page, session = filled.step_page, filled.session
     if page.docks[name].isHidden():
@@ -74,7 +74,7 @@ def test_each_view_fills_the_page_and_everything_comes_back(filled, qtbot, name)
 
 
 def test_the_key_enlarges_the_view_in_focus_and_brings_all_back(filled, qtbot):
-    filled.source.edit.setFocus()
+    filled.step_page.source.edit.setFocus()
     before = places(filled)
     QTest.keyClick(filled, Qt.Key.Key_F10)
     assert filled.session.view == "Source"
@@ -117,9 +117,9 @@ def test_its_button_says_what_it_does(filled, qtbot):
 
 def test_the_clock_moves_on_in_a_large_view(filled, qtbot):
     filled.session.update(view="Warp", large=True)
-    step, caption = filled.session.step, filled.warp.caption.text()
+    step, caption = filled.session.step, filled.step_page.warp.caption.text()
     QTest.keyClick(filled, Qt.Key.Key_End)
-    qtbot.waitUntil(lambda: filled.warp.caption.text() != caption)
+    qtbot.waitUntil(lambda: filled.step_page.warp.caption.text() != caption)
     assert filled.session.step > step
     assert filled.session.large
 

@@ -203,9 +203,9 @@ def test_what_is_hidden_is_dressed_before_it_is_painted(window, qtbot):
     qtbot.waitUntil(lambda: not is_still(window))
     page.front("PTX")
     qtbot.waitUntil(hidden.isVisible)
-    painted = Painted(hidden, window.ptx.text)
+    painted = Painted(hidden, window.step_page.ptx.text)
     qtbot.waitUntil(lambda: bool(painted.seen))
-    text = window.ptx.text
+    text = window.step_page.ptx.text
     assert text.palette().color(text.backgroundRole()).name() == load_theme("dark").surfaces.panel
 
 
@@ -234,8 +234,8 @@ def test_a_view_that_cannot_be_restyled_is_reported_and_the_others_are(window, q
     def broken():
         raise RuntimeError("no such colour")
 
-    monkeypatch.setattr(window.warp, "restyle", broken)
-    monkeypatch.setattr(window.ptx, "restyle", lambda: told.append("ptx"))
+    monkeypatch.setattr(window.step_page.warp, "restyle", broken)
+    monkeypatch.setattr(window.step_page.ptx, "restyle", lambda: told.append("ptx"))
     with qtbot.capture_exceptions() as caught:
         window.session.theme = "dark"
         qtbot.waitUntil(lambda: not window.dressing.busy)
