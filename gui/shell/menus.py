@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtWidgets import QMenuBar
 
 from gui.commands.command import Command, fill_menu
 from gui.commands.moments import LIST
 from gui.looks.theme import NORMAL, load_theme, theme_names
-from gui.scenes.compare import PRESETS, Preset
+from gui.scenes.compare import PRESETS, Naming, Preset
 from gui.scenes.selection import COMPARED_VIEWS, UNITS, Unit
 from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
@@ -190,8 +190,18 @@ def compare_commands(window: Window) -> list[Command]:
         Command(
             "Compare with its counterpart", ("Ctrl+D",), on_page(lambda p: p.comparing.suggest())
         ),
-        Command("Copy A to B", ("Ctrl+Shift+D",), on_page(lambda p: p.comparing.copy_to_b())),
-        Command("Swap A and B", ("Ctrl+Shift+X",), on_page(lambda p: p.comparing.swap())),
+        Command(
+            "Copy A to B",
+            ("Ctrl+Shift+D",),
+            on_page(lambda p: p.comparing.copy_to_b()),
+            says=lambda: "Copy {0.a} to {0.b}".format(_naming(window)),
+        ),
+        Command(
+            "Swap A and B",
+            ("Ctrl+Shift+X",),
+            on_page(lambda p: p.comparing.swap()),
+            says=lambda: "Swap {0.first} and {0.second}".format(_naming(window)),
+        ),
         Command("Configure the other side", ("Ctrl+J",), on_page(lambda p: p.configure_other())),
         Command(
             "Next difference", ("D",), on_page(lambda p: p.comparing.differing.go()), line=True
@@ -208,6 +218,12 @@ def compare_commands(window: Window) -> list[Command]:
             for preset in PRESETS
         ),
     ]
+
+
+def _naming(window: Window) -> Naming:
+    """What the sides of the comparison are called, once there is one."""
+    page = window.pages.ready("compare")
+    return Naming() if page is None else cast("ComparePage", page).comparing.naming
 
 
 def compare_page(window: Window) -> ComparePage:

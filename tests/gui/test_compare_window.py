@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QMenu
 
 from gui.commands.comparing import Comparing
 from gui.looks.theme import current_theme
@@ -252,6 +253,11 @@ def test_a_repair_stands_right_of_what_it_repairs(window, qtbot, tmp_path):
     assert [side.head.badge.text() for side in (theirs, mine)] == ["Before", "After"]
     assert [letter.text() for letter in page.letters] == ["After", "Before"]
     assert page.switch.button("b").text() == "Before"
+    menu = next(m for m in window.findChildren(QMenu) if m.title().replace("&", "") == "Compare")
+    menu.aboutToShow.emit()
+    said = [action.text() for action in menu.actions()]
+    assert page.copy.text() in said
+    assert f"Swap {page.comparing.naming.first} and {page.comparing.naming.second}" in said
     assert page.verdict.text().endswith("no findings. The race on part is gone.")
     assert page.verdict.text().startswith("After: as many global sectors")
     heads = [page.differences.model.head(column) for column in range(5)]

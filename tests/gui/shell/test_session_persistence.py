@@ -270,7 +270,7 @@ def test_of_two_windows_both_keep_what_was_typed(open_window, qtbot, tmp_path):
     keeper.restore_window(saved)
     third.moments.say_with_launch(said_aside(saved.aside))
     recorded(third, qtbot, lambda: keeper.restore_session(saved, "tiled"))
-    assert third.source.edit.toPlainText().startswith("// two")
+    assert third.step_page.source.edit.toPlainText().startswith("// two")
     qtbot.waitUntil(lambda: kept in third.message.sentence)
     recorded(third, qtbot, lambda: third.workbench.open_file(kept))
     assert third.session.trace.workload.source.startswith("// one")

@@ -55,11 +55,11 @@ def check(window, theme):
     names = {name for name, _ in STYLES.values()}
     running = {window.step_page.source.edit.gutter.current}
     shown = {n: c for n, c in painted(edit, names).items() if n not in running}
-    assert len(shown) >= 3
+    assert len(shown) >= 5
     for line, colours in shown.items():
         if text[line - 1].strip():
             assert colours >= wanted[line], (theme, line, text[line - 1], colours, wanted[line])
-    assert len(set().union(*shown.values())) >= 3
+    assert len(set().union(*shown.values())) >= 5
 
 
 @pytest.mark.slow
