@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtGui import QBrush, QFontMetrics, QResizeEvent, QTextCursor, QTextFormat
+from PySide6.QtGui import QFontMetrics, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QTextEdit, QVBoxLayout
 
 from gui.looks.theme import current_theme
@@ -154,7 +154,7 @@ class SourceView(SessionView):
     def _mark_changes(self) -> None:
         changes, self._changed, self._spans = self.edit.gutter.changes, [], []
         for line in sorted(changes.lines)[:MOST_CHANGED]:
-            self._changed += self._band(line, QBrush(current_theme().tint(CHANGED, 0.13)))
+            self._changed += self.edit.band(line, current_theme().tint(CHANGED, 0.13))
         for place in changes.spans[:MOST_CHANGED]:
             self._spans += self._span(*place)
 
@@ -312,28 +312,14 @@ class SourceView(SessionView):
             gutter.update()
         self._pointed = self.session.pointed_line
         pointed = None if self.edit.underMouse() else self.draft.place(self._pointed)
-        running = current_line_brush(stale=self.draft.stale)
-        lit = QBrush(current_theme().tint("hover", 0.18))
-        here = QBrush(current_theme().tint("text", 0.07))
         bands = (
-            *self._band(self.caret_place, here),
-            *self._band(pointed, lit),
-            *self._band(line, running),
+            *self.edit.band(self.caret_place or 0, current_theme().tint("text", 0.07)),
+            *self.edit.band(pointed or 0, current_theme().tint("hover", 0.18)),
+            *self.edit.band(line or 0, current_line_brush(stale=self.draft.stale)),
         )
         self.edit.marks = [*self._changed, *bands, *self._spans]
         self.edit.draw_marks()
         return line
-
-    def _band(self, line: int | None, brush: QBrush) -> list[QTextEdit.ExtraSelection]:
-        """A mark across the whole of a line of the editor; none where there is no such line."""
-        block = self.edit.document().findBlockByNumber((line or 0) - 1)
-        if line is None or not block.isValid():
-            return []
-        mark = QTextEdit.ExtraSelection()
-        mark.format.setBackground(brush)
-        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
-        mark.cursor = QTextCursor(block)
-        return [mark]
 
     def _span(self, line: int, start: int, length: int) -> list[QTextEdit.ExtraSelection]:
         """A mark on some characters of a line."""
