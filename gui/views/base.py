@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -20,7 +28,7 @@ from PySide6.QtWidgets import (
 
 from gui.frames.pieces import Steps
 from gui.looks.theme import current_theme
-from gui.scenes.selection import Breakpoint, Element
+from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.text import index_text
 from gui.scenes.why import Fetched
@@ -102,6 +110,42 @@ class SessionView(QWidget):
         """`restyle`, piece by piece where that takes long."""
         self.restyle()
         yield
+
+
+class PointedView(SessionView):
+    """A drawn view whose parts tell the session what is pointed at; elements have their menu.
+
+    at: what lies under a pixel of the view, None for nothing.
+    """
+
+    def __init__(self, session: Session, name: str, at: Callable[[QPointF], Hover | None]) -> None:
+        super().__init__(session)
+        self._at = at
+        self.caption = Caption()
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(name)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell the session what is pointed at."""
+        self.session.hover = self._at(event.position())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is pointed at any more."""
+        self.session.hover = None
+        super().leaveEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the element that is pointed at, else leave it to the window."""
+        hover = self._at(QPointF(event.pos()))
+        element = hover.element if hover is not None else None
+        event.setAccepted(element is not None)
+        if element is not None:
+            menu = element_menu(self.session, element, self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(event.globalPos())
 
 
 class Caption(QLabel):

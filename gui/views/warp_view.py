@@ -7,10 +7,9 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QContextMenuEvent,
     QFont,
     QFontMetricsF,
     QMouseEvent,
@@ -19,7 +18,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.selection import Element, Hover
@@ -35,7 +34,7 @@ from gui.scenes.warp import (
     warp_scene,
     why_empty,
 )
-from gui.views.base import Caption, SessionView, element_menu
+from gui.views.base import PointedView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
@@ -832,7 +831,7 @@ class WarpPainter:
         return set()
 
 
-class WarpView(SessionView):
+class WarpView(PointedView):
     """Draws `WarpScene` for the session's step and warp.
 
     Hovering a lane or a cell lights the other end and tells the session; a click selects the
@@ -842,10 +841,8 @@ class WarpView(SessionView):
     WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "trouble"})
     why_wanted = Signal()
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.caption = Caption()
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "Warp and memory", self._hover_at)
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
@@ -853,10 +850,6 @@ class WarpView(SessionView):
         self._geometry: WarpGeometry | None = None
         self._kept = Kept()
         self._shown: tuple[int, bool, int, int] | None = None
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Warp and memory")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def sizeHint(self) -> QSize:
         """Room for 32 lanes, the strip of memory and the overview."""
@@ -935,15 +928,6 @@ class WarpView(SessionView):
 
     # ---- pointing
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell the session what is pointed at."""
-        self.session.hover = self._hover_at(event.position())
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
-        self.session.hover = None
-        super().leaveEvent(event)
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select a lane's thread, a cell's element or a warp of the overview; explain a figure.
 
@@ -970,15 +954,6 @@ class WarpView(SessionView):
         if hover.element is not None and hover.sector is not None:  # a cell, not a lane
             chosen["element"] = hover.element
         self.session.update(**chosen)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the element that is pointed at, else leave it to the window."""
-        hover = self._hover_at(QPointF(event.pos()))
-        event.setAccepted(hover is not None and hover.element is not None)
-        if hover is not None and hover.element is not None:
-            menu = element_menu(self.session, hover.element, self)
-            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            menu.popup(event.globalPos())
 
     def _hover_at(self, point: QPointF) -> Hover | None:
         scene, geometry = self._scene, self.geometry_now()
