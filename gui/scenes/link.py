@@ -23,11 +23,11 @@ from core.ladder.buffers import INPUTS, Inputs
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_plain
 from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, Configuration, Element
+from gui.scenes.step_views import VIEW_NAMES
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from gui.scenes.session import Session
-from gui.scenes.step_views import VIEW_NAMES
 
 # A source text as a part of a link: compressed, in letters that need no quoting.
 
