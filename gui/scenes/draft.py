@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
+from gui.scenes.text import common_ends
+
 NEVER = "\0"  # in place of a compiled text where there is none: no line of any text is its
 LOOKED_AT = 200  # characters of a line, to say how alike two are
 ALIKE = 0.5  # at least: what two lines that were one have in common
@@ -47,10 +49,7 @@ def line_heirs(compiled: str, text: str) -> Mapping[int, int]:
 
 def _parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, range, range]]:
     """Two texts part by part: whether it is the same in both, and its lines (from 1) in each."""
-    shorter = min(len(old), len(new))
-    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    rest = shorter - start
-    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    start, tail = common_ends(old, new)
     yield True, range(1, start + 1), range(1, start + 1)
     a, b = old[start : len(old) - tail], new[start : len(new) - tail]
     if len(a) + len(b) <= MOST_COMPARED:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from gui.scenes.text import common_ends
+
 MOST_LINES = 600  # between the first and the last difference; more are not lined up with each other
 
 
@@ -63,10 +65,7 @@ class Changes:
 def changes(old: str, new: str) -> tuple[Changes, Changes]:
     """Where `old` differs from `new`, and `new` from `old`."""
     one, two = old.split("\n"), new.split("\n")
-    shorter = min(len(one), len(two))
-    head = next((i for i in range(shorter) if one[i] != two[i]), shorter)
-    rest = shorter - head
-    tail = next((i for i in range(rest) if one[-1 - i] != two[-1 - i]), rest)
+    head, tail = common_ends(one, two)
     middle = one[head : len(one) - tail], two[head : len(two) - tail]
     if max(map(len, middle)) > MOST_LINES:
         blocks = [("replace", 0, len(middle[0]), 0, len(middle[1]))]
@@ -96,8 +95,5 @@ def changes(old: str, new: str) -> tuple[Changes, Changes]:
 
 def _inside(one: str, two: str) -> tuple[tuple[int, int], tuple[int, int]]:
     """Where two lines differ: from which character, and how many of each."""
-    shorter = min(len(one), len(two))
-    head = next((i for i in range(shorter) if one[i] != two[i]), shorter)
-    rest = shorter - head
-    tail = next((i for i in range(rest) if one[-1 - i] != two[-1 - i]), rest)
+    head, tail = common_ends(one, two)
     return (head, len(one) - head - tail), (head, len(two) - head - tail)

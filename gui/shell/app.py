@@ -44,9 +44,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
     )
-    parser.add_argument(
-        "--report", metavar="FILE", help="keep a JSON file of the window's state (for tests)"
-    )
     return parser.parse_args(argv)
 
 
@@ -107,10 +104,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         window.resize(*options.size)
     elif saved is None or not saved.geometry:
         fit_screen(window)
-    if options.report:
-        from gui.shell.state_file import keep_state_file
-
-        keep_state_file(window, options.report)
     window.show()
     if start is None and not options.no_tour and not window.touring.toured:
         tour_once(window)
