@@ -1,4 +1,4 @@
-"""The command that shows one view large: which one, and what of the window makes room for it."""
+"""The command that shows one view large: which view, and which parts of the window make room."""
 
 from __future__ import annotations
 

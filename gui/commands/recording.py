@@ -199,7 +199,7 @@ class Recorder(QObject):
             self.arrived.emit()
 
     def _count(self, recorded: Recorded) -> None:
-        """Count the launch if the record has not and nobody does: its blocks have one count."""
+        """Count the whole launch, unless the record holds it or a count is under way."""
         launch = recorded.origin.configuration, recorded.trace.workload.source
         trace = recorded.trace
         if trace.complete or trace.cut or self.session.counted is not None:

@@ -72,7 +72,7 @@ class Window(QMainWindow):
         self.session.theme = names[(names.index(self.session.theme) + 1) % len(names)]
 
     def change_text_size(self, steps: int) -> None:
-        """Larger text, or with a negative number smaller text, as far as there are sizes."""
+        """Make text larger, or smaller with a negative number, by so many of the sizes."""
         at = TEXT_SIZES.index(self.session.text_size) + steps
         self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
 

@@ -311,7 +311,7 @@ class Workbench(QObject):
         self.recorder.show(loaded.recorded)
 
     def _settle(self) -> None:
-        """A rung's typed text that runs by itself now is no edit of the rung any more."""
+        """A rung's edited text that now runs as its own file is no longer an edit of the rung."""
         shown = self.session.origin.configuration if self.session.origin is not None else None
         if shown is not None and shown.untitled and shown.source is not None:
             self.source.draft.forget(shown.source)

@@ -47,7 +47,7 @@ def key_of(wanted: Configuration) -> Key:
 
 
 def _checksum(wanted: Configuration) -> str:
-    """Of a user's file, its headers and its arrays' sizes and times; empty if there is no file."""
+    """A sum over a user's file, its headers and its arrays' sizes and times; empty without one."""
     if wanted.own is None:
         return ""
     from core.launching.user_files import local_headers, read_source

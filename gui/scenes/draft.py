@@ -136,7 +136,7 @@ class Draft:
         return text
 
     def open(self, key: str, original: str, text: str) -> str:
-        """A source of which there is no trace, as it does not compile; returns the text to show."""
+        """Open a source that does not compile and has no trace; returns the text to show."""
         self._keep()
         text = self._kept.pop(key, text)
         self.key, self.original, self.compiled = key, original, NEVER
@@ -179,7 +179,7 @@ class Draft:
         return next((old for old, new in self._all_heirs().items() if new == place), None)
 
     def saved(self) -> None:
-        """The text is in its file: it is no edit any more."""
+        """The text is in its file: it no longer counts as an edit."""
         self.original = self._text
 
     def _all_heirs(self) -> Mapping[int, int]:

@@ -467,7 +467,7 @@ class History:
         return self._phase_loads[phase]
 
     def _bounds_of(self, phase: int) -> tuple[int, int]:
-        """The first and the last step of a phase; none lies between them where there is no such."""
+        """The first and the last step of a phase; an empty span where the phase does not exist."""
         phases = self._trace.phases
         if phase == BEFORE and phases:
             return 0, phases[0].first - 1

@@ -386,7 +386,7 @@ def _place(session: Session) -> Iterator[str]:
 def go_to(session: Session, moment: Moment) -> str:
     """Look where a link says, once its launch is shown.
 
-    Returns a sentence about what the launch has not, otherwise an empty string.
+    Returns a sentence about what the launch lacks, otherwise an empty string.
     """
     if moment.exact:
         plain = dict.fromkeys(LOOKS, False)

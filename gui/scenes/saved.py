@@ -144,7 +144,7 @@ def merged(base: Saved, ours: Saved, theirs: Saved) -> tuple[Saved, dict[str, st
 def _merged(
     base: Mapping[str, T], ours: Mapping[str, T], theirs: Mapping[str, T]
 ) -> tuple[dict[str, T], dict[str, T]]:
-    """Ours with their changes since `base`, and what of theirs gave way to ours, both by key."""
+    """Our values with their changes since `base`, and theirs that ours replace; both by key."""
     found = {key: value for key, value in theirs.items() if key not in ours}
     for key in base.keys() & found.keys():
         if found[key] == base[key]:  # we have taken it away
@@ -279,7 +279,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "moment": int,
 }
 _LATER: Mapping[str, Any] = {"text_size": 0, "moments": [], "moment": -1, "aside": []}
-"""What older files have not."""
+"""Values for what older files lack."""
 
 
 def _saved(data: Mapping[str, Any]) -> Saved:

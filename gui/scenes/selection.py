@@ -25,7 +25,7 @@ TEXT_SIZES = (80, 90, 100, 115, 130, 150, 175, 200)
 MOST = 2**31 - 1
 """The largest number that a place or a parameter may have: Qt's signals carry no larger one."""
 UNTITLED = "untitled.cu"
-"""In place of a path: a text that is in no file. Paths of files are whole, so that none is this."""
+"""The path of a text that is in no file. Paths of files are absolute: none equals this."""
 
 Element = tuple[str, tuple[int, ...]]
 """An array's name and an index into it: ``("A", (0, 2))``."""

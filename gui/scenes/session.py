@@ -117,7 +117,7 @@ class Session(Settings):
     line: Setting[int | None] = Setting(None)
     """The source line that the user selected (not the one being executed)."""
     element: Setting[Element | None] = Setting(None, lambda self, e: self.fit_element(e))
-    """The selected array element; None for one that the launch has not."""
+    """The selected array element; None if the launch has no such element."""
     hover: Setting[Hover | None] = Setting(None)
     """What the pointer rests on."""
     configuration: Setting[Configuration | None] = Setting(None)
@@ -163,7 +163,7 @@ class Session(Settings):
     everything: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether Benchmark, Ceilings and Occupancy show all that they have, not the simple part."""
     trouble: Setting[str] = Setting("")
-    """Why there is no trace, and what to do, in a sentence or two; said in place of pictures."""
+    """Why there is no trace, and what to do, in a sentence or two; views show it instead."""
 
     def __init__(self) -> None:
         super().__init__()

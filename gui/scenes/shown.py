@@ -53,7 +53,7 @@ class Shown:
         return self.clamp_step(self.block.seek(0, "access", forward=True))
 
     def clamp_step(self, step: int) -> int:
-        """The nearest step that there is."""
+        """The recorded step nearest to a number."""
         return max(0, min(int(step), self.n_steps - 1))
 
     def clamp_thread(self, thread: int) -> int:

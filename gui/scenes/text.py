@@ -120,7 +120,7 @@ _HEADS = (0.5, 0.0, 1.0, 0.25, 0.75)  # shares of what is left of a name that co
 
 
 def told_apart(names: Sequence[str], width: Callable[[str], float], room: float) -> dict[str, str]:
-    """What is shown of each name so that it is no wider than `room`, and no two look alike.
+    """Names shortened to fit into `room`, no two of them alike.
 
     Names are cut in the middle; where that takes away what differs, elsewhere.
     """

@@ -176,7 +176,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
 
 
 def why_empty(block_trace: BlockTrace | None, step: int, warp: int) -> str:
-    """What is said where there is no scene: of an address in no array there are no sectors."""
+    """Says why there is no scene: an address outside every array has no sectors."""
     if block_trace is not None and block_trace.n_steps:
         access = history_of(block_trace).last_access(step, "global")
         if access is not None and access.fault:

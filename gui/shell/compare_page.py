@@ -286,7 +286,7 @@ class CompareSide(QWidget):
             self.source.reveal_changes()
 
     def name(self, name: str, changes: Changes, sign: str) -> None:
-        """Call the side so, and mark what its source has that the other's has not."""
+        """Name the side, and mark what its source has and the other's lacks."""
         self.head.badge.setText(name)
         self.setAccessibleName(f"Side {name}")
         self.source.show_changes(changes, sign)

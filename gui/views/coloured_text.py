@@ -60,7 +60,7 @@ class ColouredText(QPlainTextEdit):
         self.viewport().update()
 
     def band(self, line: int, brush: QBrush | QColor) -> list[QTextEdit.ExtraSelection]:
-        """A mark across the whole of a line; none where there is no such line."""
+        """A mark across a whole line; an empty list for a line that does not exist."""
         block = self.document().findBlockByNumber(line - 1)
         if not block.isValid():
             return []

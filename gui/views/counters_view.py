@@ -147,7 +147,7 @@ class CountersView(SessionView):
             self.session.line = row.line
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out the requests where there is no room for them; the tips have them."""
+        """Hide the requests in a narrow table; the tips have them."""
         super().resizeEvent(event)
         digit = self.fontMetrics().horizontalAdvance("0")
         self.table.setColumnHidden(REQUESTS, self.width() < ROOM_FOR_REQUESTS * digit)

@@ -147,7 +147,7 @@ class MatrixDrawing:
         return [self.layout.rect(grid, self.view, cell) for cell in cells]
 
     def _clear_gaps(self, grid: Grid) -> None:
-        """What lies between slices is no part of the array."""
+        """Clear the space between slices, which is not part of the array."""
         if grid.plane is None or not any(grid.gap):
             return
         whole, slices = QPainterPath(), QPainterPath()
@@ -340,7 +340,7 @@ class MatrixOutside(MatrixDrawing):
         crossed_out(self.p, self.theme, cells)
 
     def _within_room(self, grid: Grid, places: Ints) -> Ints:
-        """Those of the rows and columns (n, 2) that there is room for.
+        """The rows and columns (n, 2) that have room.
 
         Where there are others, the furthest row or column of the room says how many.
         """

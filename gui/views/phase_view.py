@@ -234,7 +234,7 @@ class PhaseView(SessionView):
         self.grid.viewport().setMouseTracking(True)
 
     def _without(self) -> QWidget:
-        """What is shown where there is no table: why, and what can be done."""
+        """Say why there is no table, and what can be done."""
         page = QWidget()
         column = QVBoxLayout(page)
         column.addStretch(1)
@@ -244,7 +244,7 @@ class PhaseView(SessionView):
         return page
 
     def offer_blocks_of(self, ladder: Ladder) -> None:
-        """Where a rung's block has too many threads, offer one that has not."""
+        """Offer a smaller block where the rung's block has too many threads."""
         self._ladder = ladder
 
     @property

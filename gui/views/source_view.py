@@ -177,7 +177,7 @@ class SourceView(SessionView):
         self.edit.reveal(line)
 
     def saved(self) -> None:
-        """The text stands in its file now, and is no edit any more."""
+        """The text has been saved to its file: it no longer counts as an edit."""
         self.draft.saved()
         self._show_state()
 

@@ -103,7 +103,7 @@ class StepPage(PageWidget, DockArea):
             button.setVisible(offered)
 
     def restyling(self) -> Steps:
-        """Lay the docks out for a theme's type: what a page does by itself is nothing."""
+        """Lay the docks out for a theme's type."""
         yield from DockArea.restyling(self)
 
     def laying_out(self, layout: Layout) -> Steps:

@@ -387,7 +387,7 @@ class _Drawn(QStyledItemDelegate):
         return super().editorEvent(event, model, option, index)
 
     def _cross(self, box: QRect) -> QRect:
-        """What of a row is its cross to click on."""
+        """The part of a row in which a click removes it."""
         size = current_theme().spacing.control - 2
         return QRect(box.right() - size, box.top(), size, size)
 

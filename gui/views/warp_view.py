@@ -504,7 +504,7 @@ def _who(line: LineStrip) -> str:
 
 
 def _labels(named: list[tuple[QRectF, LineStrip]], font: QFont) -> list[Placed]:
-    """Who touches what of each line, as fully as there is room for in all of them."""
+    """Who touches what in each line, in the longest form that fits in every line."""
     metrics = QFontMetricsF(font)
     shown: list[Placed] = []
     for shorter in (str, _tight, _element):
