@@ -9,6 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QTextEdit, QVBoxLayout
 
+from gui.looks.style import label, set_style
 from gui.looks.theme import current_theme
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
@@ -54,8 +55,7 @@ class SourceView(SessionView):
         self.draft = Draft()
         self.edit = CodeEdit()
         self.head = GutterHead(self.edit.gutter)
-        self.state = QLabel()
-        self.state.setProperty("role", "small")
+        self.state = label(role="small")
         self.mode = QLabel()
         self.switch = action_button("", "")
         self.switch.clicked.connect(self._switch)
@@ -208,9 +208,7 @@ class SourceView(SessionView):
     def _on_mode(self, editing: bool) -> None:
         words, button = MODES[editing]
         self.mode.setText(words)
-        self.mode.setProperty("role", "now" if editing else "small")
-        self.mode.style().unpolish(self.mode)
-        self.mode.style().polish(self.mode)
+        set_style(self.mode, "role", "now" if editing else "small")
         self.mode.setToolTip(TIPS[editing])
         self.switch.setText(button)
         self.switch.setToolTip(TIPS[editing])
@@ -221,8 +219,8 @@ class SourceView(SessionView):
         """Take up the theme's font and colours."""
         self._fit_type()
         self.edit.restyle()
-        for label in (self.state, self.mode):  # in line with the words of the buttons beside them
-            label.setMinimumHeight(self.switch.sizeHint().height())
+        for said in (self.state, self.mode):  # in line with the words of the buttons beside them
+            said.setMinimumHeight(self.switch.sizeHint().height())
         self._fit_gutter()
         self.show_changes(self.edit.gutter.changes, self.edit.gutter.sign)
         self._keep_in_sight()
