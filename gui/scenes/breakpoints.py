@@ -59,11 +59,10 @@ def carried_over(places: Iterable[Breakpoint], lines: Mapping[int, int]) -> froz
     return frozenset(kept)
 
 
-class Kept:
+class OtherBreakpoints:
     """The breakpoints of sources that are not shown, in `of` by their keys.
 
-    Those that went along to a source's twin are the same ones there: what is taken away there is
-    taken away.
+    A source may lend its breakpoints to its twin: one that is removed there is removed here.
     """
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from psygnal import Signal
 
 from core.ladder.buffers import INPUTS, Inputs
-from gui.scenes.breakpoints import Kept, Steps, carried_over, nearest_stop, stops_of
+from gui.scenes.breakpoints import OtherBreakpoints, Steps, carried_over, nearest_stop, stops_of
 from gui.scenes.correspondence import Anchor
 from gui.scenes.draft import line_heirs, line_map
 from gui.scenes.refresh_queue import Turns
@@ -171,7 +171,7 @@ class Session(Settings):
         """The pages, views and themes of the window that shows this; none while no window does."""
         self.origin: Origin | None = None
         """Set before the trace by whoever records; None for a trace from elsewhere."""
-        self.kept = Kept()
+        self.kept = OtherBreakpoints()
         """The breakpoints of the sources that are not shown."""
         self.turns = Turns(lambda: self.speed if self.playing else 0.0)
         """Where what is read waits while the clock plays; both sides of a comparison share one."""

@@ -293,7 +293,7 @@ def draw_cells(painter: QPainter, box: QRectF, image: QImage) -> None:
         fill(painter, rects, QColor.fromRgba(colour))
 
 
-class Kept:
+class Pixmaps:
     """The last few pictures of each part: steps often go to and fro between two or three."""
 
     def __init__(self) -> None:

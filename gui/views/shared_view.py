@@ -40,7 +40,7 @@ from gui.views.base import PointedView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
-    Kept,
+    Pixmaps,
     draw_cells,
     fill,
     frame,
@@ -299,8 +299,8 @@ class SharedGround:
     """
 
     def __init__(self) -> None:
-        self._arrays: dict[str, Kept] = {}
-        self.banks = Kept()
+        self._arrays: dict[str, Pixmaps] = {}
+        self.banks = Pixmaps()
         self._titles: dict[Hashable, tuple[float, str]] = {}
 
     def known(self, of: Hashable, make: Callable[[], tuple[float, str]]) -> tuple[float, str]:
@@ -329,7 +329,7 @@ class SharedGround:
             draw(q)
             q.setRenderHint(hint, smooth)
 
-        kept = self._arrays.setdefault(grid.array.name, Kept())
+        kept = self._arrays.setdefault(grid.array.name, Pixmaps())
         kept.draw(p, what, array.box.adjusted(0, 0, 1, 1), state, sharply)
 
 
@@ -364,7 +364,12 @@ class BankPainter:
     """
 
     def __init__(
-        self, painter: QPainter, theme: Theme, session: Session, kept: Kept, g: SharedGeometry
+        self,
+        painter: QPainter,
+        theme: Theme,
+        session: Session,
+        kept: Pixmaps,
+        g: SharedGeometry,
     ) -> None:
         self.p, self.theme, self.session, self.kept, self.g = painter, theme, session, kept, g
         self.wide = g.banks.width() / BANKS

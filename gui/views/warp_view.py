@@ -40,7 +40,7 @@ from gui.views.drawing_tools import (
     LEFT,
     RIGHT,
     Figure,
-    Kept,
+    Pixmaps,
     Placed,
     blend,
     draw_figures,
@@ -350,7 +350,12 @@ class StripPainter:
     """
 
     def __init__(
-        self, painter: QPainter, theme: Theme, scene: WarpScene, geometry: WarpGeometry, kept: Kept
+        self,
+        painter: QPainter,
+        theme: Theme,
+        scene: WarpScene,
+        geometry: WarpGeometry,
+        kept: Pixmaps,
     ) -> None:
         self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
         self.kept = kept
@@ -577,7 +582,7 @@ class WarpPainter:
         scene: WarpScene,
         geometry: WarpGeometry,
         session: Session,
-        kept: Kept,
+        kept: Pixmaps,
     ) -> None:
         self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
         self.session, self.kept = session, kept
@@ -848,7 +853,7 @@ class WarpView(PointedView):
         self.controls: tuple[QWidget, ...] = (self.why,)
         self._scene: WarpScene | None = None
         self._geometry: WarpGeometry | None = None
-        self._kept = Kept()
+        self._kept = Pixmaps()
         self._shown: tuple[int, bool, int, int] | None = None
 
     def sizeHint(self) -> QSize:
@@ -889,7 +894,7 @@ class WarpView(PointedView):
     def restyle(self) -> None:
         """Lay out anew for the theme's type."""
         self._geometry = None
-        self._kept = Kept()
+        self._kept = Pixmaps()
         super().restyle()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
