@@ -21,7 +21,7 @@ from bench_figures import Figure
 from window_stage import SMALL, change, open_window, settle
 from window_watch import WatchedApplication
 
-from gui.frames.still import is_still
+from gui.background.still import is_still
 from gui.shell.main_window import MainWindow
 from gui.shell.pages import PAGES
 from gui.views import page_stack

@@ -9,13 +9,13 @@ from PySide6.QtCore import QObject, QTimer
 
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors, FileLaunch
+from gui.background.coalescing import Coalescer
+from gui.background.pieces import PAUSE, Pieces, Steps
+from gui.background.work import Worker
 from gui.commands.moments import Moments
 from gui.commands.recording import Recorder
 from gui.commands.window import Window
 from gui.commands.workbench import Workbench
-from gui.frames.coalescing import Coalescer
-from gui.frames.pieces import PAUSE, Pieces, Steps
-from gui.frames.work import Worker
 from gui.jobs.opening import Opened, open_job
 from gui.scenes.compare import (
     Comparison,

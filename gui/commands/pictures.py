@@ -18,11 +18,11 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from core.cancelling import cancelled_by
 from core.errors import Cancelled, TilescopeError
+from gui.background.pieces import PAUSE, Pieces, Steps, Wait
+from gui.background.still import Still
+from gui.background.work import Job, Progress, Worker
 from gui.commands.window import Window
 from gui.docks.dock_area import DockArea, ViewDock
-from gui.frames.pieces import PAUSE, Pieces, Steps, Wait
-from gui.frames.still import Still
-from gui.frames.work import Job, Progress, Worker
 from gui.pictures.files import SUFFIXES, Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
 from gui.views.base import SessionView

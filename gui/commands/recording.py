@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.frames.work import Worker
+from gui.background.work import Worker
 from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.prefetch import Looks, Standpoint
 from gui.scenes.selection import Configuration

@@ -16,8 +16,8 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from gui.frames.pieces import PAUSE, Pieces, Steps
-from gui.frames.still import Still
+from gui.background.pieces import PAUSE, Pieces, Steps
+from gui.background.still import Still
 from gui.looks.style import TEXT_SIZE, size_rules, stylesheet, window_name
 from gui.looks.theme import apply_theme
 from gui.views.base import SessionView

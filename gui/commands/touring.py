@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 
+from gui.background.pieces import PAUSE, Pieces, Steps
 from gui.commands.focus import focus_page
 from gui.commands.window import Window
-from gui.frames.pieces import PAUSE, Pieces, Steps
 from gui.scenes.tour import STOPS, step_of
 from gui.views.base import Panel
 

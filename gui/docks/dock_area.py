@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.background.pieces import PAUSE, Steps, whole
 from gui.docks.moving import Moving, laid_out
-from gui.frames.pieces import PAUSE, Steps, whole
 from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from gui.frames.pieces import Pieces, Steps, whole
-from gui.frames.still import Still
+from gui.background.pieces import Pieces, Steps, whole
+from gui.background.still import Still
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

@@ -93,7 +93,7 @@ def _alike(one: Rung, other: Rung) -> bool:
 # Moments at which two launches' accesses cost something else.
 #
 # The searches are generators that yield after a few accesses each, so that whoever runs them can
-# see to other things meanwhile (`gui.frames.pieces`); what they return is a step of A, or None
+# see to other things meanwhile (`gui.background.pieces`); what they return is a step of A, or None
 # where there is none.
 
 

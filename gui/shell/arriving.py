@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
-from gui.frames.pieces import Pieces
-from gui.frames.still import Still
+from gui.background.pieces import Pieces
+from gui.background.still import Still
 
 if TYPE_CHECKING:
     from gui.shell.main_window import MainWindow

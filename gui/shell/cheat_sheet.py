@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.frames.pieces import PAUSE, Pieces, Steps
+from gui.background.pieces import PAUSE, Pieces, Steps
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:

@@ -31,10 +31,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.background.pieces import PAUSE, Steps, whole
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.window import Window
-from gui.frames.pieces import PAUSE, Steps, whole
 from gui.looks.theme import current_theme
 from gui.scenes.compare import PRESETS, Preset, launch_text, moment_text, space_of, views_shown
 from gui.scenes.differences import Difference, Grouping, differences

@@ -8,8 +8,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton
 
+from gui.background.pieces import Steps
 from gui.docks.dock_area import units
-from gui.frames.pieces import Steps
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QVBoxLayout, QWidget
 
+from gui.background.pieces import stop_below
 from gui.commands.commands import Commands
 from gui.commands.focus import FocusKeys, focus_page, in_sight
 from gui.commands.recording import Recorder
 from gui.commands.theme_applier import Dressed, Dressing
 from gui.commands.window import Window
-from gui.frames.pieces import stop_below
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.selection import TEXT_SIZES, Configuration
 from gui.scenes.session import Session

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from gui.frames.pieces import Steps
+from gui.background.pieces import Steps
 from gui.looks.theme import current_theme
 from gui.scenes.selection import Breakpoint, Element
 from gui.scenes.session import Session, exists, next_touch

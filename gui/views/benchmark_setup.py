@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.frames.pieces import PAUSE, Steps
+from gui.background.pieces import PAUSE, Steps
 from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import CONFIGURED, Setup

@@ -37,8 +37,8 @@ from core.launching.file_launch import FileLaunch
 from core.launching.guess import guess_launch
 from core.launching.user_files import read_source
 from core.source.kernel_signature import kernel_names
-from gui.frames.pieces import PAUSE, Pieces, Steps, whole
-from gui.frames.work import Worker
+from gui.background.pieces import PAUSE, Pieces, Steps, whole
+from gui.background.work import Worker
 from gui.jobs.bench_work import CeilingCounter
 from gui.looks.theme import current_theme
 from gui.pictures.files import Picture, write_picture

@@ -33,9 +33,9 @@ from PySide6.QtWidgets import (
 )
 
 from core.devices.table import load_devices
-from gui.frames.pieces import PAUSE, Steps
-from gui.frames.still import Still
-from gui.frames.work import Worker
+from gui.background.pieces import PAUSE, Steps
+from gui.background.still import Still
+from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
 from gui.looks.theme import current_theme

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.frames.pieces import PAUSE, Steps, whole
+from gui.background.pieces import PAUSE, Steps, whole
 from gui.looks.theme import current_theme
 from gui.views.base import Panel
 from gui.views.launch_form import ConfigurationForm

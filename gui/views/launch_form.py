@@ -31,9 +31,9 @@ from PySide6.QtWidgets import (
 
 from core.ladder.buffers import INPUTS, Inputs
 from core.ladder.rung import WAYS
-from gui.frames.coalescing import Coalescer
-from gui.frames.pieces import Pieces, Steps
-from gui.frames.work import Worker
+from gui.background.coalescing import Coalescer
+from gui.background.pieces import Pieces, Steps
+from gui.background.work import Worker
 from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops

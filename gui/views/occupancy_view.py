@@ -27,8 +27,8 @@ from PySide6.QtWidgets import (
 
 from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, Device, find_capability, load_capabilities, load_devices
-from gui.frames.pieces import PAUSE, Pieces, Steps
-from gui.frames.work import Worker
+from gui.background.pieces import PAUSE, Pieces, Steps
+from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene

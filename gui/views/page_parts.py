@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
-from gui.frames.pieces import Pieces, Steps, whole
+from gui.background.pieces import Pieces, Steps, whole
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView

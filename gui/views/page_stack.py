@@ -15,9 +15,9 @@ from itertools import chain
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget
 
-from gui.frames.importing import Importer
-from gui.frames.pieces import PAUSE, Pieces, Steps, Wait
-from gui.frames.still import Still
+from gui.background.importing import Importer
+from gui.background.pieces import PAUSE, Pieces, Steps, Wait
+from gui.background.still import Still
 from gui.scenes.session import Session
 from gui.views.page_parts import BlankPage, PageWidget
 

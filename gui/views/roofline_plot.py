@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
-from gui.frames.pieces import Pieces, Steps
-from gui.frames.still import Still
+from gui.background.pieces import Pieces, Steps
+from gui.background.still import Still
 from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row, rate_text
 from gui.scenes.roofline import (

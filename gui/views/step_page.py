@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDockWidget, QWidget
 
+from gui.background.pieces import Steps
 from gui.docks.dock_area import DockArea, Layout, ViewDock, layout_for, units
-from gui.frames.pieces import Steps
 from gui.scenes.findings import finding_rows
 from gui.scenes.session import Session
 from gui.views.counters_view import CountersView

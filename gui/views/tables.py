@@ -38,7 +38,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
-from gui.frames.pieces import Steps, whole
+from gui.background.pieces import Steps, whole
 from gui.looks.theme import current_theme
 
 # Cells of a table that changes with the clock, drawn without the style's help.

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 
-from gui.frames.still import is_still
+from gui.background.still import is_still
 from gui.scenes.refresh_queue import Turns
 
 RECORDING_MS = 20_000

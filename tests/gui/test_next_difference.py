@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from core.runs.recording import record
-from gui.frames.pieces import whole
+from gui.background.pieces import whole
 from gui.jobs.record_work import make_workload
 from gui.scenes.compare import PRESETS, Comparison, Cost, Pairs, largest_difference, next_difference
 from gui.scenes.selection import Configuration

@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel
 
-from gui.frames.importing import Importer
-from gui.frames.pieces import PAUSE, Pieces
-from gui.frames.still import is_still
+from gui.background.importing import Importer
+from gui.background.pieces import PAUSE, Pieces
+from gui.background.still import is_still
 from gui.looks.theme import load_theme
 from gui.scenes.selection import Configuration
 from gui.shell import main_window, pages

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 
-from gui.frames.coalescing import PATIENCE_MS, Coalescer
+from gui.background.coalescing import PATIENCE_MS, Coalescer
 from gui.looks.theme import apply_theme
 from gui.scenes.launch_form import stops
 from gui.shell.main_window import MainWindow

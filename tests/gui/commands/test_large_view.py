@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 
 from core.errors import ParameterError
 from core.runs.recording import record
-from gui.frames.still import is_still
+from gui.background.still import is_still
 from gui.looks.theme import theme_names
 from gui.scenes.link import go_to, link_to, parse_link
 from gui.scenes.selection import VIEWS

@@ -7,8 +7,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QWidget
 
-from gui.frames.pieces import PAUSE, SLICE_S, Pieces, whole
-from gui.frames.still import Still, is_still
+from gui.background.pieces import PAUSE, SLICE_S, Pieces, whole
+from gui.background.still import Still, is_still
 from gui.looks.style import rules, stylesheet, window_name
 from gui.looks.theme import current_theme, load_theme, theme_names
 from gui.shell.main_window import MainWindow

@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage
 from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
 from core.gpu.files import read_results
-from gui.frames.pieces import whole
+from gui.background.pieces import whole
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.benchmark_plots import LaunchPlot

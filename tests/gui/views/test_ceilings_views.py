@@ -16,7 +16,7 @@ from core.errors import Cancelled
 from core.gpu.achieved import reported_device
 from core.gpu.result import load_recorded
 from core.launching.file_launch import FileLaunch
-from gui.frames.pieces import whole
+from gui.background.pieces import whole
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Configuration

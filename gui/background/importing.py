@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QObject
 
 from core.gc_control import uncollected
-from gui.frames.work import Worker
+from gui.background.work import Worker
 
 
 class Importer(QObject):
