@@ -1,1 +1,1 @@
-"""What keeps the UI thread's events short: workers, and long work done in pieces."""
+"""Work in other threads."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -37,7 +36,6 @@ from core.launching.file_launch import FileLaunch
 from core.launching.guess import guess_launch
 from core.launching.user_files import read_source
 from core.source.kernel_signature import kernel_names
-from gui.background.pieces import PAUSE, Pieces, Steps, whole
 from gui.background.work import Worker
 from gui.jobs.bench_work import CeilingCounter
 from gui.looks.theme import current_theme
@@ -64,7 +62,6 @@ from gui.scenes.benchmark import (
     plan_of,
     plan_sentence,
     rates_of,
-    recorded,
     row_of,
     rows_of,
     state_sentence,
@@ -173,13 +170,8 @@ class ResultsTable(RowTable):
 
     def load(self, rows: tuple[ResultRow, ...]) -> None:
         """Show these results, none selected."""
-        whole(self.loading(rows))
-
-    def loading(self, rows: tuple[ResultRow, ...]) -> Steps:
-        """`load`, piece by piece."""
         self.rows.load(rows)
-        yield
-        yield from self.fitting()
+        self.fit()
 
 
 # The results panel of the benchmark page: one machine's results as a table.
@@ -232,10 +224,6 @@ class ResultsPanel(QWidget):
 
     def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
         """Show those of the chosen machine, or of the first there is."""
-        whole(self.showing(every, failed))
-
-    def showing(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> Steps:
-        """`show_results`, piece by piece."""
         known = machines(every)
         if self._name not in known:
             self._name = known[0] if known else ""
@@ -244,22 +232,19 @@ class ResultsPanel(QWidget):
             self.machine.addItems(known)
         self.machine.setCurrentText(self._name)
         self.machine.setEnabled(len(known) > 1)
-        yield
         of_machine = [m for m in every if m.machine == self._name]
         family = self._offer_families(families(of_machine, self._arithmetics))
         self.measured = [
             m for m in of_machine if family in ("all", family_of(m, self._arithmetics))
         ]
         here = not self.measured or self.measured[-1].origin == HERE
-        yield
         keys = self.keys(self.measured)
         shown: Sequence[Measured] = self.measured
         if keys is not None:
             shown = simple_results(shown, keys)
         rows = rows_of(shown, failed if here else ())
-        yield
         self.table.setColumnHidden(BANDWIDTH, keys is not None)
-        yield from self.table.loading(rows)
+        self.table.load(rows)
         self.contents.setText(table_sentence(rows, shown, len(self.measured)))
         self.caption.setText(machine_sentence(self.measured))
 
@@ -512,31 +497,28 @@ class BenchmarkParts(PageView):
         """What each matrix product that is offered computes with, by its name."""
         raise NotImplementedError
 
-    def building(self) -> Steps:
+    def build(self) -> None:
         """Make the page."""
         self.caption = Caption("Looking for a GPU …")
         self.trouble = Caption(role="error")
         self.trouble.hide()
         self.shown = Caption()
-        yield from self._build_setup()
+        self._build_setup()
         # They are in their places before they are filled: Qt styles what is put in, each by itself.
         plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
         splitter.addWidget(plots)
         self._page.addWidget(splitter, 1)
-        yield PAUSE
-        yield from self._build_plots(plots)
-        yield from self._build_results(splitter)
+        self._build_plots(plots)
+        self._build_results(splitter)
 
-    def restyling(self) -> Steps:
+    def restyle(self) -> None:
         """Take up the theme's colours."""
         self.strip.restyle()
-        yield PAUSE
-        yield from self.results.table.fitting()
+        self.results.table.fit()
         self.launches.restyle()
-        yield
-        yield from self.curves.plot.drawing()
+        self.curves.plot.draw()
 
-    def _build_setup(self) -> Steps:
+    def _build_setup(self) -> None:
         self._page = QVBoxLayout(self)
         self._page.setContentsMargins(0, 0, 0, 0)
         self._page.setSpacing(8)
@@ -545,41 +527,27 @@ class BenchmarkParts(PageView):
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(4)
         self.strip = SetupStrip()
-        yield PAUSE
-        yield from self.strip.building()
         self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
         inner.addWidget(self.strip)
         inner.addWidget(self.trouble)
-        yield PAUSE
         panel = Panel("Measure", setup, caption=self.caption)
-        yield PAUSE
         self._page.addWidget(panel)
-        yield PAUSE
 
-    def _build_plots(self, plots: QSplitter) -> Steps:
+    def _build_plots(self, plots: QSplitter) -> None:
         self.launches = LaunchPlot()
-        yield PAUSE
-        yield from self.launches.building()
-        yield PAUSE
         plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
-        yield PAUSE
         self.curves = CurvesPanel()
         controls, caption = [simple_or_all(self.session)], self.curves.caption
         plots.addWidget(Panel("Sweep", self.curves, caption=caption, controls=controls, flush=True))
         plots.setSizes([400, 600])
-        yield PAUSE
-        yield from self.curves.building()
 
-    def _build_results(self, splitter: QSplitter) -> Steps:
+    def _build_results(self, splitter: QSplitter) -> None:
         self.results = results = ResultsPanel(self.arithmetics())
-        yield PAUSE
         panel = Panel(
             "Results", results, caption=results.caption, controls=results.controls, flush=True
         )
-        yield PAUSE
         splitter.addWidget(panel)
         splitter.setSizes([520, 260])
-        yield PAUSE
 
 
 # The results of the benchmark page: its table, its plots, and the sweep while it runs.
@@ -596,7 +564,6 @@ class BenchmarkResults(BenchmarkParts):
         """The result that was chosen by hand."""
         self._n_here = 0
         self._ladder = ladder
-        self._curves = Pieces(self)
 
     @property
     def measured(self) -> tuple[BenchmarkResult, ...]:
@@ -617,15 +584,9 @@ class BenchmarkResults(BenchmarkParts):
         products = (rung for rung in self._ladder.values() if rung.layout is not None)
         return {rung.name: rung.arithmetic for rung in products}
 
-    def finish(self) -> None:
-        """Show at once what is being brought up to date."""
-        super().finish()
-        self._curves.finish()
-
     def shut_down(self) -> None:
-        """End what is being drawn, and counted for it."""
+        """End what is being counted for the plots."""
         super().shut_down()
-        self._curves.stop()
         self.ceilings.close()
 
     # ---- while a sweep runs
@@ -666,12 +627,9 @@ class BenchmarkResults(BenchmarkParts):
         self._show_results()
 
     def _show_curves(self) -> None:
-        self._curves.start(self._showing_curves())
-
-    def _showing_curves(self) -> Steps:
         measured = self.results.measured
         keys = self._simple_keys(measured)
-        yield from self.curves.showing(measured, self.ceilings.known, keys)
+        self.curves.show_results(measured, self.ceilings.known, keys)
         if self.curves.request.quantity == "share":
             self.ceilings.want(self.curves.drawn_results(measured))
             self.curves.add_to_caption(counting_sentence(self.ceilings.left))
@@ -697,26 +655,20 @@ class BenchmarkResults(BenchmarkParts):
         self._show_measured(measured)
 
     def _show_measured(self, measured: Measured) -> None:
-        whole(self._showing_measured(measured))
-
-    def _showing_measured(self, measured: Measured) -> Steps:
         result = measured.result
         unit = "ms" if result.flops is None else "GFLOPS"
         self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
         self.shown.setText(measured_sentence(measured))
-        yield
         self.curves.plot.set_chosen(result.series)
 
     # ---- building
 
-    def building(self) -> Steps:
+    def build(self) -> None:
         """Make the page, and show what is known."""
-        yield from super().building()
+        super().build()
         self.results.keys = self._simple_keys
         self.curves.order = self._ladder.names
-        yield from self.model.loading()
-        yield from self.results.showing(self.model.measured, self.model.failed)
-        yield from self._showing_curves()
+        self.model.load()
 
 
 REDRAW_MS = 33
@@ -727,13 +679,6 @@ def start_worker(number: int) -> GpuWorker:
     from core.gpu.executor import GpuWorker
 
     return GpuWorker(number)
-
-
-def prepare() -> None:
-    """Read what the page shows first, and import what it does then."""
-    recorded()
-    for module in ("core.gpu.executor", "core.gpu.session"):
-        importlib.import_module(module)
 
 
 class BenchmarkView(BenchmarkResults):
@@ -751,8 +696,6 @@ class BenchmarkView(BenchmarkResults):
         ladder: Ladder,
         make_worker: Callable[[int], Any] = start_worker,
         folder: Path | None = None,
-        *,
-        now: bool = True,
     ) -> None:
         """folder: where sweeps are kept as they are measured; None keeps them nowhere."""
         super().__init__(session, ladder, BenchModel(make_worker, folder))
@@ -760,29 +703,25 @@ class BenchmarkView(BenchmarkResults):
         self.setup = Setup()
         self._timer = QTimer(self)
         self._timer.setInterval(REDRAW_MS)
-        if now:
-            self.build()
+        self.build()
 
     # ---- the session and the fields
 
-    def refreshing(self, names: frozenset[str]) -> Steps:
+    def refresh(self, names: frozenset[str]) -> None:
         """Say what would be run; look for a GPU the first time."""
         self.when_painted(self._look_for_gpus)
         configuration = self.session.configuration
         self.strip.show_setup(self.setup, choices(self._ladder, configuration, self.setup))
-        yield
         self._show_plan()
-        yield
         if configuration is not None and "configuration" in names and not self.session.everything:
             self.results.show_family(self.arithmetics().get(configuration.rung, "other"))
-        yield from self.results.showing(self.model.measured, self.model.failed)
-        yield from self._showing_curves()
+        self.results.show_results(self.model.measured, self.model.failed)
+        self._show_curves()
         if configuration is not None and not self.model.running:
             with QSignalBlocker(self.results):
                 row = self.results.select_rung(configuration.rung)
-            yield
             if row is not None and row.measured is not None:
-                yield from self._showing_measured(row.measured)
+                self._show_measured(row.measured)
             elif row is not None:
                 self._on_row(row, by_user=False)
 
@@ -908,12 +847,11 @@ class BenchmarkView(BenchmarkResults):
 
     # ---- building
 
-    def building(self) -> Steps:
+    def build(self) -> None:
         """Make the page, and have it work."""
-        yield from super().building()
+        super().build()
         self._connect()
         self._say_state()
-        yield PAUSE
 
     def _connect(self) -> None:
         self.model.changed.connect(self._on_model)
