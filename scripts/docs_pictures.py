@@ -47,8 +47,8 @@ def page(window: MainWindow, app: QApplication, key: str) -> Any:
     """A page, shown with all that it has."""
     window.session.everything = True
     window.show_page(key)
-    wait(app, lambda: window.pages.ready(key) is not None)
-    return window.pages.ready(key)
+    wait(app, lambda: window.pages.made(key) is not None)
+    return window.pages.made(key)
 
 
 def take(window: MainWindow, path: Path) -> None:

@@ -9,12 +9,11 @@ from bench_figures import Figure
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
-from window_stage import LARGE, SIZE, Frame, Launch, change, frame, named, settle
+from window_stage import FRAME_MS, LARGE, SIZE, Frame, Launch, change, frame, named, settle
 
 from gui.shell.main_window import MainWindow
 from gui.views.matrix_canvas import MatrixCanvas
 
-FRAME_MS = 16.7
 NOTCH = 120  # of a wheel, in eighths of a degree
 READABLE = 40.0  # pixels a cell: values are written well before
 EVERY = 9  # notches between two drags

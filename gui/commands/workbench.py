@@ -16,10 +16,10 @@ from core.foreign_text import visible
 from core.launching.file_launch import LARGE, FileLaunch, split_defines
 from core.launching.user_files import read_source, write_source
 from core.source.kernel_signature import kernel_names
+from gui.background.coalescing import Coalescer
+from gui.background.work import Worker
 from gui.commands.waiting import Waiting
 from gui.commands.window import Window
-from gui.frames.coalescing import Coalescer
-from gui.frames.work import Worker
 from gui.jobs.opening import NO_NUMBER, Loaded, Opened, load_job, open_job, turn_job
 from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
 from gui.scenes.link import checksum

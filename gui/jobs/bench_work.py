@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import TilescopeError
-from gui.frames.work import Job, Worker
+from gui.background.work import Job, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
-from gui.frames.work import Job
+from gui.background.work import Job
 from gui.scenes.benchmark import size_parameters
 from gui.scenes.selection import Configuration
 

@@ -7,12 +7,13 @@ grid. Whatever is set on one side, by the clock or by a click into a view, moves
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from core.cancelling import check
 from core.errors import ParameterError
 from gui.scenes.correspondence import Lockstep, course_of, same_place
 from gui.scenes.launch_form import stops
@@ -93,14 +94,10 @@ def _alike(one: Rung, other: Rung) -> bool:
 
 # Moments at which two launches' accesses cost something else.
 #
-# The searches are generators that yield after a few accesses each, so that whoever runs them can
-# see to other things meanwhile (`gui.frames.pieces`); what they return is a step of A, or None
-# where there is none.
+# What the searches return is a step of A, or None where there is none.
 
 
 Measure = Literal["cost", "lanes"]
-Search = Generator[None, None, int | None]
-AT_A_TIME = 4  # accesses that are compared before others have their turn
 
 
 @dataclass(frozen=True)
@@ -146,30 +143,28 @@ class Pairs:
 
 def next_difference(
     pairs: Pairs, step: int, *, forward: bool = True, measure: Measure = "cost"
-) -> Search:
-    """Search for the nearest access after (or before) `step` that costs B something else."""
+) -> int | None:
+    """The nearest access after (or before) `step` that costs B something else."""
     accesses = np.asarray(pairs.a.access_steps)
     ahead = accesses[accesses > step] if forward else accesses[accesses < step][::-1]
-    for count, at in enumerate(ahead.tolist(), start=1):
+    for at in ahead.tolist():
+        check()
         mine, theirs = pairs.at(at)
         if mine is not None and mine.differs(theirs, measure):
             return int(at)
-        if count % AT_A_TIME == 0:
-            yield
     return None
 
 
-def largest_difference(pairs: Pairs) -> Search:
-    """Search for the first of the accesses of one memory whose amounts differ by most."""
+def largest_difference(pairs: Pairs) -> int | None:
+    """The first of the accesses of one memory whose amounts differ by most."""
     most, found = 1.0, None
-    for count, at in enumerate(np.asarray(pairs.a.access_steps).tolist(), start=1):
+    for at in np.asarray(pairs.a.access_steps).tolist():
+        check()
         mine, theirs = pairs.at(at)
         if mine is not None and theirs is not None and mine.space == theirs.space:
             low, high = sorted((mine.amount, theirs.amount))
             if low and high / low > most:
                 most, found = high / low, int(at)
-        if count % AT_A_TIME == 0:
-            yield
     return found
 
 

@@ -109,7 +109,7 @@ def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] 
 
 
 def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:
-    """A job for `gui.frames.work.Worker` that makes the table."""
+    """A job for `gui.background.work.Worker` that makes the table."""
     return lambda *_: phase_table(trace, block)
 
 

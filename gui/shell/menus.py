@@ -222,7 +222,7 @@ def compare_commands(window: Window) -> list[Command]:
 
 def _naming(window: Window) -> Naming:
     """What the sides of the comparison are called, once there is one."""
-    page = window.pages.ready("compare")
+    page = window.pages.made("compare")
     return Naming() if page is None else cast("ComparePage", page).comparing.naming
 
 

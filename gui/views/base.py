@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from gui.frames.pieces import Steps
 from gui.looks.theme import current_theme
 from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
@@ -72,11 +71,6 @@ class SessionView(QWidget):
             stale, self._stale = self._stale, frozenset()
             self.refresh(stale)
 
-    @property
-    def missed(self) -> frozenset[str]:
-        """What changed since the last time."""
-        return self._stale
-
     def miss(self, names: frozenset[str]) -> None:
         """Catch up with these, too, when this is shown: it was brought to date for a picture."""
         self._stale |= names
@@ -105,11 +99,6 @@ class SessionView(QWidget):
         would be too early: Qt is going through all widgets then, and crashes if one goes away.
         """
         self.update()
-
-    def restyling(self) -> Steps:
-        """`restyle`, piece by piece where that takes long."""
-        self.restyle()
-        yield
 
 
 class PointedView(SessionView):

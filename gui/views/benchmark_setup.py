@@ -25,7 +25,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.frames.pieces import PAUSE, Steps
 from gui.looks.style import set_icon
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import CONFIGURED, Setup
@@ -132,20 +131,13 @@ class SetupStrip(QWidget):
     file_wanted = Signal()
 
     def __init__(self) -> None:
-        """It is whole after `building`."""
         super().__init__()
         self._setup = Setup()
-
-    def building(self) -> Steps:
-        """Make the fields and buttons."""
         self._make_kernels()
-        yield PAUSE
         self._make_fields()
-        yield PAUSE
         self._make_buttons()
         self._lay_out()
         self.restyle()
-        yield PAUSE
 
     # ---- what the fields say
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
-    QHideEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
-    QShowEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.grids import Grid, Owned, close_up, grids_of, is_product, scrolled, shares_of
+from gui.scenes.grids import (
+    Grid,
+    Owned,
+    close_up,
+    grids_of,
+    is_product,
+    owned_by,
+    scrolled,
+    shares_of,
+)
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
 from gui.scenes.outside import Guards, guards_of, reaches_of
 from gui.scenes.selection import Element, Hover
@@ -35,7 +42,6 @@ from gui.views.matrix_layout import (
     Transform,
     arranged,
 )
-from gui.views.reading_ahead import ReadingAhead
 from gui.views.widgets import Segmented, action_button
 
 # What stands in the heading of the matrices: which picture of them, and how much of each.
@@ -257,8 +263,11 @@ class MatrixCanvas(PanZoomView):
         """Whether all is to be seen at once, though no numbers can be read then."""
         self._covered: int | None = None
         """The step up to which what is loaded has no values in the ground: the heat lies there."""
-        self.ahead = ReadingAhead(self)
-        self.ahead.all_known.connect(self.view_changed)
+        self._owned: dict[int, tuple[Owned, ...]] = {}
+        """What each block stores to the results, of those that are known."""
+        self.sharing = QTimer(self)
+        """Active until the shares of all blocks are known: a launch may have thousands."""
+        self.sharing.timeout.connect(self._share)
         self.setAccessibleName("Matrices")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
@@ -301,7 +310,6 @@ class MatrixCanvas(PanZoomView):
             self._scene = None
             self.say(self.caption, "")
         elif names - {"hover", "element"}:
-            self.ahead.pause()
             self._follow_block()
             self._scene = matrix_scene(
                 block,
@@ -329,7 +337,7 @@ class MatrixCanvas(PanZoomView):
             self._guards = guards_of(trace)
             self._whole = tuple(map(reaches_of(trace).roomy, grids_of(trace)))
         self._grids, self._all = self._whole, False
-        self.ahead.forget()
+        self._owned = {}
         product = is_product(self._whole)
         if self.extent.parentWidget() is not None or not product:  # alone it would be a window
             self.extent.setVisible(product)
@@ -401,7 +409,7 @@ class MatrixCanvas(PanZoomView):
             found = arranged(self._whole, margins, self.width(), self.height())
             if found != self._whole:
                 self._whole = self._grids = found
-                self.ahead.forget()
+                self._owned = {}
                 self._open_block()
         self._layout = MatrixLayout(self._grids, margins) if self._grids else None
         if self._grids != earlier and self._scene is not None:
@@ -451,17 +459,30 @@ class MatrixCanvas(PanZoomView):
     def _open_block(self) -> None:
         self._ground.forget()
         self._covered = None
-        self._own = self.ahead.open(self._grids)
+        self._own = self._share_of(self.session.block)
+        self.sharing.start(0)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Go on reading ahead."""
-        super().showEvent(event)
-        self.ahead.resume()
+    def _share_of(self, block: int) -> tuple[Owned, ...]:
+        trace = self.session.trace
+        if block not in self._owned and trace is not None:
+            found = (owned_by(trace, grid, block) for grid in self._whole if grid.result)
+            self._owned[block] = tuple(share for share in found if share is not None)
+        return self._owned.get(block, ())
 
-    def hideEvent(self, event: QHideEvent) -> None:
-        """What is not seen works for nothing."""
-        super().hideEvent(event)
-        self.ahead.stop()
+    def _share(self) -> None:
+        """Find another block's share, in a millisecond."""
+        trace = self.session.trace
+        for block in trace.recorded_blocks if trace is not None else ():
+            if block not in self._owned:
+                self._share_of(block)
+                return
+        self.sharing.stop()
+        self.view_changed()
+
+    def _others(self) -> list[Owned]:
+        """What the blocks that are not selected store, as far as it is known yet."""
+        known = self._owned.items()
+        return [share for b, shares in known for share in shares if b != self.session.block]
 
     # ---- drawing
 
@@ -490,11 +511,6 @@ class MatrixCanvas(PanZoomView):
         painter.fillRect(box, theme.color("panel"))
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
         ground.draw(self._own, self._others(), self._covered)
-
-    def _others(self) -> list[Owned]:
-        """What the blocks that are not selected store, as far as it is known yet."""
-        known = self.ahead.owned.items()
-        return [share for b, shares in known for share in shares if b != self.session.block]
 
     # ---- pointing
 

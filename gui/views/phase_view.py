@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 
 from core.errors import TilescopeError
 from core.explain.phase_table import Entry, PhaseTable
-from gui.frames.work import Worker
+from gui.background.work import Worker
 from gui.looks.style import label
 from gui.looks.theme import current_theme
 from gui.scenes.phases import (

@@ -10,7 +10,6 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.docks.dock_area import DockArea, Layout, ViewDock, layout_for, units
-from gui.frames.pieces import Steps
 from gui.scenes.session import Session
 from gui.scenes.step_views import VIEWS
 from gui.views.base import SessionView
@@ -52,8 +51,6 @@ class StepPage(PageWidget, DockArea):
         session.changed.connect(self._on_changed)
         session.breakpoints_changed.connect(lambda _: self._count_tabs())
         session.step_changed.connect(self._on_step)
-        self._missed_step = False  # while docks were moved
-        self.moving.ended.connect(self._on_moved_all)
         self.arrange(layout_for(self.size(), *units()))
 
     def _make_docks(self) -> Iterator[ViewDock]:
@@ -74,13 +71,8 @@ class StepPage(PageWidget, DockArea):
         """What has the keyboard when the page is opened: the picture, or what is in its place."""
         return self.matrices if self.matrices.isVisibleTo(self) else self
 
-    def preparing(self) -> Steps:
-        """Nothing: the page is first shown with the whole window."""
-        yield from ()
-
     def shut_down(self) -> None:
         """Stop what runs in the background, and put away what floats."""
-        self.settle()
         self.phases.shut_down()
         for dock in self.docks.values():
             if dock.isFloating():
@@ -102,13 +94,13 @@ class StepPage(PageWidget, DockArea):
         for button in self._follow:
             button.setVisible(offered)
 
-    def restyling(self) -> Steps:
+    def restyle(self) -> None:
         """Lay the docks out for a theme's type."""
-        yield from DockArea.restyling(self)
+        DockArea.restyle(self)
 
-    def laying_out(self, layout: Layout) -> Steps:
+    def arrange(self, layout: Layout) -> None:
         """Lay the views out; the memory that the step accesses stays in front of the other."""
-        yield from super().laying_out(layout)
+        super().arrange(layout)
         QTimer.singleShot(0, self, lambda: self._on_step(self.session.step))
 
     def front(self, name: str) -> None:
@@ -120,7 +112,6 @@ class StepPage(PageWidget, DockArea):
         dock = self.docks.get(name)
         if dock is None:
             return
-        self.settle()
         if self.large.name:
             self.large.show(name)
             return
@@ -131,24 +122,17 @@ class StepPage(PageWidget, DockArea):
 
     def show_large(self) -> None:
         """Show the session's view alone."""
-        self.settle()
         self._before, self._before_trace = self.session.view, self.session.trace
         self.large.show(self.session.view or next(iter(self.docks)))
 
     def show_all(self) -> None:
         """Show all views as they were; in front the session's, if that is another one by now."""
-        self.large.leave()
-        self.rearrange(self._showing_all())
-
-    def _showing_all(self) -> Steps:
-        same = yield from self.large.putting_back()
-        yield
+        same = self.large.put_back()
         shown = self._shown()
         if self._before_trace is not self.session.trace:
             self.show_what_there_is()
-            yield
         if not (same and shown == self._shown()):
-            yield from self._following_size()
+            self.follow_size()
         if self.session.view != self._before:
             self._bring(self.session.view)
 
@@ -166,7 +150,6 @@ class StepPage(PageWidget, DockArea):
 
     def show_what_there_is(self) -> None:
         """Views that have nothing to show for this kernel are put away."""
-        self.settle()
         if self.large.name:
             return
         shown = {name: self.has_something(name) and name not in self._closed for name in self._rows}
@@ -205,8 +188,7 @@ class StepPage(PageWidget, DockArea):
 
     def _on_step(self, step: int) -> None:
         """Bring the memory that is accessed to the front, where the two share a place."""
-        self._missed_step = self.moving.busy
-        if self._missed_step or not self.session.follow_memory:
+        if not self.session.follow_memory:
             return
         block = self.session.block_trace
         access = block.access(step) if block is not None and block.n_steps else None
@@ -230,10 +212,6 @@ class StepPage(PageWidget, DockArea):
         others = (d for d in self.tabifiedDockWidgets(memories[0]) if d not in memories)
         # Qt moves covered docks out of sight at once, and tells of it later.
         return any(not d.isHidden() and self.rect().intersects(d.geometry()) for d in others)
-
-    def _on_moved_all(self) -> None:
-        if self._missed_step:
-            self._on_step(self.session.step)
 
     def _on_visible(self, dock: ViewDock, on: bool) -> None:
         if on and not self._busy and not self.large.name and self.tabifiedDockWidgets(dock):

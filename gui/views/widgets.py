@@ -237,11 +237,11 @@ class Fields(QScrollArea):
     def take(self, body: QWidget | None, grid: QGridLayout | None = None) -> None:
         """Show the rows of a grid in place of those there are, which go away; or nothing."""
         self._grid = grid
+        if (shown := self.takeWidget()) is not None:
+            shown.deleteLater()
         if body is not None:
             self.setWidget(body)
             body.installEventFilter(self)
-        elif (shown := self.takeWidget()) is not None:
-            shown.deleteLater()
 
     def sizeHint(self) -> QSize:
         """Room for every row."""

@@ -50,7 +50,7 @@ def state(window: MainWindow) -> dict[str, Any]:
 
 def compared(window: MainWindow) -> Comparing | None:
     """The comparison, where its page was made."""
-    page = window.pages.ready("compare")
+    page = window.pages.made("compare")
     if page is None:
         return None
     from gui.shell.compare_page import ComparePage  # imported by then: it costs nothing before

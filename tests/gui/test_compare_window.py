@@ -2,17 +2,14 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QMenu
 
-from gui.commands.comparing import Comparing
 from gui.looks.theme import current_theme
 from gui.scenes.compare import PRESETS, counterpart
 from gui.scenes.differences import factor
 from gui.scenes.link import parse_link
 from gui.scenes.saved import Saved
 from gui.scenes.selection import Configuration
-from gui.shell.compare_page import ComparePage, CompareSide
 from gui.shell.menus import compare_page
 from gui.shell.session_persistence import Keeper
 
@@ -454,25 +451,3 @@ def test_numbers_of_either_side_are_explained(compared, window, qtbot):
     assert not compared.why.isVisible()
     window.show_page("step")
     assert b.question is None
-
-
-def test_a_side_may_be_sized_while_it_is_being_made(session, qtbot):
-    side = CompareSide(session, "a")
-    qtbot.addWidget(side)
-    for width, _ in enumerate(side.building(), 300):
-        side.resize(width, 400)
-        side.grab()  # sends what waits until the widget is shown
-    assert not side.matrices.fit_button.isVisibleTo(side)
-    assert all(not panel.heading.isVisibleTo(side) for panel in side._framed)
-
-
-def test_the_page_may_be_hidden_while_it_is_being_made(window, qapp):
-    """As a window that closes meanwhile hides it."""
-    do = window.commands
-    comparing = Comparing(window, do.workbench, do.moments)
-    page = ComparePage(window, comparing, do.explaining, now=False)
-    for _ in page.building():
-        qapp.sendEvent(page, QHideEvent())
-    assert not page.comparing.active
-    page.shut_down()
-    page.deleteLater()

@@ -229,8 +229,8 @@ def test_w_explains_the_page_that_is_shown(window, qtbot) -> None:
     panel = window.explaining.panel
     for key, words in (("occupancy", "What limits"), ("ceilings", "Measured")):
         window.show_page(key)
-        qtbot.waitUntil(lambda key=key: window.pages.ready(key) is not None, timeout=20_000)
-        page = window.pages.ready(key)
+        qtbot.waitUntil(lambda key=key: window.pages.made(key) is not None, timeout=20_000)
+        page = window.pages.made(key)
         qtbot.waitUntil(lambda page=page: page.explanation() is not None, timeout=60_000)
         window.explaining.why()
         qtbot.waitUntil(panel.isVisible)
@@ -239,7 +239,7 @@ def test_w_explains_the_page_that_is_shown(window, qtbot) -> None:
         window.show_page("step")
         assert not panel.isVisible()  # it was about the page
     window.show_page("occupancy")
-    page = window.pages.ready("occupancy")
+    page = window.pages.made("occupancy")
     window.explaining.why()
     page.fields["registers"].setValue(200)
     qtbot.waitUntil(lambda: page.resources.registers == 200)

@@ -38,7 +38,7 @@ def test_each_page_has_the_keyboard_when_it_is_opened(tiled, qtbot):
         qtbot.keyClick(
             tiled, Qt.Key.Key_1 + len(PAGES) - 1 - number, Qt.KeyboardModifier.ControlModifier
         )
-        qtbot.waitUntil(lambda key=page.key: tiled.pages.ready(key) is tiled.pages.currentWidget())
+        qtbot.waitUntil(lambda key=page.key: tiled.pages.made(key) is tiled.pages.currentWidget())
         shown = tiled.pages.currentWidget()
         focused = QApplication.focusWidget()
         assert focused is shown or shown.isAncestorOf(focused), page.key

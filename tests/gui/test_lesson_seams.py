@@ -178,7 +178,6 @@ def test_the_tour_shows_what_it_speaks_of_and_puts_everything_back(window, qtbot
     touring.start()
     while window.overlay is not None:
         overlay, stop = window.overlay, STOPS[touring._at]
-        touring.finish()
         access = session.block_trace.access(session.step)
         if stop.space:
             assert (access.kind, access.space) == ("load", stop.space)

@@ -36,13 +36,11 @@ def filled(window, qtbot, traces):
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     qtbot.waitUntil(lambda: window.step_page.width() > 1000)
-    window.step_page.settle()
     return window
 
 
 def wear(window, size, theme="light"):
     window.session.update(theme=theme, text_size=size)
-    window.dressing.finish()
 
 
 def test_rows_of_variables_are_as_high_as_they_were_after_large_text(filled, qtbot):
@@ -106,7 +104,6 @@ def test_larger_text_makes_larger_numbers_and_never_none(filled, qtbot):
     seen = []
     for size in TEXT_SIZES:
         wear(filled, size)
-        qtbot.waitUntil(lambda: not filled.step_page.moving.busy)
         seen.append(values_high(filled))
         assert seen[-1] >= int(READ_FROM[1] * type_scale())
     assert seen == sorted(seen)
@@ -135,11 +132,9 @@ def test_fit_shows_all_and_then_what_can_be_read(filled, qtbot):
 def test_one_view_large_has_larger_text(filled, qtbot):
     small = current_theme().sizes.body
     filled.session.update(view="Matrices", large=True)
-    filled.dressing.finish()
     assert current_theme().sizes.body == pytest.approx(1.3 * small)
     assert filled.session.text_size == 100  # which is what is kept
     filled.session.large = False
-    filled.dressing.finish()
     assert current_theme().sizes.body == small
 
 
@@ -177,7 +172,6 @@ def test_a_button_has_one_label_at_every_width(filled, qtbot):
     for size, text in ((QSize(800, 560), 100), (QSize(1024, 700), 150), (QSize(1920, 1080), 100)):
         filled.resize(size)
         wear(filled, text)
-        filled.step_page.settle()
         now = labels(filled)
         common = wide.keys() & now.keys()
         assert len(common) > 8
@@ -197,7 +191,6 @@ def test_headings_and_tabs_are_whole_in_the_smallest_window(filled, qtbot, theme
     wear(filled, 100, theme)
     filled.resize(800, 560)
     qtbot.waitUntil(lambda: filled.width() == 800)
-    filled.step_page.settle()
 
     def place(widget):
         return QRect(widget.mapTo(filled, QPoint(0, 0)), widget.size())
@@ -232,7 +225,7 @@ def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
     assert {name: dock.geometry() for name, dock in page.docks.items()} == places
     assert filled.message.geometry().bottom() < filled.pages.height()
     filled.look_at_page("occupancy")
-    qtbot.waitUntil(lambda: filled.pages.ready("occupancy") is filled.pages.currentWidget())
+    qtbot.waitUntil(lambda: filled.pages.made("occupancy") is filled.pages.currentWidget())
     assert not filled.message.isVisible()
     filled.message.show_message("A recording failed.")
     filled.look_at_page("step")

@@ -219,7 +219,6 @@ def test_cheat_sheet_lists_every_command(tiled, qtbot):
 
     tiled.show_cheat_sheet()
     sheet = tiled.findChild(CheatSheet)
-    sheet.finish()
     text = "\n".join(column.toPlainText() for column in sheet.findChildren(QTextEdit))
     assert {"\tShift+Right\tNext phase", "\tSpace\tPlay or pause"} <= set(text.splitlines())
     sheet.close()
@@ -263,7 +262,6 @@ def test_a_view_floats_and_comes_home(tiled, qtbot, qapp):
     assert dock.title.heading.isVisible()
     layout = page.save_layout()
     page.reset_layout()
-    page.settle()
     assert not dock.isFloating()
     assert page.docks["Source"] in page.tabifiedDockWidgets(dock)
     page.restore_layout(layout)

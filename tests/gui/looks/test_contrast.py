@@ -135,8 +135,6 @@ def test_what_the_views_paint_is_read(window, qtbot, monkeypatch, name, rung, si
     session.trace = record(load_ladder()[rung].workload(**size))
     session.update(theme=name)
     window.resize(1500, 900)
-    window.dressing.finish()
-    window.step_page.settle()
     reader = Reader(monkeypatch)
     page = window.step_page
     views = [page.matrices, page.warp, page.shared, window.transport.scrub]

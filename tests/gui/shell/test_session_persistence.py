@@ -137,7 +137,6 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     beside = {dock.objectName() for dock in page.tabifiedDockWidgets(page.docks["Phases"])}
     assert beside == {"Source", "Variables", "Counters"}
     page.reset_layout()
-    page.settle()
     assert not page.arranged
     assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])
 
@@ -201,7 +200,6 @@ def test_a_saved_rung_that_is_gone(open_window, qtbot, tmp_path):
 def test_pictures_of_the_window_and_of_views(window, qtbot, tmp_path, monkeypatch):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     window.resize(1920, 1080)  # with room for more views at once
-    window.step_page.settle()
     names = list(window.exporter.views())
     assert {"Whole window", "Matrices", "Source", "Variables", "Scrub bar"} <= set(names)
     for name in names:
