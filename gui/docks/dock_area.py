@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.step_views import names_in
 
@@ -129,8 +129,7 @@ class DockTitle(QFrame):
         self.controls = (*controls, self.large)
         self.named = True
         """Whether the heading is wanted: not where a tab says the same."""
-        self.heading = QLabel(title)
-        self.heading.setProperty("role", "heading")
+        self.heading = styled_label(title, role="heading")
         self.heading.setToolTip(TIP)
         space = current_theme().spacing
         rows = QVBoxLayout(self)

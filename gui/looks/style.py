@@ -263,7 +263,9 @@ def rules(theme: Theme) -> str:
     """
 
 
-def label(text: str = "", *, role: str = "", wrap: bool = False, plain: bool = False) -> QLabel:
+def styled_label(
+    text: str = "", *, role: str = "", wrap: bool = False, plain: bool = False
+) -> QLabel:
     """A label in the style of a role. `plain`: what it quotes is never taken for HTML."""
     made = QLabel(text)
     made.setWordWrap(wrap)

@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.window import Window
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.compare import (
     PRESETS,
@@ -146,8 +147,7 @@ class SideHead(SessionView):
         super().__init__(session)
         self.badge = QLabel(side.upper())
         self.badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.title = QLabel()
-        self.title.setProperty("role", "figure")
+        self.title = styled_label(role="figure")
         self.launch = Caption(role="dim")
         self.moment = Caption(role="dim")
         for caption in (self.launch, self.moment):

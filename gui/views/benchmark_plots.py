@@ -20,8 +20,9 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (
@@ -493,8 +494,7 @@ class CurvesPanel(QWidget):
         self.baseline = QComboBox()
         self.baseline.setAccessibleName("Baseline of the speed-up")
         self.baseline.setToolTip("What the speed-up is against")
-        self._against = QLabel("against")
-        self._against.setProperty("role", "dim")
+        self._against = styled_label("against", role="dim")
         self.quantity.chosen.connect(lambda key: self._ask(quantity=key))
         self.over.chosen.connect(lambda key: self._ask(over=key, hold=None))
         self.hold.activated.connect(lambda _: self._ask(hold=self.hold.currentData()))

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -25,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import CONFIGURED, Setup
 from gui.scenes.text import plural
@@ -211,11 +210,7 @@ class SetupStrip(QWidget):
 
     def show_plan(self, sentence: str, *, wrong: bool) -> None:
         """Say what would be measured, or what is wrong with the fields."""
-        role = "error" if wrong else "dim"
-        if self.plan.property("role") != role:
-            self.plan.setProperty("role", role)
-            self.plan.style().unpolish(self.plan)
-            self.plan.style().polish(self.plan)
+        set_style(self.plan, "role", "error" if wrong else "dim")
         self.plan.setText(sentence)
 
     def restyle(self) -> None:
@@ -302,8 +297,7 @@ class SetupStrip(QWidget):
             (how, "at most", self.budget, 0),
             (how, "on", self.gpus, 0),
         ):
-            label = QLabel(text)
-            label.setProperty("role", "dim")
+            label = styled_label(text, role="dim")
             label.setBuddy(field)
             row.addWidget(label)
             row.addWidget(field, stretch)

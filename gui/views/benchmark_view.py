@@ -33,11 +33,9 @@ from core.gpu.files import READ, write_results
 from core.gpu.jobs import Timing
 from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
-from core.launching.guess import guess_launch
-from core.launching.user_files import read_source
-from core.source.kernel_signature import kernel_names
 from gui.background.work import Worker
-from gui.jobs.bench_work import CeilingCounter
+from gui.jobs.bench_work import CeilingCounter, file_job
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.pictures.files import Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
@@ -66,7 +64,6 @@ from gui.scenes.benchmark import (
     rows_of,
     state_sentence,
     table_sentence,
-    templated,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
 from gui.views.base import Caption, Panel
@@ -415,15 +412,10 @@ class FileDialog(QDialog):
         ("defines", "Defines", "TILE_WIDTH={tile}"),
     )
 
-    def __init__(self, path: Path, launch: FileLaunch | None, parent: QWidget | None) -> None:
+    def __init__(self, name: str, source: str, launch: FileLaunch, parent: QWidget | None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(f"Sweep {path.name}")
-        self.source = read_source(path)
-        names = kernel_names(self.source)
-        if not names:
-            raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
-        guess = launch or guess_launch(self.source, str(path), names[0])
-        self._launch = templated(guess)
+        self.setWindowTitle(f"Sweep {name}")
+        self.source, self._launch = source, launch
         self.kernel: FileKernel | None = None
         self._make()
 
@@ -436,8 +428,8 @@ class FileDialog(QDialog):
         intro.setWordWrap(True)
         form.addRow(intro)
         self.fields: dict[str, QLineEdit] = {}
-        for name, label, example in self.FIELDS:
-            self.fields[name] = self._line(form, label, getattr(self._launch, name), example)
+        for name, title, example in self.FIELDS:
+            self.fields[name] = self._line(form, title, getattr(self._launch, name), example)
         self.arguments = QPlainTextEdit("\n".join(f"{n}={t}" for n, t in self._launch.arguments))
         self.arguments.setAccessibleName("Arguments")
         self.arguments.setMinimumWidth(420)
@@ -445,10 +437,7 @@ class FileDialog(QDialog):
         form.addRow("Arguments", self.arguments)
         self.fields["flops"] = self._line(form, "Operations", "", "2*n*n*n, for GFLOPS")
         self.fields["expected"] = self._line(form, "Right result", "", "C = A @ B, to check it")
-        self.error = QLabel()
-        self.error.setProperty("role", "error")
-        self.error.setTextFormat(Qt.TextFormat.PlainText)
-        self.error.setWordWrap(True)
+        self.error = styled_label(role="error", wrap=True, plain=True)
         form.addRow(self.error)
         kinds = QDialogButtonBox.StandardButton
         buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
@@ -457,11 +446,11 @@ class FileDialog(QDialog):
         form.addRow(buttons)
 
     @staticmethod
-    def _line(form: QFormLayout, label: str, text: str, example: str) -> QLineEdit:
+    def _line(form: QFormLayout, title: str, text: str, example: str) -> QLineEdit:
         line = QLineEdit(text)
         line.setPlaceholderText(example)
-        line.setAccessibleName(label)
-        form.addRow(label, line)
+        line.setAccessibleName(title)
+        form.addRow(title, line)
         return line
 
     def take(self) -> None:
@@ -522,6 +511,9 @@ class BenchmarkView(PageView):
         self.model = BenchModel(make_worker, folder)
         self.ceilings = CeilingCounter(ladder, self)
         self.files = BenchFiles(self, self.pictures)
+        self._opener = Worker(self, "file to sweep")
+        self._opener.finished.connect(self._ask_about)
+        self._opener.failed.connect(lambda error: self.said.emit(str(error), False))
         self.setup = Setup()
         self.picked: Measured | None = None
         """The result that was chosen by hand."""
@@ -598,6 +590,7 @@ class BenchmarkView(PageView):
         """End the sweep, the GPUs' processes and all other work, and wait for them."""
         super().shut_down()
         self.ceilings.close()
+        self._opener.close()
         self._timer.stop()
         self.files.close()
         self.model.shut_down()
@@ -630,12 +623,12 @@ class BenchmarkView(PageView):
             self.add_file(Path(name))
 
     def add_file(self, path: Path) -> None:
-        """Ask how a file's kernel is launched, and take it into the sweep."""
-        try:
-            dialog = FileDialog(path, None, self)
-        except TilescopeError as error:
-            self.said.emit(str(error), False)
-            return
+        """Read a file, ask how its kernel is launched, and take it into the sweep."""
+        self._opener.submit(file_job(path))
+
+    def _ask_about(self, found: Any) -> None:
+        name, source, launch = found
+        dialog = FileDialog(name, source, launch, self)
         dialog.finished.connect(lambda _: self._take_file(dialog))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()

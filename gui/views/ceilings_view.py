@@ -36,6 +36,7 @@ from core.devices.table import load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
@@ -228,9 +229,7 @@ class CeilingList(QScrollArea):
             card = _Card(row, share(row.gflops), mark, self)
             layout.addWidget(card)
         for note in notes:
-            label = QLabel(note)
-            label.setProperty("role", "small")
-            label.setWordWrap(True)
+            label = styled_label(note, role="small", wrap=True)
             label.setContentsMargins(12, 4, 12, 0)
             layout.addWidget(label)
         layout.addStretch(1)
@@ -261,8 +260,7 @@ class FirstOrderList(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.caption = Caption(role="dim")
-        self.size_label = QLabel("N")
-        self.size_label.setProperty("role", "dim")
+        self.size_label = styled_label("N", role="dim")
         self.size_box = QComboBox()
         self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SWEPT_SIZES)])
         self.size_box.setCurrentText("1024")
@@ -605,8 +603,7 @@ class CeilingsView(PageView):
         self.back.setText("Back to the configured launch")
         self.back.setToolTip("Leave the measured run that was clicked")
         self.back.hide()
-        self.size_label = QLabel("N")
-        self.size_label.setProperty("role", "dim")
+        self.size_label = styled_label("N", role="dim")
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
         self.progress.setFixedHeight(3)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import (
-    QLabel,
     QListWidget,
     QListWidgetItem,
     QStyle,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.views.base import Panel
 from gui.views.launch_form import ConfigurationForm
@@ -87,9 +87,7 @@ class LadderPanel(QWidget):
         self.list.setMouseTracking(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName("Kernels")
-        self.summary = QLabel()
-        self.summary.setWordWrap(True)
-        self.summary.setProperty("role", "dim")
+        self.summary = styled_label(role="dim", wrap=True)
         self.summary.setContentsMargins(12, 10, 12, 8)
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._files: tuple[tuple[str, str], ...] = ()

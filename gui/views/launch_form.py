@@ -32,7 +32,7 @@ from core.ladder.buffers import INPUTS, Inputs
 from core.ladder.rung import WAYS
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
@@ -204,9 +204,7 @@ class LaunchRows(QWidget):
             label.setVisible(bool(sentence))
             field.setAccessibleDescription(sentence)
             for edit in [field, *field.findChildren(QLineEdit)]:
-                edit.setProperty("wrong", bool(sentence))
-                edit.style().unpolish(edit)
-                edit.style().polish(edit)
+                set_style(edit, "wrong", bool(sentence))
 
     def height_for(self, width: int) -> int:
         """What every row and every mistake needs."""
@@ -221,8 +219,7 @@ class LaunchRows(QWidget):
     def _add(self, name: str, label: str, tip: str, field: QWidget) -> None:
         row = 2 * len(self.fields)
         shown = self._labels.get(label, label)
-        words = QLabel(shown)
-        words.setTextFormat(Qt.TextFormat.PlainText)
+        words = styled_label(shown, plain=True)
         words.setToolTip(tip if shown == label else f"{label}: {tip}")
         words.setBuddy(field)
         if not field.accessibleName():
@@ -308,8 +305,7 @@ class KnobRows(QWidget):
         shown = told_apart([r.name for r in rows], metrics.horizontalAdvance, KNOB_LABEL * digit)
         self._grid.setColumnMinimumWidth(1, round(TRACK * digit))
         for place, row in enumerate(rows):
-            label = QLabel(shown[row.name])
-            label.setTextFormat(Qt.TextFormat.PlainText)
+            label = styled_label(shown[row.name], plain=True)
             label.setToolTip(row.tip if shown[row.name] == row.name else f"{row.name}: {row.tip}")
             self._grid.addWidget(label, place, 0)
             if row.switch:
@@ -422,10 +418,7 @@ class RungRows(QWidget):
         """Mark the fields that a sentence names; an empty one marks none."""
         for name, editor in self.editors.items():
             wrong = bool(sentence) and (name in sentence.split() or len(self.editors) == 1)
-            if bool(editor.property("wrong")) != wrong:
-                editor.setProperty("wrong", wrong)
-                editor.style().unpolish(editor)
-                editor.style().polish(editor)
+            set_style(editor, "wrong", wrong)
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""
@@ -436,8 +429,7 @@ class RungRows(QWidget):
 
     def _add(self, parameter: Parameter) -> None:
         row = 2 * len(self.editors)
-        label = QLabel(parameter.label)
-        label.setWordWrap(True)
+        label = styled_label(parameter.label, wrap=True)
         editor = self._editor(parameter)
         label.setBuddy(editor)
         tip = f"{parameter.minimum} to {parameter.maximum}"
@@ -728,14 +720,9 @@ class ConfigurationForm(QWidget):
         self.mapping.chosen.connect(self.mapped)
         self.inputs = InputsRow()
         self.fields = Fields()
-        self.error = QLabel()
-        self.error.setProperty("role", "error")
-        self.error.setTextFormat(Qt.TextFormat.PlainText)
-        self.error.setWordWrap(True)
+        self.error = styled_label(role="error", wrap=True, plain=True)
         self.error.hide()
-        self.facts = QLabel()
-        self.facts.setProperty("role", "dim")
-        self.facts.setWordWrap(True)
+        self.facts = styled_label(role="dim", wrap=True)
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
         self.progress.setRange(0, 1000)
@@ -909,8 +896,7 @@ class SelectionForm(QWidget):
         layout.setSpacing(4)
         self._boxes: dict[str, QSpinBox] = {}
         for name in ("block", "warp", "lane"):
-            label = QLabel(name)
-            label.setProperty("role", "dim")
+            label = styled_label(name, role="dim")
             box = QSpinBox()
             box.setAccessibleName(name)
             box.setToolTip(f"The {name} that the views look at ({KEYS[name]})")

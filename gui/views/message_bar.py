@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
-from gui.looks.style import label, set_icon, set_style
+from gui.looks.style import set_icon, set_style, styled_label
 from gui.scenes.text import clipped, spaced
 
 
@@ -29,7 +29,7 @@ class MessageBar(QFrame):
         self._icon.setAccessibleName("Message")
         self._icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._icon.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.text = label(wrap=True, plain=True)  # it may quote a link or a source
+        self.text = styled_label(wrap=True, plain=True)  # it may quote a link or a source
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.go = QPushButton("Show")
         self.go.clicked.connect(self._act)

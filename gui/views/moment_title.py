@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton
 
-from gui.looks.style import label, set_icon
+from gui.looks.style import set_icon, styled_label
 
 
 class MomentTitle(QFrame):
@@ -17,8 +17,8 @@ class MomentTitle(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("momentTitle")
-        self.text = label(role="moment", wrap=True, plain=True)
-        self.place = label(role="dim")
+        self.text = styled_label(role="moment", wrap=True, plain=True)
+        self.place = styled_label(role="dim")
         self.back = _button("Previous moment (Ctrl+PgUp)")
         self.forward = _button("Next moment (Ctrl+PgDown)")
         self.close_button = _button("Hide the moment's title")

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -29,6 +28,7 @@ from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, Device, find_capability, load_capabilities, load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
 from gui.scenes.benchmark import parameters_text, recorded
@@ -156,8 +156,7 @@ class ResourcePlots(QWidget):
         for axis in RANGES:
             head = QHBoxLayout()
             head.setContentsMargins(space.margin, 0, 0, 0)
-            label = QLabel(_name(axis))
-            label.setProperty("role", "small")
+            label = styled_label(_name(axis), role="small")
             head.addWidget(label)
             head.addStretch(1)
             head.addWidget(self._field(axis))
@@ -667,9 +666,7 @@ class OccupancyView(PageView):
         row = panels_in(Qt.Orientation.Horizontal)
         splitter.addWidget(row)
         self.sm = SmView()
-        self.limits = QLabel()
-        self.limits.setProperty("role", "dim")
-        self.limits.setWordWrap(True)
+        self.limits = styled_label(role="dim", wrap=True)
         filled = _scrolled(self.sm, self.limits)
         filled.setAccessibleName("One SM, filled, and what limits it")
         self.table = DeviceTable()
@@ -688,8 +685,7 @@ class OccupancyView(PageView):
         self.counts = Panel(
             "First-order counts", first, caption=first.caption, controls=first.controls, flush=True
         )
-        self.matters = QLabel()
-        self.matters.setWordWrap(True)
+        self.matters = styled_label(wrap=True)
         self.matters.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         why = _scrolled(self.matters)
         why.setAccessibleName("Why occupancy matters")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
@@ -161,9 +162,7 @@ class BlankPage(PageWidget, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sentence = QLabel()
-        self.sentence.setProperty("role", "dim")
-        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
+        self.sentence = styled_label(role="dim", plain=True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.sentence.setWordWrap(True)
         QVBoxLayout(self).addWidget(self.sentence)

@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 from core.errors import TilescopeError
 from core.explain.phase_table import Entry, PhaseTable
 from gui.background.work import Worker
-from gui.looks.style import label
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.phases import (
     COPIES,
@@ -215,7 +215,7 @@ class PhaseView(SessionView):
             header.setHighlightSections(False)
             header.setSectionsClickable(False)
             header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.reason = label(role="dim", wrap=True)
+        self.reason = styled_label(role="dim", wrap=True)
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.reason.setContentsMargins(24, 12, 24, 12)
         self.smaller = QPushButton()

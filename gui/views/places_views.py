@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
-from gui.looks.style import label
+from gui.looks.style import styled_label
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings import finding_rows, findings_caption, go_to
 from gui.scenes.session import Session
@@ -82,7 +82,7 @@ class BreakpointsView(SessionView):
         self.list.removed.connect(self._remove)
         self.list.itemClicked.connect(self._go)
         self.list.itemActivated.connect(self._go)
-        self.words = label(HINT, role="dim", wrap=True)
+        self.words = styled_label(HINT, role="dim", wrap=True)
         self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.words.setContentsMargins(12, 2, 12, 0)
         self.clear = QToolButton()

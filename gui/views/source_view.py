@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QTextEdit, QVBoxLayout
 
-from gui.looks.style import label, set_style
+from gui.looks.style import set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
@@ -55,7 +55,7 @@ class SourceView(SessionView):
         self.draft = Draft()
         self.edit = CodeEdit()
         self.head = GutterHead(self.edit.gutter)
-        self.state = label(role="small")
+        self.state = styled_label(role="small")
         self.mode = QLabel()
         self.switch = action_button("", "")
         self.switch.clicked.connect(self._switch)

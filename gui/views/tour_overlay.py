@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from gui.looks.style import label
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.tour import Stop
 
@@ -29,9 +29,9 @@ class TourOverlay(QWidget):
         self.setAccessibleName("Tour")
         self.card = QFrame(self)
         self.card.setProperty("role", "panel")
-        self.title = label(role="figure")
-        self.text = label(role="caption", wrap=True)
-        self.count = label(role="dim")
+        self.title = styled_label(role="figure")
+        self.text = styled_label(role="caption", wrap=True)
+        self.count = styled_label(role="dim")
         self.skip = QPushButton("Skip")
         self.back = QPushButton("Back")
         self.next = QPushButton("Next")

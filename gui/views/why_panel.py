@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from core.explain.total import Place
 from core.explain.words import Explanation
-from gui.looks.style import label, set_icon
+from gui.looks.style import set_icon, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
@@ -54,7 +54,7 @@ class WhyPanel(SessionView):
         """Headings of lists that are shown whole."""
         self.frame = QFrame(self)
         self.frame.setProperty("role", "panel")
-        self.title = label(role="figure", wrap=True)
+        self.title = styled_label(role="figure", wrap=True)
         self.copy = QToolButton()
         self.copy.setText("Copy")
         self.copy.setProperty("role", "action")

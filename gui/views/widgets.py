@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
@@ -293,18 +294,12 @@ class Question(QDialog):
         self.setWindowTitle(title)
         self.setObjectName("question")
         self.field = field
-        heading = QLabel(title)
-        heading.setProperty("role", "question")
-        about = QLabel(hint)
-        about.setProperty("role", "dim")
-        about.setWordWrap(True)
+        heading = styled_label(title, role="question")
+        about = styled_label(hint, role="dim", wrap=True)
         about.setVisible(bool(hint))
         field.setAccessibleName(title)
         field.setAccessibleDescription(hint)
-        self.error = QLabel()
-        self.error.setProperty("role", "error")
-        self.error.setTextFormat(Qt.TextFormat.PlainText)
-        self.error.setWordWrap(True)
+        self.error = styled_label(role="error", wrap=True, plain=True)
         self.error.hide()
         self.answer, cancel = QPushButton(action), QPushButton("Cancel")
         self.answer.setProperty("role", "primary")

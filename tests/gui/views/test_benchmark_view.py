@@ -242,18 +242,27 @@ def test_results_from_another_machine(qtbot, page, tmp_path):
 def test_a_file_is_taken_into_the_sweep(qtbot, page, ladder, tmp_path):
     path = tmp_path / "mine.cu"
     path.write_text(ladder["tiled"].source)
-    dialog = FileDialog(path, None, page)
-    qtbot.addWidget(dialog)
+    page.add_file(path)
+    qtbot.waitUntil(lambda: page.findChild(FileDialog) is not None)
+    dialog = page.findChild(FileDialog)
     dialog.fields["expected"].setText("C = A @ nothing")
     dialog.take()
     assert dialog.kernel is None
     assert dialog.error.text()
     dialog.fields["expected"].setText("C = A @ B")
     dialog.fields["flops"].setText("2*n*n*n")
+    assert dialog.error.text()
     dialog.take()
-    assert dialog.error.text() == ""
-    page._take_file(dialog)
     assert page.strip.plan.text() == "2 kernels, 8 launches."
+
+
+def test_a_file_without_a_kernel_is_refused_in_a_sentence(qtbot, page, tmp_path):
+    path = tmp_path / "none.cu"
+    path.write_text("int main() { return 0; }\n")
+    with qtbot.waitSignal(page.said) as told:
+        page.add_file(path)
+    assert told.args == ["none.cu has no kernel: mark a function __global__.", False]
+    assert page.findChild(FileDialog) is None
 
 
 def test_every_theme(qtbot, page):
