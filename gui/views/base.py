@@ -117,9 +117,20 @@ class PointedView(SessionView):
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
+    def point_at(self, point: QPointF) -> None:
+        """Tell the session what lies under a pixel."""
+        self.session.hover = self._at(point)
+
+    def menu_at(self, point: QPointF) -> QMenu | None:
+        """The menu of the element under a pixel, None where there is none."""
+        hover = self._at(point)
+        if hover is None or hover.element is None:
+            return None
+        return element_menu(self.session, hover.element, self)
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Tell the session what is pointed at."""
-        self.session.hover = self._at(event.position())
+        self.point_at(event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is pointed at any more."""
@@ -128,11 +139,9 @@ class PointedView(SessionView):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the element that is pointed at, else leave it to the window."""
-        hover = self._at(QPointF(event.pos()))
-        element = hover.element if hover is not None else None
-        event.setAccepted(element is not None)
-        if element is not None:
-            menu = element_menu(self.session, element, self)
+        menu = self.menu_at(QPointF(event.pos()))
+        event.setAccepted(menu is not None)
+        if menu is not None:
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             menu.popup(event.globalPos())
 
