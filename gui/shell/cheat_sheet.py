@@ -25,10 +25,10 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QScrollArea,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
+from gui.looks.style import fill
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ class CheatSheet(QDialog):
         area = QScrollArea()
         area.setWidgetResizable(True)
         area.setAccessibleName("Keyboard shortcuts")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(area)
+        fill(self, area)
         area.setWidget(sheet)
         self.resize((sheet.sizeHint() + QSize(4, 4)).boundedTo(room))
         self.open()

@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.window import Window
-from gui.looks.style import styled_label
+from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.compare import (
     PRESETS,
@@ -411,9 +411,7 @@ class DifferenceView(QWidget):
         self.model = DifferenceModel()
         self.table = RowTable(self.model, "Differences between the sides")
         self.table.setItemDelegateForColumn(BARS, PairBars(self.table))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.table)
+        fill(self, self.table)
         self.table.clicked.connect(self._clicked)
         self.grouping.chosen.connect(lambda _: self.refresh())
         for session in (a, b):

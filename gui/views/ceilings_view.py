@@ -36,7 +36,7 @@ from core.devices.table import load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
-from gui.looks.style import styled_label
+from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
@@ -49,7 +49,6 @@ from gui.views.base import Caption, Panel
 from gui.views.page_parts import (
     PageView,
     choice,
-    fill,
     panels_in,
     share,
     simple_or_all,

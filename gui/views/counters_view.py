@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QRectF, Qt
 from PySide6.QtGui import QPainter, QResizeEvent
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
 from gui.scenes.selection import Hover
@@ -103,9 +104,7 @@ class CountersView(SessionView):
         self.model = CounterModel()
         self.table = RowTable(self.model, "Counters")
         self.table.setItemDelegateForColumn(5, RatioBar(self.table))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.table)
+        fill(self, self.table)
         self.grouping.bind(session, "counts_by", {"array": "array", "line": "line"})
         self.controls = (self.grouping,)
         self.table.clicked.connect(self._clicked)

@@ -28,7 +28,7 @@ from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, Device, find_capability, load_capabilities, load_devices
 from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
-from gui.looks.style import styled_label
+from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
 from gui.scenes.benchmark import parameters_text, recorded
@@ -39,7 +39,6 @@ from gui.views.ceilings_view import FirstOrderList
 from gui.views.page_parts import (
     PageView,
     choice,
-    fill,
     panels_in,
     share,
     simple_or_all,

@@ -26,13 +26,6 @@ def panels_in(orientation: Qt.Orientation) -> QSplitter:
     return splitter
 
 
-def fill(page: QWidget, whole: QWidget) -> None:
-    """Give all of a page to a widget."""
-    layout = QVBoxLayout(page)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.addWidget(whole)
-
-
 def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) -> None:
     """How two panels share more room, and how much they have at first, in any unit."""
     for place, part in enumerate(shares):

@@ -9,10 +9,9 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QStackedLayout,
     QToolButton,
-    QVBoxLayout,
 )
 
-from gui.looks.style import styled_label
+from gui.looks.style import fill, styled_label
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings import finding_rows, findings_caption, go_to
 from gui.scenes.session import Session
@@ -34,9 +33,7 @@ class FindingsView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.list = PlaceList("Findings")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.list)
+        fill(self, self.list)
         self.list.itemClicked.connect(self._go)
         self.list.itemActivated.connect(self._go)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QTextEdit, QVBoxLayout
+from PySide6.QtWidgets import QTextEdit
 
+from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.selection import Hover
@@ -42,9 +43,7 @@ class PtxView(SessionView):
         self.text = ColouredText(self._spans)
         self.text.setTabChangesFocus(True)
         self.text.setAccessibleName("PTX instructions")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.text)
+        fill(self, self.text)
         self._pointed: int | None = None  # the line whose instructions are lit
         self.text.line_clicked.connect(self._select)
         self.text.line_pointed.connect(self._point)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QLabel, QTextEdit, QVBoxLayout
+from PySide6.QtWidgets import QLabel, QTextEdit
 
-from gui.looks.style import set_style, styled_label
+from gui.looks.style import fill, set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
@@ -66,11 +66,7 @@ class SourceView(SessionView):
         self.original.clicked.connect(self.original_wanted)
         self.run.clicked.connect(lambda: self.run_wanted.emit(self.draft.text))
         self.controls = [self.state, self.mode, self.switch, self.original, self.run]
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.head)
-        layout.addWidget(self.edit)
+        fill(self, self.head, self.edit)
         self._changed: list[QTextEdit.ExtraSelection] = []
         self._spans: list[QTextEdit.ExtraSelection] = []
         self._pointed: int | None = None  # the line of the compiled text that is lit

@@ -11,8 +11,9 @@ from PySide6.QtCore import (
     Qt,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
+from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
@@ -153,10 +154,7 @@ class VariablesView(SessionView):
         self.table.setWordWrap(False)
         self._wide = [0, 0]  # of names and types
         self._spans: list[int] = []  # rows of which one cell is for all lanes
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.table)
+        fill(self, self.table)
         self.scope.bind(session, "warp_table", {"thread": False, "warp": True})
         self.controls = (self.scope,)
         self.table.clicked.connect(self._clicked)
