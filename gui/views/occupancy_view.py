@@ -619,6 +619,7 @@ class OccupancyView(OccupancyParts):
         if self._compiled is None or (self._compiled.key, self._compiled.capability) != (
             key, self.capability.name,
         ):  # fmt: skip
+            self.caption.setText("Compiling the kernel …")
             self._compiler.submit(work.resources_job(self.ladder, configuration, self.capability))
         else:
             self._take(self._compiled.resources)
