@@ -357,7 +357,11 @@ class Exporter(QObject):
         self.main.session.turns.finish()
         scale = task.scale or view.devicePixelRatioF()
         title = f"Tilescope: {task.name}"
-        content = pdf_of(view, title) if task.vectors else image_of(view, scale)
+        QGuiApplication.setOverrideCursor(Qt.CursorShape.WaitCursor)  # a whole window takes 0.3 s
+        try:
+            content = pdf_of(view, title) if task.vectors else image_of(view, scale)
+        finally:
+            QGuiApplication.restoreOverrideCursor()
         self._tasks.append(task)
         self._say_doing()
         self.writer.submit(_job(task, Picture(content)))

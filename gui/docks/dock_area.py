@@ -113,6 +113,7 @@ PUT_BACK = "Back to all views (F10 or Escape)"
 
 
 CAPTION = 36  # digits that a caption beside controls has at least
+APART = 60, 20  # digits and lines that a view has at least in a window of its own
 
 
 class DockTitle(QFrame):
@@ -254,7 +255,21 @@ class ViewDock(QDockWidget):
         self.setWidget(self.body)
         # Qt moves a covered dock out of sight but says that it is visible: it would go on working.
         self.visibilityChanged.connect(self._show_view)
+        self.topLevelChanged.connect(self._fit_apart)
         self.topLevelChanged.connect(lambda floats: view.setVisible(floats or not view.isHidden()))
+
+    def event(self, event: QEvent) -> bool:
+        """Follow where Qt puts the dock: in the page, in a window, or in one beside others."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.ParentChange:
+            self._fit_apart()
+        return done
+
+    def _fit_apart(self) -> None:
+        """Away from the page, be as large as can be read: Qt makes it as small as it may be."""
+        digit, line = units()
+        apart = self.isWindow() or not isinstance(self.parentWidget(), QMainWindow)
+        self.setMinimumSize(*((APART[0] * digit, APART[1] * line) if apart else (0, 0)))
 
     def _show_view(self, on: bool) -> None:
         """Hide the view of a dock that is covered or closed, not where its page alone is hidden."""

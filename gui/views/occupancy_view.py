@@ -511,6 +511,7 @@ class OccupancyView(PageView):
             key,
             self.capability.name,
         ):
+            self.caption.setText("Compiling the kernel …")
             self._compiler.submit(work.resources_job(self.ladder, configuration, self.capability))
         else:
             self._take(self._compiled.resources)
