@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QRectF, Qt
 from PySide6.QtGui import QPainter, QResizeEvent
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
@@ -94,8 +94,8 @@ class CountersView(SessionView):
     WATCHES = frozenset({"trace", "counts", "line", "counts_by"})
     READ = True
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self.caption = Caption()
         self.grouping = Segmented(
             {"array": "By array", "line": "By line"},
