@@ -1,4 +1,4 @@
-"""Who has the keyboard: the picture of the page that is shown, and where Tab leads from there."""
+"""Who has the keyboard: the page's main view, where Tab leads, and which keys a widget keeps."""
 
 from __future__ import annotations
 

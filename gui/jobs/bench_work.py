@@ -1,4 +1,4 @@
-"""The ceilings that bind the benchmark page's results, counted off the UI thread."""
+"""The benchmark page's work off the UI thread: binding ceilings, and a file to sweep."""
 
 from __future__ import annotations
 

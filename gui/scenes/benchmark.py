@@ -1,4 +1,4 @@
-"""The benchmark page's table: results and failures as comparable rows."""
+"""What the benchmark page shows and does: rows, sentences, the plan of a sweep, and its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far beyond its arrays a launch wants to go, which pictures leave room for."""
+"""Where masked-off and illegal accesses would lie outside their arrays, and the room for them."""
 
 from __future__ import annotations
 

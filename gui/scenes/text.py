@@ -1,4 +1,4 @@
-"""Numbers and indices as short text, the same way in every view."""
+"""Numbers, elements, threads and phases as short text, the same way in every view."""
 
 from __future__ import annotations
 

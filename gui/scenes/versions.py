@@ -1,4 +1,4 @@
-"""Two versions of one source: which came first, and where their texts differ."""
+"""The texts of each source in the order in which they ran, and where two of them differ."""
 
 from __future__ import annotations
 

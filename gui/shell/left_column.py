@@ -1,4 +1,4 @@
-"""Where the window is narrow for its type, the left column makes room until it is asked for."""
+"""The left column: it hides where the window is narrow for its type, until it is asked for."""
 
 from __future__ import annotations
 

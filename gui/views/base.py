@@ -1,4 +1,4 @@
-"""What the views share: following the session, and the panel that frames each of them."""
+"""What the views share: following the session, pointing, captions, panels, an element's menu."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The launches of one measured point, on the benchmark page."""
+"""The benchmark page's plots: the curves of a sweep with their key, and one point's launches."""
 
 from __future__ import annotations
 

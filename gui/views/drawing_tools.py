@@ -1,4 +1,4 @@
-"""Legends: rows of swatches and words, as many and as wordy as there is room for."""
+"""Drawing that the painted views share: rectangles, texts, kept pictures, figures, legends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which block, warp and lane are looked at."""
+"""The forms of the left column: a rung's parameters, a file's launch, and what is looked at."""
 
 from __future__ import annotations
 

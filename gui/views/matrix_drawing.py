@@ -1,4 +1,4 @@
-"""What the two drawings of the matrix canvas share: cells in pixels, values, outlines."""
+"""Draws the matrix canvas: the ground that stays, a step's marks, and what lies outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages without a clock are laid out with: splitters, choices, and the row over a plot."""
+"""What a page is to the window, and what pages without a clock are laid out with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of breakpoints: where each stops and how often; a click goes to the next stop."""
+"""The lists of findings and of breakpoints; a click goes to the place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chart with logarithmic axes: lines and texts at decades, and how wide pixels are in them."""
+"""pyqtgraph as the pages use it: a chart, one over decades, and texts with a rim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list of places in the kernel: a mark, what is there, and more about it on the same row."""
+"""Tables of rows, cells drawn plainly, and lists of places in the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks for one thing: a number, a text or one of a few names. Mistakes are said below the field."""
+"""Small controls: buttons, switches, sliders with stops, fields that scroll, and questions."""
 
 from __future__ import annotations
 
