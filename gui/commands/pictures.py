@@ -98,6 +98,12 @@ class Gallery:
             part.catch_up(hidden=True)
         return view
 
+    def leave(self, name: str) -> None:
+        """Have the page of a view be hidden again as it was."""
+        page = self.main.pages.made(self.places()[name].page)
+        if page is not None:
+            page.be_pictured(False)
+
     def workers(self, name: str) -> list[Worker]:
         """What works for a view in other threads."""
         view = self.places()[name].view
@@ -122,8 +128,7 @@ class Gallery:
             view.setMinimumSize(least)
             for part in parts:
                 part.miss(part.WATCHES)
-            if (page := self.main.pages.made(place.page)) is not None:
-                page.be_pictured(False)
+            self.leave(name)
 
 
 def _parts(view: QWidget) -> list[SessionView]:
@@ -315,6 +320,8 @@ class Exporter(QObject):
         for task in self._tasks:
             task.given_up.set()
         waiting = tuple(self._hidden)
+        if waiting:
+            self.gallery.leave(waiting[0].name)
         self._waiting.stop()
         self._hidden.clear()
         for task in waiting:
@@ -334,7 +341,11 @@ class Exporter(QObject):
     def _prepare(self) -> None:
         """Have the view of the next task made ready, which takes some time."""
         if self._hidden:
-            self.gallery.prepare(self._hidden[0].name)
+            try:
+                self.gallery.prepare(self._hidden[0].name)
+            except Exception:  # a page that cannot be made; the next picture can be
+                self._hidden.popleft()
+                raise
             self._waited_ms = 0
             self._waiting.start()
 
@@ -347,9 +358,11 @@ class Exporter(QObject):
             return
         self._waiting.stop()
         self._hidden.popleft()
-        with self.gallery.as_if_shown(task.name) as view:
-            self._paint(task, view)
-        self._prepare()
+        try:
+            with self.gallery.as_if_shown(task.name) as view:
+                self._paint(task, view)
+        finally:
+            self._prepare()
 
     def _paint(self, task: Task, view: QWidget) -> None:
         """What is said about pictures must not stand in one."""
