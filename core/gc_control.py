@@ -8,11 +8,14 @@ What parsers make has no cycles: it goes when nobody holds it, without being col
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _MANY = 200_000  # objects, which a collection takes some 10 ms to go through
+_THRESHOLDS = 700, 4, 25  # with Python's 700, 10, 10 the middle generation takes up to 5 ms
+_SWITCH_S = 0.0005  # a thread that computes would keep Python's lock from another for 5 ms
 _lock = threading.Lock()
 _users = 0
 _was_enabled = False
@@ -41,3 +44,18 @@ def uncollected() -> Iterator[None]:
                     gc.freeze()
                 if _was_enabled:
                     gc.enable()
+
+
+def keep_pauses_short() -> None:
+    """Have neither collections nor other threads hold up a frame; for a process with a window."""
+    gc.set_threshold(*_THRESHOLDS)
+    sys.setswitchinterval(_SWITCH_S)
+    leave_out()
+
+
+def leave_out() -> None:
+    """Take all that there is out of the collector's sight, as modules and widgets that stay.
+
+    To go through those of a window takes 50 to 100 ms. Garbage of this moment is kept as well.
+    """
+    gc.freeze()

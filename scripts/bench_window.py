@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -19,15 +18,21 @@ from bench_figures import Figure
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
+from window_answers import answers
 from window_looks import first_looks, themes
 from window_moves import moves
 from window_once import once
 from window_stage import (
+    ANSWER_MS,
+    FRAME_MS,
     LARGE,
+    NEW_MS,
     SMALL,
+    START_MS,
     Frame,
     Launch,
     change,
+    figure,
     frame,
     named,
     open_every_view,
@@ -35,7 +40,6 @@ from window_stage import (
     settle,
 )
 from window_start import first_paints
-from window_work import work
 
 from gui.headless import record
 from gui.scenes.selection import MAX_SPEED, Configuration
@@ -52,38 +56,38 @@ COMPARED = {"n": 64, "tile": 32}
 
 def figures(minutes: float = PLAY_MINUTES) -> Iterator[Figure]:
     """Measure everything. The start is that of new processes, as a user's is."""
-    yield _figure("start to first paint", list(first_paints(RUNS)), 1500)
+    yield figure("start to first paint", list(first_paints(RUNS)), START_MS)
     yield from first_looks()
     app, window, messages = open_window()
     record(window, app, "tiled", {})
     for launch in CONFIGURATIONS:
         frames = list(_changes(app, window, launch))
-        yield _figure(f"new trace, painted: {named(launch)}", frames, 300)
+        yield figure(f"a new launch, painted: {named(launch)}", frames, NEW_MS)
     for launch in STEPPED:
         change(app, window, launch)
         for forward, way in ((True, "forwards"), (False, "backwards")):
             what = f"step {way}, painted, 19 of 20 under: {named(launch)}"
-            yield _share(what, _steps(app, window, forward), 16)
+            yield _share(what, _steps(app, window, forward), ANSWER_MS)
     change(app, window, LARGE)
     for unit in ("line", "phase"):
         window.session.unit = unit
         what = f"step by {unit}, painted, 19 of 20 under: {named(LARGE)}"
-        yield _share(what, _steps(app, window, forward=True), 16)
+        yield _share(what, _steps(app, window, forward=True), ANSWER_MS)
     window.session.unit = "access"
     yield from moves(app, window)
     open_every_view(app, window)
     change(app, window, SMALL)
     yield _share(
-        "a frame of play, every view open, 19 of 20 under: n = 64", _play(app, window), 16.7
+        "a frame of play, every view open, 19 of 20 under: n = 64", _play(app, window), FRAME_MS
     )
     for launch in (SMALL, LARGE):
         change(app, window, launch)
-        yield _figure(
-            f"slowest frame while the scrub bar is dragged from end to end: {named(launch)}",
+        yield figure(
+            f"a frame of scrubbing from end to end, 19 of 20 under: {named(launch)}",
             [_drag(app, window) for _ in range(RUNS)],
-            50,
+            FRAME_MS,
         )
-    yield from work(app, window)
+    yield from answers(app, window)
     yield from once(app, window)
     yield from _memory(app, window, minutes)
     yield from _comparison(app, window)
@@ -138,7 +142,7 @@ def _play(app: QApplication, window: MainWindow) -> list[Frame]:
 
 
 def _drag(app: QApplication, window: MainWindow) -> Frame:
-    """Milliseconds of the slowest frame while the scrub bar is dragged from end to end."""
+    """Milliseconds of the 19th of 20 frames while the scrub bar is dragged from end to end."""
     bar = window.transport.scrub
     left, kinds = Qt.MouseButton.LeftButton, QEvent.Type
 
@@ -156,8 +160,9 @@ def _drag(app: QApplication, window: MainWindow) -> Frame:
         for x in range(0, bar.width(), 6)
     ]
     mouse(kinds.MouseButtonRelease, bar.width())
-    walls, spent = zip(*times[1:], strict=True)
-    return max(walls), max(spent)
+    walls, spent = _sorted(times[1:])
+    place = int(0.95 * len(walls))
+    return walls[place], spent[place]
 
 
 def _comparison(app: QApplication, window: MainWindow) -> Iterator[Figure]:
@@ -171,8 +176,10 @@ def _comparison(app: QApplication, window: MainWindow) -> Iterator[Figure]:
         session.compared_view = view
         settle(app)
         what = f"comparison of two tiles, {view.lower()} in front"
-        yield _share(f"{what}: a step, 19 of 20 under", _steps(app, window, forward=True), 16)
-        yield _share(f"{what}: a frame of play, 19 of 20 under", _play(app, window), 16.7)
+        yield _share(
+            f"{what}: a step, 19 of 20 under", _steps(app, window, forward=True), ANSWER_MS
+        )
+        yield _share(f"{what}: a frame of play, 19 of 20 under", _play(app, window), FRAME_MS)
     window.show_page("step")
 
 
@@ -181,16 +188,11 @@ def _share(what: str, frames: list[Frame], goal: float) -> Figure:
     size = len(frames) // RUNS
     parts = [_sorted(frames[i * size : (i + 1) * size]) for i in range(RUNS)]
     place = int(0.95 * size)
-    return _figure(what, [(wall[place], spent[place]) for wall, spent in parts], goal)
+    return figure(what, [(wall[place], spent[place]) for wall, spent in parts], goal)
 
 
 def _sorted(frames: list[Frame]) -> tuple[list[float], list[float]]:
     return sorted(wall for wall, _ in frames), sorted(spent for _, spent in frames)
-
-
-def _figure(what: str, frames: list[Frame], goal: float) -> Figure:
-    processor = statistics.median(spent for _, spent in frames)
-    return Figure(what, tuple(wall for wall, _ in frames), "ms", goal, processor=processor)
 
 
 # ---- memory, and what is left

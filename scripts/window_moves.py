@@ -9,12 +9,11 @@ from bench_figures import Figure
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
-from window_stage import LARGE, SIZE, Frame, Launch, change, frame, named, settle
+from window_stage import FRAME_MS, LARGE, SIZE, Frame, Launch, change, frame, named, settle
 
 from gui.shell.main_window import MainWindow
 from gui.views.matrix_canvas import MatrixCanvas
 
-FRAME_MS = 16.7
 NOTCH = 120  # of a wheel, in eighths of a degree
 READABLE = 40.0  # pixels a cell: values are written well before
 EVERY = 9  # notches between two drags
@@ -41,11 +40,14 @@ def moves(app: QApplication, window: MainWindow) -> Iterator[Figure]:
                 yield share(f"a frame of {name}, 19 of 20 under, {where}", runs)
     window.resize(*SIZE)
     window.session.heat = False
-    window.matrices.fit()
+    window.step_page.matrices.fit()
     change(app, window, LARGE)
     window.session.step = window.session.n_steps // 3
     settle(app)
-    for name, view in (("matrices", window.matrices), ("warp and its memory", window.warp)):
+    for name, view in (
+        ("matrices", window.step_page.matrices),
+        ("warp and its memory", window.step_page.warp),
+    ):
         runs = [_point(app, view) for _ in range(3)]
         yield share(f"a frame of pointing at the {name}, 19 of 20 under: {named(LARGE)}", runs)
 
@@ -64,7 +66,7 @@ def _there_and_back(
     app: QApplication, window: MainWindow, *, heat: bool
 ) -> tuple[list[Frame], list[Frame]]:
     """From the whole of the matrices down to values in cells, and back; drags on the way."""
-    canvas = window.matrices
+    canvas = window.step_page.matrices
     window.session.heat = heat
     canvas.fit()
     settle(app)

@@ -115,11 +115,6 @@ class ThreadAxis(StepAxis):
             raise KeyError(f"the launch has no array {name!r}")
         return self._sums(array).at(self._tick_after(step), self._moments)
 
-    def read_so_far_ahead(self, name: str, stores: int) -> bool:
-        """Work a little more out for `so_far` before anybody asks; False when all is."""
-        array = self._program.array(name)
-        return array is not None and self._sums(array).read_ahead(stores)
-
     def _sums(self, array: Array) -> SumsSoFar:
         if array.name not in self._so_far:
             self._so_far[array.name] = SumsSoFar(self._record, self._lanes, self._reader, array)

@@ -176,10 +176,6 @@ class SumsSoFar:
         names = tuple(share.variable.name for share in self._shares)
         return SoFar(flats, held_by, values, names, which)
 
-    def read_ahead(self, stores: int) -> bool:
-        """Replay a few more stores to the stack before anybody asks; False when all are."""
-        return self._stack is not None and self._stack.read_ahead(stores)
-
     # -- what is held -----------------------------------------------------------------------
 
     def _held(self, share: _Share, pc: int, tick: int) -> Held:

@@ -118,14 +118,6 @@ class StackBytes:
         self._move(bisect.bisect_left(self._ticks, tick))
         return self._state
 
-    def read_ahead(self, stores: int) -> bool:
-        """Keep the states up to a few stores further; False when there are no more."""
-        known = (len(self._frames) - 1) * self._apart
-        if known + self._apart > len(self._stores):
-            return False
-        self._move(min(max(known, self._done) + stores, len(self._stores)))
-        return True
-
     def _move(self, count: int) -> None:
         frame = min(count // self._apart, len(self._frames) - 1)
         if not frame * self._apart <= self._done <= count:

@@ -16,7 +16,7 @@ class Command:
 
     `checked` says of one that switches something whether it is on. `line` puts a line above it,
     `under` puts it into the submenu of that name. On the sheet of keys, neighbours of the same
-    `row` share one line, which says that.
+    `row` share one line, which says that. `says` gives the entry's text where that changes.
     """
 
     text: str
@@ -27,6 +27,7 @@ class Command:
     line: bool = False
     under: str = ""
     row: str = ""
+    says: Callable[[], str] | None = None
 
 
 def fill_menu(menu: QMenu, commands: Iterable[Command], window: QWidget) -> dict[str, QMenu]:
@@ -56,4 +57,7 @@ def _action(command: Command, window: QWidget, menu: QMenu) -> QAction:
     if checked is not None:
         action.setCheckable(True)
         menu.aboutToShow.connect(lambda: action.setChecked(checked()))
+    says = command.says
+    if says is not None:
+        menu.aboutToShow.connect(lambda: action.setText(says()))
     return action

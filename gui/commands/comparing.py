@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer
 
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FieldErrors, FileLaunch
+from gui.background.coalescing import Coalescer
+from gui.background.work import Worker
 from gui.commands.moments import Moments
 from gui.commands.recording import Recorder
 from gui.commands.window import Window
 from gui.commands.workbench import Workbench
-from gui.frames.coalescing import Coalescer
-from gui.frames.pieces import PAUSE, Pieces, Steps
-from gui.frames.work import Worker
 from gui.jobs.opening import Opened, open_job
 from gui.scenes.compare import (
     Comparison,
     Measure,
+    Naming,
     Pairs,
     Preset,
-    Search,
     counterpart,
     largest_difference,
     launch_text,
@@ -33,7 +34,6 @@ from gui.scenes.launch_form import Kind, knob_rows, turned
 from gui.scenes.link import parse_link
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
-from gui.scenes.versions import Naming
 from gui.views.ladder_panel import SideColumn
 
 if TYPE_CHECKING:
@@ -44,13 +44,15 @@ if TYPE_CHECKING:
 
 
 class Differing(QObject):
-    """Moves the clock of one comparison; a search leaves the window free for other things."""
+    """Moves the clock of one comparison; searches run in a thread of their own."""
 
     def __init__(self, comparing: Comparing) -> None:
         super().__init__(comparing)
         self.comparing = comparing
         self.a, self.b = comparing.a, comparing.b
-        self.search = Pieces(self)
+        self.search = Worker(self, "differences")
+        self.search.finished.connect(self._found)
+        self._said = ""  # where nothing is found
         self._example: Preset | None = None
         for recorder in (comparing.main.recorder, comparing.recorder):
             recorder.recorded.connect(self._soon)
@@ -58,7 +60,7 @@ class Differing(QObject):
 
     def close(self) -> None:
         """End what runs, and listen no more."""
-        self.search.stop()
+        self.search.close()
         self._example = None
         self.comparing.main.recorder.recorded.disconnect(self._soon)
         self.comparing.main.recorder.failed.disconnect(self._forget)
@@ -69,11 +71,11 @@ class Differing(QObject):
         if pairs is not None:
             where = "after" if forward else "before"
             said = f"Warp {pairs.warp} moves as much on both sides at every access {where} this."
-            self._start(next_difference(pairs, self.a.step, forward=forward), said)
+            self._start(partial(next_difference, pairs, self.a.step, forward=forward), said)
 
     def expect(self, example: Preset) -> None:
         """Go to what an example is about as soon as both sides have been recorded."""
-        self.search.stop()
+        self.search.cancel()
         self._example = example
 
     def _soon(self) -> None:
@@ -91,35 +93,32 @@ class Differing(QObject):
         if example.opens == "end":
             self.a.last()
         elif example.opens == "largest":
-            self._start(largest_difference(pairs))
+            self._start(partial(largest_difference, pairs))
         else:
             measure: Measure = "lanes" if example.opens == "lanes" else "cost"
-            self._start(next_difference(pairs, -1, measure=measure))
+            self._start(partial(next_difference, pairs, -1, measure=measure))
 
     def _pairs(self) -> Pairs | None:
         a, b = self.a.block_trace, self.b.block_trace
         return Pairs(a, b, self.a.warp) if a is not None and b is not None else None
 
-    def _start(self, search: Search, said: str = "") -> None:
-        self.a.playing = 0
-        self.search.start(self._go(search, said))
+    def _start(self, search: Callable[[], int | None], said: str = "") -> None:
+        self.a.playing, self._said = 0, said
+        self.search.submit(lambda progress, cancelled: search())
 
-    def _go(self, search: Search, said: str) -> Steps:
-        found = yield from search
-        if found is not None:
-            self.a.update(playing=0, step=found)
-        elif said:
-            self.comparing.main.message.show_message(said, kind="info")
+    def _found(self, step: int | None) -> None:
+        if step is not None:
+            self.a.update(playing=0, step=step)
+        elif self._said:
+            self.comparing.main.message.show_message(self._said, kind="info")
 
 
 class Comparing(QObject):
     """Side B of one window's comparison; side A is the window's own session.
 
     `session.versus` says what B is to be: whoever sets it (a form, a link, an example, an earlier
-    session) has it recorded. The forms are there after `building`.
+    session) has it recorded.
     """
-
-    column: SideColumn
 
     def __init__(self, window: Window, workbench: Workbench, moments: Moments) -> None:
         super().__init__(window)
@@ -133,15 +132,9 @@ class Comparing(QObject):
         self.opener = Worker(self, "opener of B")
         self.turning = Coalescer(self)
         self.differing = Differing(self)
+        self.column = SideColumn(self.ladder)
         self._connect()
-
-    def building(self) -> Steps:
-        """Make B's forms, piece by piece."""
-        yield PAUSE
-        self.column = column = SideColumn()
-        yield from column.building(self.ladder)
         self._connect_forms()
-        yield PAUSE
 
     def _connect(self) -> None:
         self.a.versus_changed.connect(self._compare_with)
@@ -179,14 +172,6 @@ class Comparing(QObject):
             self._take_inputs(self.a.inputs)
             self._on_first(self.a.configuration)
             self._compare_with(self.a.versus)
-
-    def preparing(self) -> Steps:
-        """Have the forms show what B will be, piece by piece, before the comparison is shown."""
-        wanted = self.a.versus
-        if wanted is None and self.a.configuration is not None:
-            wanted = self._against(self.a.configuration)
-        if wanted is not None:
-            yield from self.column.showing(wanted)
 
     def close(self) -> None:
         """Stop what runs, wait for it, and let go of both sessions."""

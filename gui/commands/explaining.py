@@ -152,7 +152,7 @@ class Explaining(QObject):
         return self._place_of(widget)
 
     def _view_of(self, topic: Topic) -> QRect | None:
-        """The view that shows what is asked about, as far as it is to be seen."""
+        """The visible view that shows what is asked about, if there is one."""
         page = self.window_.step_page
         if isinstance(topic, Step):
             return self._place_of(page.shared if topic.space == "shared" else page.warp)

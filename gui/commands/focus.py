@@ -1,4 +1,4 @@
-"""Who has the keyboard: the picture of the page that is shown, and where Tab leads from there."""
+"""Who has the keyboard: the page's main view, where Tab leads, and which keys a widget keeps."""
 
 from __future__ import annotations
 
@@ -131,9 +131,14 @@ NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
 SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
 PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 KEEPERS = (
-    QAbstractSlider, QAbstractItemView, QAbstractSpinBox, QComboBox, QAbstractButton,
-    QPlainTextEdit, QLineEdit,
-)  # fmt: skip
+    QAbstractSlider,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QComboBox,
+    QAbstractButton,
+    QPlainTextEdit,
+    QLineEdit,
+)
 
 
 class FocusKeys(QObject):

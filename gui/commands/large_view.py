@@ -1,4 +1,4 @@
-"""The command that shows one view large: which one, and what of the window makes room for it."""
+"""The command that shows one view large: which view, and which parts of the window make room."""
 
 from __future__ import annotations
 
@@ -69,8 +69,7 @@ class Enlarging(QObject):
                 focus_page(main)
             main.dressing.put_on(main.session.theme)  # in larger type
         else:
-            main.dressing.put_on(main.session.theme)
-            main.dressing.finish()  # first, so that the views have the sizes that they had
+            main.dressing.put_on(main.session.theme)  # first, so that views have the sizes they had
             main.left.setVisible(self._left_was_shown)
             if self._left_was_shown:  # first, so that the views come back to the room they had
                 left = self._sizes[0]

@@ -3,87 +3,33 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 
-from PySide6.QtCore import QByteArray, QEvent, QMimeData, QObject, QRect, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QMimeData, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from core.cancelling import cancelled_by
 from core.errors import Cancelled, TilescopeError
+from gui.background.work import Job, Progress, Worker
 from gui.commands.window import Window
 from gui.docks.dock_area import DockArea, ViewDock
-from gui.frames.pieces import PAUSE, Pieces, Steps, Wait
-from gui.frames.still import Still
-from gui.frames.work import Job, Progress, Worker
 from gui.pictures.files import SUFFIXES, Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
+from gui.scenes.step_views import VIEWS
 from gui.views.base import SessionView
-from gui.views.page_parts import PageWidget
 from gui.views.widgets import ask_choice
-
-# A page that is shown for a picture alone: nobody sees it, and everything comes back as it was.
-
-
-_DEAF = Qt.WidgetAttribute.WA_TransparentForMouseEvents
-
-
-class Visit:
-    """Within, a page stands in the window's place for pages, and the window is not painted.
-
-    Most views work nothing out before they are shown. The mouse does not reach the page.
-    """
-
-    def __init__(self, window: Window, page: PageWidget) -> None:
-        self.main, self.pages, self.page = window, window.pages, page
-        self._still = Still(window)
-        self._before: QWidget = page
-        self._focus: QWidget | None = None
-
-    def __enter__(self) -> None:
-        self._before, self._focus = self.pages.current, self.main.focusWidget()
-        self._still.hold([self.main])
-        self.page.setAttribute(_DEAF, True)
-        self._turn_to(self.page)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.page.setAttribute(_DEAF, False)
-        if self.pages.currentWidget() is self.page:  # else somebody has turned to another
-            self._turn_to(self._before)
-            if self._focus is not None and self._focus.isVisible():
-                self._focus.setFocus()
-            if self.pages.ready(self.main.session.page) is self.page:
-                self.pages.open(self.main.session.page)
-        self._still.release()
-        self._still.deleteLater()
-
-    def _turn_to(self, page: QWidget) -> None:
-        """Docks say that they come into sight, which is not the user's doing here."""
-        with ExitStack() as stack:
-            for area in (self.page, self._before):
-                if isinstance(area, DockArea):
-                    stack.enter_context(area.arranging())
-            self.pages.setCurrentWidget(page)
-
 
 # What of a window can be had as a picture, by name: any view, shown or not.
 
 
 WINDOW = "Whole window"
 LEAST = QSize(480, 320)  # of a view that never had a place
-PATIENCE_S = 1.0  # for what a hidden view works out in other threads; nothing is painted meanwhile
 
 
 @dataclass(frozen=True)
@@ -106,14 +52,13 @@ class Gallery:
         found = {WINDOW: Place("", main)}
         for page in sorted(main.pages.rows, key=lambda page: page.key != shown):
             found |= {name: Place(page.key, v) for name, v in self._on_page(page.key).items()}
-            view = main.pages.ready(page.key)
-            if view is not None or page.ahead:
+            view = main.pages.made(page.key)
+            if view is not None or not page.clock:  # a comparison has to be begun first
                 found[f"{page.title} page"] = Place(page.key, view)
         return found
 
     def shown(self) -> dict[str, QWidget]:
         """Those that are to be seen as they are."""
-        self.main.pages.finish()
         places = self.places().items()
         return {n: p.view for n, p in places if p.view is not None and p.view.isVisible()}
 
@@ -132,64 +77,62 @@ class Gallery:
     def _on_page(self, key: str) -> dict[str, QWidget]:
         main, step = self.main, self.main.step_page
         if key == "step":
-            return {
-                "Matrices": step.matrices,
-                "Warp and global memory": step.warp,
-                "Shared memory": step.shared,
-                "Source": step.source,
-                "PTX": step.ptx,
-                "Phase table": step.phases,
-                "Variables": step.variables,
-                "Counters": step.counters,
-                "Breakpoints": step.breakpoints,
-                "Findings": step.findings,
-                "Scrub bar": main.transport.scrub,
-            }
-        page = main.pages.ready(key)
+            views = {row.title: step.views[row.name] for row in VIEWS}
+            return {**views, "Scrub bar": main.transport.scrub}
+        page = main.pages.made(key)
         return page.pictures() if page is not None else {}
 
     # ---- what is hidden
 
-    def preparing(self, name: str, paint: Callable[[QWidget], None]) -> Steps:
-        """Have a hidden view as it would be if it were shown, piece by piece, and paint it.
-
-        It forgets nothing that it would catch up with when it is shown.
-        """
+    def prepare(self, name: str) -> QWidget:
+        """Have a view that is not shown made, and begin to work out what it would show."""
         pages, key = self.main.pages, self.places()[name].page
-        if key and pages.ready(key) is None:
-            yield from pages.making(key)
-        page = pages.ready(key)
-        if page is None or page is pages.currentWidget():
-            yield from self._bringing(name, paint)
-            return
-        page.resize(pages.size())
-        yield PAUSE
-        yield from page.catching_up()
-        with Visit(self.main, page) if page.modest else nullcontext():
-            yield PAUSE
-            yield from _settling(page)
-            yield from self._bringing(name, paint)
-
-    def _bringing(self, name: str, paint: Callable[[QWidget], None]) -> Steps:
+        if key:
+            page = pages.make(key)
+            if page is not pages.current:
+                page.resize(pages.size())
+                page.be_pictured(True)
         view = self.places()[name].view
         assert view is not None  # its page is made
+        for part in _parts(view):
+            part.catch_up(hidden=True)
+        return view
+
+    def leave(self, name: str) -> None:
+        """Have the page of a view be hidden again as it was."""
+        page = self.main.pages.made(self.places()[name].page)
+        if page is not None:
+            page.be_pictured(False)
+
+    def workers(self, name: str) -> list[Worker]:
+        """What works for a view in other threads."""
+        view = self.places()[name].view
+        return view.findChildren(Worker) if view is not None else []
+
+    @contextmanager
+    def as_if_shown(self, name: str) -> Iterator[QWidget]:
+        """A view, shown or not, as it is when it is shown; it refreshes when it is shown next."""
+        place = self.places()[name]
+        assert place.view is not None
+        view, least, parts = place.view, place.view.minimumSize(), _parts(place.view)
         if view.isVisible():
-            paint(view)
+            yield view
             return
-        least = view.minimumSize()
+        self.main.dressing.dress_hidden(view)
         _fit(view)
-        yield PAUSE
-        parts = [p for p in (view, *view.findChildren(QWidget)) if isinstance(p, SessionView)]
-        missed = [part.missed for part in parts]
         try:
-            yield from _caught_up(parts)
-            yield from _settling(view)
-            yield from _caught_up(parts)
-            paint(view)
+            for part in parts:
+                part.refresh(part.WATCHES)
+            yield view
         finally:
             view.setMinimumSize(least)
-            for part, names in zip(parts, missed, strict=True):
-                part.miss(names)
+            for part in parts:
+                part.miss(part.WATCHES)
+            self.leave(name)
+
+
+def _parts(view: QWidget) -> list[SessionView]:
+    return [p for p in (view, *view.findChildren(QWidget)) if isinstance(p, SessionView)]
 
 
 def _fit(view: QWidget) -> None:
@@ -208,22 +151,6 @@ def _fit(view: QWidget) -> None:
     if view.width() < least.width() // 2 or view.height() < least.height() // 2:
         view.resize(view.size().expandedTo(least).expandedTo(view.sizeHint()))
     view.setMinimumSize(view.size())  # or layouts of what is hidden around it may leave it none
-
-
-def _caught_up(parts: Sequence[SessionView]) -> Iterator[None]:
-    for part in parts:
-        part.catch_up(hidden=True)
-        yield
-
-
-def _settling(view: QWidget) -> Steps:
-    """Wait for what a view works out, though not for work without an end in sight."""
-    yield PAUSE  # tables lay themselves out in an event of its own
-    yield PAUSE
-    end = time.monotonic() + PATIENCE_S
-    workers: list[Worker | Pieces] = [*view.findChildren(Worker), *view.findChildren(Pieces)]
-    while any(worker.busy for worker in workers) and time.monotonic() < end:
-        yield Wait(5)
 
 
 # The menu of a view as a whole: its picture, and which views there are.
@@ -258,6 +185,8 @@ class PictureMenu(QObject):
         return menu
 
 
+TICK_MS = 20
+LEAST_MS, MOST_MS = 100, 1000  # that a hidden view has for what it works out in other threads
 SCALE = 2.0  # pixels of an image for one of the window
 PNG, PDF = "PNG, 2× as sharp (*.png)", "PDF, vectors (*.pdf)"
 SCREEN = 0.0  # the screen's own
@@ -298,7 +227,10 @@ class Exporter(QObject):
         self.writer.failed.connect(self._failed)
         self._tasks: deque[Task] = deque()  # those that the worker has, the one under way first
         self._hidden: deque[Task] = deque()  # those whose view is being made ready
-        self._preparing = Pieces(self)
+        self._waiting = QTimer(self)  # for what a hidden view works out
+        self._waiting.setInterval(TICK_MS)
+        self._waiting.timeout.connect(self._paint_hidden)
+        self._waited_ms = 0
         self._said = ""
         self._copied = False
         self.menu = PictureMenu(self)
@@ -310,7 +242,7 @@ class Exporter(QObject):
 
     def close(self) -> None:
         """Wait until what is being written is written."""
-        self._preparing.stop()
+        self._waiting.stop()
         self._hidden.clear()
         self.writer.close()
         self._leave_clipboard()
@@ -371,7 +303,7 @@ class Exporter(QObject):
         """Save a view of any page as the file's name says, .png or .pdf.
 
         scale: pixels of an image for one of the window, or SCREEN. A view that is not shown is
-        made ready first, within the next events; one that is, is painted before this returns.
+        made ready first, which takes a moment; one that is, is painted before this returns.
         """
         if path.suffix.lower() not in SUFFIXES:
             sentence = f"{path.name} is neither .png nor .pdf. Choose one of the two."
@@ -388,7 +320,9 @@ class Exporter(QObject):
         for task in self._tasks:
             task.given_up.set()
         waiting = tuple(self._hidden)
-        self._preparing.stop()
+        if waiting:
+            self.gallery.leave(waiting[0].name)
+        self._waiting.stop()
         self._hidden.clear()
         for task in waiting:
             self._say(_unmade(task))
@@ -401,26 +335,46 @@ class Exporter(QObject):
             self._complain(TilescopeError(f"There is no view {task.name}."))
         else:
             self._hidden.append(task)
-            if not self._preparing.busy:
-                self._preparing.start(self._prepare())
+            if len(self._hidden) == 1:
+                self._prepare()
 
-    def _prepare(self) -> Steps:
-        while self._hidden:
-            task = self._hidden[0]
+    def _prepare(self) -> None:
+        """Have the view of the next task made ready, which takes some time."""
+        if self._hidden:
             try:
-                yield from self.gallery.preparing(task.name, partial(self._paint, task))
-            finally:
+                self.gallery.prepare(self._hidden[0].name)
+            except Exception:  # a page that cannot be made; the next picture can be
                 self._hidden.popleft()
-            yield
+                raise
+            self._waited_ms = 0
+            self._waiting.start()
+
+    def _paint_hidden(self) -> None:
+        """Paint a hidden view when it has worked out what it shows, or has had time for it."""
+        task = self._hidden[0]
+        self._waited_ms += TICK_MS
+        working = any(worker.busy for worker in self.gallery.workers(task.name))
+        if self._waited_ms < LEAST_MS or (working and self._waited_ms < MOST_MS):
+            return
+        self._waiting.stop()
+        self._hidden.popleft()
+        try:
+            with self.gallery.as_if_shown(task.name) as view:
+                self._paint(task, view)
+        finally:
+            self._prepare()
 
     def _paint(self, task: Task, view: QWidget) -> None:
         """What is said about pictures must not stand in one."""
         self._take_back()
         self.main.session.turns.finish()
-        self.main.dressing.finish()
         scale = task.scale or view.devicePixelRatioF()
         title = f"Tilescope: {task.name}"
-        content = pdf_of(view, title) if task.vectors else image_of(view, scale)
+        QGuiApplication.setOverrideCursor(Qt.CursorShape.WaitCursor)  # a whole window takes 0.3 s
+        try:
+            content = pdf_of(view, title) if task.vectors else image_of(view, scale)
+        finally:
+            QGuiApplication.restoreOverrideCursor()
         self._tasks.append(task)
         self._say_doing()
         self.writer.submit(_job(task, Picture(content)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import Cancelled, TilescopeError
-from gui.frames.work import Worker
+from gui.background.work import Worker
 from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.prefetch import Looks, Standpoint
 from gui.scenes.selection import Configuration
@@ -19,7 +18,6 @@ from gui.scenes.session import Session, source_key
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.ladder.buffers import Inputs
-    from core.trace import Trace
 
 _STOPPED = (
     "The recording was stopped: the views show the launch before. Change a value, or run the "
@@ -33,14 +31,6 @@ _NO_MEMORY = (
 
 class Stopped(TilescopeError):
     """The user stopped a recording: what is shown stays."""
-
-
-def let_go(held: list[Trace | None]) -> None:
-    """Empty a list, and with it the memory of what nobody else holds, in a thread of its own.
-
-    Freeing the record of a block of 4096 x 4096 takes 10 ms.
-    """
-    threading.Thread(target=held.clear, name="let go").start()
 
 
 class Recorder(QObject):
@@ -188,18 +178,13 @@ class Recorder(QObject):
 
     def _show(self, recorded: Recorded) -> None:
         self.session.origin = recorded.origin
-        before = [self.session.trace]
-
-        def shown() -> None:
-            let_go(before)
-            self.recorded.emit()
-
-        with self.session.turns.in_several_events(then=shown):
+        with self.session.turns.together():
             self.session.trace = recorded.trace
             self.arrived.emit()
+        self.recorded.emit()
 
     def _count(self, recorded: Recorded) -> None:
-        """Count the launch if the record has not and nobody does: its blocks have one count."""
+        """Count the whole launch, unless the record holds it or a count is under way."""
         launch = recorded.origin.configuration, recorded.trace.workload.source
         trace = recorded.trace
         if trace.complete or trace.cut or self.session.counted is not None:

@@ -135,8 +135,9 @@ class Reporter(QObject):
         more = f" ({plural(len(rows) - 1, 'other fault')})" if len(rows) > 1 else ""
         self.main.message.show_message(
             f"{rows[0].title}. {rows[0].message}{more} {cut}".rstrip(),
-            label="Show", action=self.show_findings,
-        )  # fmt: skip
+            label="Show",
+            action=self.show_findings,
+        )
 
     def _announce_prints(self, said: str) -> None:
         """Show what the kernel printed, at least how it begins, after what is said anyway."""

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QWidget
 
 from gui.commands.focus import focus_page
 from gui.commands.window import Window
-from gui.frames.pieces import PAUSE, Pieces, Steps
 from gui.scenes.tour import STOPS, step_of
 from gui.views.base import Panel
 
@@ -20,7 +19,6 @@ class Touring(QObject):
         self.main = window
         self.toured = False
         self._at = 0
-        self._pieces = Pieces(self)
         self._before: tuple[int, str, list[str]] | None = None
         """The step before the tour, the session's view, and the views in front."""
         window.installEventFilter(self)
@@ -55,7 +53,6 @@ class Touring(QObject):
     def leave(self) -> None:
         """End the tour; it does not come by itself again."""
         self.toured = True
-        self._pieces.stop()
         overlay, self.main.overlay = self.main.overlay, None
         if overlay is not None:
             overlay.hide()
@@ -81,15 +78,10 @@ class Touring(QObject):
         if stop.view:
             self.main.step_page.front(stop.view)
         self._point()
-        self._pieces.start(self._going_to(stop.space))
+        self._go_to(stop.space)
 
-    def finish(self) -> None:
-        """Go at once to the step that the stop speaks of."""
-        self._pieces.finish()
-
-    def _going_to(self, space: str) -> Steps:
+    def _go_to(self, space: str) -> None:
         """Show the first load from a memory, where the block has one; else the step before it."""
-        yield PAUSE  # the card comes first
         session, block = self.main.session, self.main.session.block_trace
         found = step_of(block, space) if space and block is not None else None
         if found is None and self._before is not None:

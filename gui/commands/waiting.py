@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.errors import TilescopeError
+from gui.background.work import Worker
 from gui.commands.window import Window
-from gui.frames.work import Worker
 
 CALM_MS = 300
 """What takes no longer needs no sign."""

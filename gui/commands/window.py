@@ -51,20 +51,18 @@ class Window(QMainWindow):
     """The tour, while it is shown."""
 
     def show_page(self, key: str) -> None:
-        """Show a page at once, by its key; see `gui.shell.pages`."""
+        """Show a page, by its key; see `gui.shell.pages`."""
         self.session.page = key
-        self.pages.finish()
 
     def look_at_page(self, key: str) -> None:
-        """Show a page as soon as it can be without keeping the window from other events."""
+        """Show a page, and put away what was said of the one before."""
         if key != self.session.page:
             self.message.pass_by()
         self.session.page = key
 
     def set_theme(self, name: str) -> None:
-        """Give the whole application a theme at once; `session.theme` leaves time for events."""
+        """Give the whole application a theme."""
         self.session.theme = name
-        self.dressing.finish()
 
     def next_theme(self) -> None:
         """Light, dark, projector, and light again."""
@@ -72,13 +70,17 @@ class Window(QMainWindow):
         self.session.theme = names[(names.index(self.session.theme) + 1) % len(names)]
 
     def change_text_size(self, steps: int) -> None:
-        """Larger text, or with a negative number smaller text, as far as there are sizes."""
+        """Make text larger, or smaller with a negative number, by so many of the sizes."""
         at = TEXT_SIZES.index(self.session.text_size) + steps
         self.session.text_size = TEXT_SIZES[min(max(at, 0), len(TEXT_SIZES) - 1)]
 
     def toggle_full_screen(self) -> None:
         """Enter or leave the full screen."""
         self.showNormal() if self.isFullScreen() else self.showFullScreen()
+
+    def restyle(self) -> None:
+        """Take up the theme's type and icons."""
+        raise NotImplementedError
 
     def toggle_sidebar(self) -> None:
         """Hide or show the left column."""

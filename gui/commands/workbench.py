@@ -16,10 +16,10 @@ from core.foreign_text import visible
 from core.launching.file_launch import LARGE, FileLaunch, split_defines
 from core.launching.user_files import read_source, write_source
 from core.source.kernel_signature import kernel_names
+from gui.background.coalescing import Coalescer
+from gui.background.work import Worker
 from gui.commands.waiting import Waiting
 from gui.commands.window import Window
-from gui.frames.coalescing import Coalescer
-from gui.frames.work import Worker
 from gui.jobs.opening import NO_NUMBER, Loaded, Opened, load_job, open_job, turn_job
 from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
 from gui.scenes.link import checksum
@@ -311,7 +311,7 @@ class Workbench(QObject):
         self.recorder.show(loaded.recorded)
 
     def _settle(self) -> None:
-        """A rung's typed text that runs by itself now is no edit of the rung any more."""
+        """A rung's edited text that now runs as its own file is no longer an edit of the rung."""
         shown = self.session.origin.configuration if self.session.origin is not None else None
         if shown is not None and shown.untitled and shown.source is not None:
             self.source.draft.forget(shown.source)

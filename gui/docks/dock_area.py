@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, QEvent, QRect, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -23,10 +23,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.docks.moving import Moving, laid_out
-from gui.frames.pieces import PAUSE, Steps, whole
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, styled_label
 from gui.looks.theme import current_theme
+from gui.scenes.step_views import names_in
 
 # How the views of the step page are laid out until somebody moves them: by the room there is.
 
@@ -63,40 +62,39 @@ class Column:
 Layout = tuple[Column, ...]
 """Columns from left to right. A product of matrices is as high as wide: it has the first."""
 
-MEMORY = ("Warp", "Shared")
-CODE = ("Source", "PTX", "Phases")
-LISTS = ("Breakpoints", "Findings")
-FIGURES = ("Variables", "Counters", *LISTS)
+MATRICES, MEMORY, CODE = names_in("matrices"), names_in("memory"), names_in("code")
+FIGURES, LISTS = names_in("figures"), names_in("lists")
 
 
 def layout_for(size: QSize, digit: int, line: int) -> Layout:
     """The layout for a size in pixels, with the width of a digit and the height of a line."""
     wide, high = size.width() > WIDE * digit, size.height() > HIGH * line
     if size.height() < LOW * line:
-        return _beside_matrices(50, Row((Cell((*MEMORY, *CODE, *FIGURES)),)))
+        return _beside_matrices(50, Row((Cell((*MEMORY, *CODE, *FIGURES, *LISTS)),)))
     if wide and high:
         return _large()
     if wide:
         return _wide()
     memory = Row((Cell((*MEMORY, *LISTS)),), 48)
-    return _beside_matrices(51, memory, Row((Cell((*CODE, "Variables", "Counters")),), 52))
+    return _beside_matrices(51, memory, Row((Cell((*CODE, *FIGURES)),), 52))
 
 
 def _beside_matrices(share: int, *rows: Row) -> Layout:
     """The matrices from top to bottom, and all else right of them."""
-    return Column((Row((Cell(("Matrices",)),)),), share), Column(rows, 100 - share)
+    return Column((Row((Cell(MATRICES),)),), share), Column(rows, 100 - share)
 
 
 def _wide() -> Layout:
-    memory = Row((Cell(("Warp",), 56), Cell(("Shared",), 44)), 48)
-    return _beside_matrices(45, memory, Row((Cell(CODE, 62), Cell(FIGURES, 38)), 52))
+    memory = Row((Cell(MEMORY[:1], 56), Cell(MEMORY[1:], 44)), 48)
+    below = Row((Cell(CODE, 62), Cell((*FIGURES, *LISTS), 38)), 52)
+    return _beside_matrices(45, memory, below)
 
 
 def _large() -> Layout:
     """Everything at once."""
-    memory = Row((Cell(("Warp",), 58), Cell(("Shared",), 42)), 40)
-    code = Row((Cell(("Source",), 50), Cell(("PTX", "Phases"), 50)), 36)
-    figures = Row((Cell(("Variables",), 50), Cell(("Counters", *LISTS), 50)), 24)
+    memory = Row((Cell(MEMORY[:1], 58), Cell(MEMORY[1:], 42)), 40)
+    code = Row((Cell(CODE[:1], 50), Cell(CODE[1:], 50)), 36)
+    figures = Row((Cell(FIGURES[:1], 50), Cell((*FIGURES[1:], *LISTS), 50)), 24)
     return _beside_matrices(44, memory, code, figures)
 
 
@@ -115,6 +113,7 @@ PUT_BACK = "Back to all views (F10 or Escape)"
 
 
 CAPTION = 36  # digits that a caption beside controls has at least
+APART = 60, 20  # digits and lines that a view has at least in a window of its own
 
 
 class DockTitle(QFrame):
@@ -131,8 +130,7 @@ class DockTitle(QFrame):
         self.controls = (*controls, self.large)
         self.named = True
         """Whether the heading is wanted: not where a tab says the same."""
-        self.heading = QLabel(title)
-        self.heading.setProperty("role", "heading")
+        self.heading = styled_label(title, role="heading")
         self.heading.setToolTip(TIP)
         space = current_theme().spacing
         rows = QVBoxLayout(self)
@@ -256,8 +254,27 @@ class ViewDock(QDockWidget):
         self._tabbed = self._beside = False
         self.setWidget(self.body)
         # Qt moves a covered dock out of sight but says that it is visible: it would go on working.
-        self.visibilityChanged.connect(view.setVisible)
-        self.topLevelChanged.connect(lambda floats: view.setVisible(floats or view.isVisible()))
+        self.visibilityChanged.connect(self._show_view)
+        self.topLevelChanged.connect(self._fit_apart)
+        self.topLevelChanged.connect(lambda floats: view.setVisible(floats or not view.isHidden()))
+
+    def event(self, event: QEvent) -> bool:
+        """Follow where Qt puts the dock: in the page, in a window, or in one beside others."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.ParentChange:
+            self._fit_apart()
+        return done
+
+    def _fit_apart(self) -> None:
+        """Away from the page, be as large as can be read: Qt makes it as small as it may be."""
+        digit, line = units()
+        apart = self.isWindow() or not isinstance(self.parentWidget(), QMainWindow)
+        self.setMinimumSize(*((APART[0] * digit, APART[1] * line) if apart else (0, 0)))
+
+    def _show_view(self, on: bool) -> None:
+        """Hide the view of a dock that is covered or closed, not where its page alone is hidden."""
+        if on or self.isVisible() or self.isHidden():
+            self.view.setVisible(on)
 
     @property
     def tabbed(self) -> bool:
@@ -295,10 +312,6 @@ class ViewDock(QDockWidget):
 
 
 # One view over a whole page of docks, and everything back as it was.
-#
-# While a view is large the other docks are hidden. They come back one by one, and then have their
-# sizes again; the layout as Qt saves it, which takes 20 ms to restore in one piece, is for what
-# that cannot do.
 
 
 LAYOUT_VERSION = 1
@@ -316,9 +329,6 @@ class LargeView:
         self._features = QDockWidget.DockWidgetFeature.NoDockWidgetFeatures
         self._room = area.size(), current_theme()
         self._together: dict[str, frozenset[str]] = {}
-        self._shown: list[str] = []
-        self._places: dict[str, QRect] = {}  # of what was to be seen in the page
-        self._floated = self._left = False
 
     def show(self, name: str) -> None:
         """Show a dock alone, even one that was closed, floats or is behind another."""
@@ -334,9 +344,7 @@ class LargeView:
             for other in area.docks.values():
                 if other is not dock:
                     other.hide()
-            if dock.isFloating():
-                self._floated = True
-                dock.setFloating(False)
+            dock.setFloating(False)
             self._features = dock.features()
             dock.setFeatures(FIXED)
             dock.title.show_large(True)
@@ -348,64 +356,16 @@ class LargeView:
         self.layout = area.saveState(LAYOUT_VERSION)
         self._room = area.size(), current_theme()
         self._together = {n: self._beside(d) for n, d in area.docks.items()}
-        self._shown = [name for name, dock in area.docks.items() if not dock.isHidden()]
-        self._places = self._seen()
-        self._floated = False
 
-    def _seen(self) -> dict[str, QRect]:
-        docks = self._area.docks.items()
-        return {n: d.geometry() for n, d in docks if self._area.in_front(n) and not d.isFloating()}
-
-    def leave(self) -> None:
-        """The dock is one of the others again, which come by `putting_back`."""
+    def put_back(self) -> bool:
+        """Give every view its place again; returns whether the room is the same."""
+        area = self._area
         if self.name:
-            self._release(self._area.docks[self.name])
-            self.name = ""
-            self._left = True
-
-    def putting_back(self) -> Generator[object, None, bool]:
-        """Give every view its place again, piece by piece; returns whether the room is the same."""
-        area = self._area
-        if not (self.name or self._left):
-            return True
-        with area.arranging():
-            self.leave()
-            yield PAUSE  # the page has its room again
-            if self._floated:
+            with area.arranging():
+                self._release(area.docks[self.name])
+                self.name = ""
                 area.restoreState(self.layout, LAYOUT_VERSION)
-            else:
-                yield from self._showing_again()
-            self._left = False
         return self._room == (area.size(), current_theme())
-
-    def _showing_again(self) -> Steps:
-        area = self._area
-        for name, dock in area.docks.items():
-            dock.setVisible(name in self._shown)
-            yield
-        area.name_tabs()  # in their own type, which says how high they are
-        laid_out(area)
-        yield
-        for name in self._places:
-            area.docks[name].raise_()
-            yield
-        docks = [area.docks[name] for name in self._places]
-        bars = {n: self._tab_bar(n) for n in self._places}
-        wide = [box.width() for box in self._places.values()]
-        high = [box.height() + bars[name] for name, box in self._places.items()]
-        area.resizeDocks(docks, wide, Qt.Orientation.Horizontal)
-        area.resizeDocks(docks, high, Qt.Orientation.Vertical)
-        laid_out(area)
-        yield
-        if self._room == (area.size(), current_theme()) and self._seen() != self._places:
-            area.restoreState(self.layout, LAYOUT_VERSION)
-
-    def _tab_bar(self, name: str) -> int:
-        """The height of the tabs over a view, which belong to its place."""
-        if not self._together[name]:
-            return 0
-        bars = self._area.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return max((bar.height() for bar in bars if bar.isVisible()), default=0)
 
     def share_a_place(self, one: str, other: str) -> bool:
         """Whether two views stand behind each other in the layout that comes back."""
@@ -421,7 +381,6 @@ class LargeView:
 
 
 _NORTH = QTabWidget.TabPosition.North
-ROUNDS = 3  # at most, until the docks' room and the window's layout agree
 ACROSS, DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 HOME = Qt.DockWidgetArea.LeftDockWidgetArea
 
@@ -435,12 +394,9 @@ class DockArea(QMainWindow):
         self.arranged = False
         self.docks: dict[str, ViewDock] = {}
         self.large = LargeView(self)
-        self.moving = Moving(self)
         self._busy = 0
         self._layout: Layout | None = None
         self._closed: set[str] = set()
-        self._theme = current_theme()
-        self._resized = False
         self.setDockNestingEnabled(True)
         self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.GroupedDragging)
         self.setDocumentMode(True)
@@ -473,26 +429,10 @@ class DockArea(QMainWindow):
         self.put_back()
         self.arranged = False
         self._closed.clear()
-        self.rearrange(self.laying_out(layout_for(self.size(), *units())))
-
-    def rearrange(self, work: Steps) -> None:
-        """Move docks in several events; `settle` does it at once."""
-        self.moving.start(self._and_following(work))
-
-    def settle(self) -> None:
-        """Have every dock in its place now."""
-        self.moving.finish()
-
-    def _and_following(self, work: Steps) -> Steps:
-        self._resized = False
-        yield from work
-        while self._resized:
-            self._resized = False
-            yield from self._following_size()
+        self.arrange(layout_for(self.size(), *units()))
 
     def save_layout(self) -> str:
         """The user's layout as text; empty while it follows the size."""
-        self.settle()
         if not self.arranged:
             return ""
         state = self.large.layout if self.large.name else self.saveState(LAYOUT_VERSION)
@@ -503,7 +443,6 @@ class DockArea(QMainWindow):
         if not text:
             return
         self.put_back()
-        self.settle()
         with self.arranging():
             state = QByteArray.fromBase64(text.encode())
             self.arranged = self.restoreState(state, LAYOUT_VERSION)
@@ -516,124 +455,84 @@ class DockArea(QMainWindow):
 
     def put_back(self) -> None:
         """Show all views again, where one was large."""
-        if not self.moving.busy:
-            whole(self.large.putting_back())
+        self.large.put_back()
 
-    def restyling(self) -> Steps:
-        """Lay out anew for the theme's type, piece by piece."""
-        self.settle()
+    def restyle(self) -> None:
+        """Lay out anew for the theme's type."""
         for dock in self.docks.values():
             dock.title.restyle()
-            yield
         for bar in self.findChildren(QTabBar):
             bar.setFont(current_theme().font("heading"))
-        for _ in range(ROUNDS):
-            self._resized = False
-            yield PAUSE  # the window's own layout says how much room there is
-            yield from self._following_size()
-            yield PAUSE
-            if not self._resized:
-                break
-        self._theme = current_theme()
+        self.follow_size()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Follow the size while the layout is not the user's.
-
-        While a new theme is being put on, `restyling` does it; while docks are moved, what moves
-        them does it at its end.
-        """
+        """Follow the size while the layout is not the user's."""
         super().resizeEvent(event)
-        self._resized = True
-        if self._theme is not current_theme() or self.moving.busy:
-            return
-        if self._layout == layout_for(self.size(), *units()):
-            whole(self._following_size())
-        else:
-            self.rearrange(self._following_size())
+        self.follow_size()
 
-    def _following_size(self) -> Steps:
+    def follow_size(self) -> None:
         """Lay out for the size there is, unless the layout is the user's or one view is large."""
         if self.arranged or self.large.name:
             return
         wanted = layout_for(self.size(), *units())
         if wanted != self._layout:
-            yield from self.laying_out(wanted)
+            self.arrange(wanted)
         else:
-            yield from self._sharing_out(wanted)
+            self.share_out(wanted)
 
     def arrange(self, layout: Layout) -> None:
         """Put every dock at its place, as if for the first time."""
-        whole(self.laying_out(layout))
-
-    def share_out(self, layout: Layout) -> None:
-        """Give rows and columns their shares of the page."""
-        whole(self._sharing_out(layout))
-
-    def laying_out(self, layout: Layout) -> Steps:
-        """`arrange`, piece by piece."""
         with self.arranging():
             front = self.shown_first()
             for dock in self.docks.values():
                 dock.setFloating(False)
                 self.removeDockWidget(dock)
-                yield
             tops = [self._first(column.rows[0]) for column in layout]
             self.addDockWidget(HOME, tops[0])
-            yield
             for left, right in pairwise(tops):
                 self.splitDockWidget(left, right, ACROSS)
-                yield
             for column in layout:
                 for upper, lower in pairwise(map(self._first, column.rows)):
                     self.splitDockWidget(upper, lower, DOWN)
-                    yield
                 for row in column.rows:
-                    yield from self._filling(row)
+                    self._fill(row)
             self._layout = layout
             self.show_what_there_is()
-            yield
             if front in self.docks:
                 self.docks[front].raise_()
-        yield
-        yield from self._sharing_out(layout)
+        self.share_out(layout)
 
     def _first(self, row: Row) -> ViewDock:
         return self.docks[row.cells[0].names[0]]
 
-    def _filling(self, row: Row) -> Steps:
+    def _fill(self, row: Row) -> None:
         """The cells of a row beside each other, the views of a cell behind each other."""
         for left, right in pairwise(row.cells):
             self.splitDockWidget(self.docks[left.names[0]], self.docks[right.names[0]], ACROSS)
-            yield
         for cell in row.cells:
             first = self.docks[cell.names[0]]
             for name in cell.names[1:]:
                 self.tabifyDockWidget(first, self.docks[name])
-                yield
             for name in cell.names:
                 self.docks[name].show()
-                yield
             first.raise_()
-            yield
 
-    def _sharing_out(self, layout: Layout) -> Steps:
+    def share_out(self, layout: Layout) -> None:
+        """Give rows and columns their shares of the page."""
         with self.arranging():
             shares = [column.share for column in layout]
             heads = [self._first(column.rows[0]) for column in layout]
             self._resize(heads, shares, self.width(), ACROSS)
-            yield
             for column in layout:
                 if len(column.rows) > 1:
                     heads = [self._first(row) for row in column.rows]
                     self._resize(heads, [row.share for row in column.rows], self.height(), DOWN)
-                    yield
                 wide = self.width() * column.share // sum(shares)
                 for row in column.rows:
                     places = [(self._shown_of(cell), cell.share) for cell in row.cells]
                     here = [(dock, share) for dock, share in places if dock is not None]
                     if len(here) > 1:
                         self._resize([d for d, _ in here], [s for _, s in here], wide, ACROSS)
-                        yield
 
     def _shown_of(self, cell: Cell) -> ViewDock | None:
         return next((d for n in cell.names if not (d := self.docks[n]).isHidden()), None)
@@ -670,7 +569,6 @@ class DockArea(QMainWindow):
 
     def in_front(self, name: str) -> bool:
         """Whether a view is to be seen on this page: not closed, and not behind another."""
-        self.settle()
         dock = self.docks[name]
         return not dock.isHidden() and not dock.view.isHidden()
 
@@ -681,7 +579,6 @@ class DockArea(QMainWindow):
 
     def _on_toggled(self, name: str, on: bool) -> None:
         self.put_back()
-        self.settle()
         self.arranged = True
         (self._closed.discard if on else self._closed.add)(name)
         with self.arranging():

@@ -1,16 +1,17 @@
-"""The ceilings that bind the benchmark page's results, counted off the UI thread."""
+"""The benchmark page's work off the UI thread: binding ceilings, and a file to sweep."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import TilescopeError
-from gui.frames.work import Job, Worker
+from gui.background.work import Job, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -98,5 +99,26 @@ def ceilings_job(
                 tell(measured.ceiling_key, (lowest.name, lowest.gflops))
             progress((place + 1) / len(wanted))
         return None
+
+    return job
+
+
+def file_job(path: Path) -> Job:
+    """The work of reading a file to sweep; gives its name, its source and a launch to begin with.
+
+    The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
+    """
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.launching.guess import guess_launch
+        from core.launching.user_files import read_source
+        from core.source.kernel_signature import kernel_names
+        from gui.scenes.benchmark import templated
+
+        source = read_source(path)
+        names = kernel_names(source)
+        if not names:
+            raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
+        return path.name, source, templated(guess_launch(source, str(path), names[0]))
 
     return job

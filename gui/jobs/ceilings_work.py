@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
-from gui.frames.work import Job
+from gui.background.work import Job
 from gui.scenes.benchmark import size_parameters
 from gui.scenes.selection import Configuration
 
@@ -47,7 +47,7 @@ def key_of(wanted: Configuration) -> Key:
 
 
 def _checksum(wanted: Configuration) -> str:
-    """Of a user's file, its headers and its arrays' sizes and times; empty if there is no file."""
+    """A sum over a user's file, its headers and its arrays' sizes and times; empty without one."""
     if wanted.own is None:
         return ""
     from core.launching.user_files import local_headers, read_source

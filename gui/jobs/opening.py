@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
     from core.source.kernel_signature import SignatureParameter
-    from gui.frames.work import Job
+    from gui.background.work import Job
     from gui.jobs.record_work import Recorded
     from gui.scenes.selection import Configuration
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
     from core.trace import Trace
-    from gui.frames.work import Job
+    from gui.background.work import Job
 
 WHOLE_LAUNCH_FLOPS = 8_000_000
 """Up to this much arithmetic every block is run and counted; beyond, only the block looked at."""

@@ -12,8 +12,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gui.looks.theme import Theme, current_theme, load_theme, theme_names
 from gui.scenes.selection import TEXT_SIZES
@@ -260,3 +261,33 @@ def rules(theme: Theme) -> str:
     QMenu::item:disabled {{ color: {s.text_faint}; }}
     QMenu::separator {{ height: 1px; background: {s.border}; margin: 4px 8px; }}
     """
+
+
+def styled_label(
+    text: str = "", *, role: str = "", wrap: bool = False, plain: bool = False
+) -> QLabel:
+    """A label in the style of a role. `plain`: what it quotes is never taken for HTML."""
+    made = QLabel(text)
+    made.setWordWrap(wrap)
+    if role:
+        made.setProperty("role", role)
+    if plain:
+        made.setTextFormat(Qt.TextFormat.PlainText)
+    return made
+
+
+def set_style(widget: QWidget, name: str, value: object) -> None:
+    """Give a widget another value of a property that the style sheet asks for."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def fill(whole: QWidget, *parts: QWidget) -> None:
+    """Give all of a widget to its parts, one below the other."""
+    layout = QVBoxLayout(whole)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(0)
+    for part in parts:
+        layout.addWidget(part)

@@ -133,7 +133,7 @@ class Spacing:
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 DEFAULT = "light"
 NORMAL = 100
-"""The text size, in per cent, at which type and distances are as the theme's file says."""
+"""The text size, in per cent, that leaves type and distances as the theme's file gives them."""
 
 SANS = ("Inter", "Segoe UI Variable", "Segoe UI", "SF Pro Text", "Noto Sans", "DejaVu Sans")
 MONO = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Menlo", "Consolas", "DejaVu Sans Mono")

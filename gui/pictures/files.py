@@ -1,4 +1,4 @@
-"""Pictures written to files by workers: whole, or not at all."""
+"""Pictures as files, written by workers: whole, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark page's table: results and failures as comparable rows."""
+"""What the benchmark page shows and does: rows, sentences, the plan of a sweep, and its state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 import queue
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -707,19 +707,12 @@ class BenchModel:
 
     def load(self) -> None:
         """Take up recorded results, and those of earlier sweeps on this machine."""
-        for _ in self.loading():
-            pass
-
-    def loading(self) -> Iterator[None]:
-        """`load`, a file at a time."""
         self.measured += [Measured(result, RECORDED) for result in recorded()]
-        yield
         for path in sorted(self._folder.glob("*.jsonl")) if self._folder else ():
             try:
                 self.measured += [Measured(result) for result in read_results(path)]
             except TilescopeError as error:
                 self.trouble = str(error)
-            yield
         self.changed.emit(frozenset(("results",)))
 
     def import_file(self, path: Path) -> int:

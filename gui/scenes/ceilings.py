@@ -155,10 +155,17 @@ def runs_at(
             continue
         found.append(
             Run(
-                result.rung, result.title, dict(result.parameters), block_text(result.block),
-                result.gflops, result.device.name, recorded, result.date[:10], result.clock_text,
+                result.rung,
+                result.title,
+                dict(result.parameters),
+                block_text(result.block),
+                result.gflops,
+                result.device.name,
+                recorded,
+                result.date[:10],
+                result.clock_text,
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 

@@ -7,19 +7,21 @@ grid. Whatever is set on one side, by the clock or by a click into a view, moves
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from core.cancelling import check
 from core.errors import ParameterError
 from gui.scenes.correspondence import Lockstep, course_of, same_place
 from gui.scenes.launch_form import stops
-from gui.scenes.selection import WARP_SIZE, Configuration, Element, Hover
-from gui.scenes.session import Session, exists
+from gui.scenes.selection import WARP_SIZE, Configuration, Element, Hover, exists
+from gui.scenes.session import Session
 from gui.scenes.text import part_name, plural
 from gui.scenes.timeline import step_label
+from gui.scenes.versions import Versions
 
 if TYPE_CHECKING:
     from core.ladder import Ladder, Rung
@@ -92,14 +94,10 @@ def _alike(one: Rung, other: Rung) -> bool:
 
 # Moments at which two launches' accesses cost something else.
 #
-# The searches are generators that yield after a few accesses each, so that whoever runs them can
-# see to other things meanwhile (`gui.frames.pieces`); what they return is a step of A, or None
-# where there is none.
+# What the searches return is a step of A, or None where there is none.
 
 
 Measure = Literal["cost", "lanes"]
-Search = Generator[None, None, int | None]
-AT_A_TIME = 4  # accesses that are compared before others have their turn
 
 
 @dataclass(frozen=True)
@@ -145,30 +143,28 @@ class Pairs:
 
 def next_difference(
     pairs: Pairs, step: int, *, forward: bool = True, measure: Measure = "cost"
-) -> Search:
-    """Search for the nearest access after (or before) `step` that costs B something else."""
+) -> int | None:
+    """The nearest access after (or before) `step` that costs B something else."""
     accesses = np.asarray(pairs.a.access_steps)
     ahead = accesses[accesses > step] if forward else accesses[accesses < step][::-1]
-    for count, at in enumerate(ahead.tolist(), start=1):
+    for at in ahead.tolist():
+        check()
         mine, theirs = pairs.at(at)
         if mine is not None and mine.differs(theirs, measure):
             return int(at)
-        if count % AT_A_TIME == 0:
-            yield
     return None
 
 
-def largest_difference(pairs: Pairs) -> Search:
-    """Search for the first of the accesses of one memory whose amounts differ by most."""
+def largest_difference(pairs: Pairs) -> int | None:
+    """The first of the accesses of one memory whose amounts differ by most."""
     most, found = 1.0, None
-    for count, at in enumerate(np.asarray(pairs.a.access_steps).tolist(), start=1):
+    for at in np.asarray(pairs.a.access_steps).tolist():
+        check()
         mine, theirs = pairs.at(at)
         if mine is not None and theirs is not None and mine.space == theirs.space:
             low, high = sorted((mine.amount, theirs.amount))
             if low and high / low > most:
                 most, found = high / low, int(at)
-        if count % AT_A_TIME == 0:
-            yield
     return found
 
 
@@ -409,3 +405,57 @@ def views_shown(chosen: str, room: int) -> tuple[str, ...]:
         *(name for name in ("Memory", "Matrices", "Source", "Counters") if name != first),
     ]
     return tuple(name for name in order if name in wanted[: max(room, 1)])
+
+
+# What the two sides are called.
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the two sides are called, and which of them stands left."""
+
+    a: str = "A"
+    b: str = "B"
+    left: Literal["a", "b"] = "a"
+
+    @property
+    def versions(self) -> bool:
+        """Whether the sides are an older and a newer version of one source."""
+        return self.a != "A"
+
+    @property
+    def first(self) -> str:
+        """The name of the side that stands left."""
+        return self.a if self.left == "a" else self.b
+
+    @property
+    def second(self) -> str:
+        """The name of the side that stands right."""
+        return self.b if self.left == "a" else self.a
+
+
+def older(versions: Versions, a: Session, b: Session) -> Literal["a", "b"] | None:
+    """The side that shows the older version; None where they show no two of one kernel's text.
+
+    The text before any edit is older than any other.
+    """
+    one, two = a.origin, b.origin
+    if one is None or two is None or a.trace is None or b.trace is None:
+        return None
+    key, here, there = one.configuration.key, a.trace.workload, b.trace.workload
+    if key != two.configuration.key or here.kernel != there.kernel:
+        return None
+    if here.source == there.source:
+        return None
+    if (there.source == one.original) != (here.source == two.original):
+        return "b" if there.source == one.original else "a"
+    later = versions.rank(key, there.source) < versions.rank(key, here.source)
+    return "b" if later else "a"
+
+
+def naming(versions: Versions, a: Session, b: Session) -> Naming:
+    """Before and after, the older version left, where two versions are compared; else A and B."""
+    first = older(versions, a, b)
+    if first is None:
+        return Naming()
+    return Naming("Before", "After") if first == "a" else Naming("After", "Before", "b")

@@ -93,7 +93,7 @@ class Difference:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """The lengths of two bars for A and B: 1 for the larger figure, 0 for one there is not."""
+        """The lengths of two bars for A and B: 1 for the larger figure, 0 for a missing one."""
         most = max(abs(self.a or 0.0), abs(self.b or 0.0))
         return (abs(self.a or 0.0) / most, abs(self.b or 0.0) / most) if most else (0.0, 0.0)
 

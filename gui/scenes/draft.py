@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
+from gui.scenes.text import common_ends
+
 NEVER = "\0"  # in place of a compiled text where there is none: no line of any text is its
 LOOKED_AT = 200  # characters of a line, to say how alike two are
 ALIKE = 0.5  # at least: what two lines that were one have in common
@@ -47,10 +49,7 @@ def line_heirs(compiled: str, text: str) -> Mapping[int, int]:
 
 def _parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[bool, range, range]]:
     """Two texts part by part: whether it is the same in both, and its lines (from 1) in each."""
-    shorter = min(len(old), len(new))
-    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    rest = shorter - start
-    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    start, tail = common_ends(old, new)
     yield True, range(1, start + 1), range(1, start + 1)
     a, b = old[start : len(old) - tail], new[start : len(new) - tail]
     if len(a) + len(b) <= MOST_COMPARED:
@@ -137,7 +136,7 @@ class Draft:
         return text
 
     def open(self, key: str, original: str, text: str) -> str:
-        """A source of which there is no trace, as it does not compile; returns the text to show."""
+        """Open a source that does not compile and has no trace; returns the text to show."""
         self._keep()
         text = self._kept.pop(key, text)
         self.key, self.original, self.compiled = key, original, NEVER
@@ -180,7 +179,7 @@ class Draft:
         return next((old for old, new in self._all_heirs().items() if new == place), None)
 
     def saved(self) -> None:
-        """The text is in its file: it is no edit any more."""
+        """The text is in its file: it no longer counts as an edit."""
         self.original = self._text
 
     def _all_heirs(self) -> Mapping[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gui.scenes.grids import EMPTY, Grid
 from gui.scenes.history import Ints, elements_a_lane
-from gui.scenes.text import plural
+from gui.scenes.text import plural, verb_of
 
 if TYPE_CHECKING:
     from core.trace import Access
@@ -60,9 +60,8 @@ def at_fault(access: Access, first: int = 0, count: int | None = None) -> list[i
 
 
 def _does(access: Access, count: int) -> str:
-    verb = {"load": "load", "store": "store"}.get(access.kind, "update")
     place = " to" if access.kind == "store" and access.fault == "out_of_bounds" else ""
-    return f"{verb}{'' if count > 1 else 's'}{place}"
+    return f"{verb_of(access.kind, count)}{place}"
 
 
 def _instead(access: Access) -> str:

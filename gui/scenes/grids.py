@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #
 # A rung says so itself. A kernel of somebody's own is looked at: C = A B where the thread that
 # stores C[i, j] has read elements of row i of A and of column j of B, itself or through shared
-# memory. So a sum of two matrices is no product, and pointers need not be const.
+# memory. A sum of two matrices is therefore not a product, and pointers need not be const.
 
 
 LOOKED_AT = 600  # accesses of the first block
@@ -257,7 +257,7 @@ __all__ = [
     "rectangles",
     "scrolled",
     "shares_of",
-]  # fmt: skip
+]
 
 
 def grids_of(trace: Trace) -> tuple[Grid, ...]:
@@ -444,7 +444,7 @@ def _plain(trace: Trace, array: Array, place: int, count: int) -> Grid:
 
 
 def _plane(array: Array) -> tuple[int, int] | None:
-    """What of an array stands side by side, so that it is no long strip; None for nothing."""
+    """Rows and columns of the parts of an array that stand side by side; None to draw it whole."""
     shape = array.shape
     if len(shape) > 2 and math.prod(shape[:-2]) > 1:
         return shape[-2], shape[-1]

@@ -1,4 +1,4 @@
-"""What of a launch of a user's own kernel follows when a number or the source changes.
+"""How a launch of a user's own kernel follows when a number or the source changes.
 
 Grid, dynamic shared memory, arrays and numbers were guessed at first. As long as they are what
 would be guessed, they are guessed anew; what somebody has typed stays.

@@ -22,12 +22,12 @@ from core.files import replace_file
 from core.ladder.buffers import INPUTS, Inputs
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_plain
-from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, VIEWS, Configuration, Element
+from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, Configuration, Element
+from gui.scenes.step_views import VIEW_NAMES
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
     from gui.scenes.session import Session
-
 
 # A source text as a part of a link: compressed, in letters that need no quoting.
 
@@ -187,7 +187,7 @@ class Moment:
     looks: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
     """How the matrices are shown: settings of the session, by name."""
     view: str | None = None
-    """The view in front, by its name in `gui.views.step_page`."""
+    """The view in front, by its name in `gui.scenes.step_views`."""
     page: str | None = None
     """The page, by its key; None for the one that steps, or that compares where `versus` is."""
     inputs: Inputs | None = None
@@ -231,8 +231,8 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     if theme is not None and theme not in themes:
         raise ParameterError(f"The link's theme is `{theme}`: use {', '.join(themes)}.")
     view, large = pairs.pop("view", None), _switch(LARGE, pairs.pop(LARGE, "0"))
-    if view is not None and view not in VIEWS:
-        raise ParameterError(f"The link's view is `{view}`: use one of {', '.join(VIEWS)}.")
+    if view is not None and view not in VIEW_NAMES:
+        raise ParameterError(f"The link's view is `{view}`: use one of {', '.join(VIEW_NAMES)}.")
     page = pairs.pop("page", None)
     if page is not None and page not in PAGE_KEYS:
         raise ParameterError(f"The link's page is `{page}`: use one of {', '.join(PAGE_KEYS)}.")
@@ -379,14 +379,14 @@ def _place(session: Session) -> Iterator[str]:
         yield f"element={quote(name)}[{','.join(map(str, index))}]"
     yield from (f"{key}=1" for key in LOOKS if getattr(session, key))
     if session.large:
-        yield f"view={session.view or VIEWS[0]}"
+        yield f"view={session.view or VIEW_NAMES[0]}"
         yield f"{LARGE}=1"
 
 
 def go_to(session: Session, moment: Moment) -> str:
     """Look where a link says, once its launch is shown.
 
-    Returns a sentence about what the launch has not, otherwise an empty string.
+    Returns a sentence about what the launch lacks, otherwise an empty string.
     """
     if moment.exact:
         plain = dict.fromkeys(LOOKS, False)

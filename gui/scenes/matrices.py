@@ -24,7 +24,16 @@ from gui.scenes.history import (
 )
 from gui.scenes.outside import Guards, idle, zero_filled
 from gui.scenes.selection import WARP_SIZE
-from gui.scenes.text import block_name, capital, elements_name, join, part_name, plural, value_text
+from gui.scenes.text import (
+    block_name,
+    capital,
+    elements_name,
+    join,
+    part_name,
+    plural,
+    value_text,
+    verb_of,
+)
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, SoFar
@@ -92,8 +101,7 @@ def held_words(grids: Sequence[Grid], held: Sequence[SoFar | None], thread: int)
 
 def _done(access: Access, lanes: int) -> str:
     """What the threads that are served do: `4 threads load A[0..1, 0..1]`."""
-    verb = {"load": "load", "store": "store"}.get(access.kind, "update")
-    verb += "s" if lanes == 1 else ""
+    verb = verb_of(access.kind, lanes)
     if access.array is None:
         own = f"{'their' if lanes > 1 else 'its'} own local memory"
         own += "; an optimised build may use registers" if access.space == "local" else ""

@@ -135,10 +135,15 @@ def bars(found: Occupancy) -> tuple[Bar, ...]:
         used = found.blocks * each
         made.append(
             Bar(
-                title, total, each, found.blocks, found.limits[name], name in found.limited_by,
+                title,
+                total,
+                each,
+                found.blocks,
+                found.limits[name],
+                name in found.limited_by,
                 f"{found.blocks} × {grouped(each)} = {grouped(used)} of {grouped(total)}",
             )
-        )  # fmt: skip
+        )
     return tuple(made)
 
 

@@ -1,4 +1,4 @@
-"""How far beyond its arrays a launch wants to go, which pictures leave room for."""
+"""Where masked-off and illegal accesses would lie outside their arrays, and the room for them."""
 
 from __future__ import annotations
 
@@ -126,12 +126,8 @@ def stored_after(block: BlockTrace, load: Access) -> Access | None:
         return None
     mine = served(block, load)
     values = parts_of(load, load.array.dtype)[0].values[mine]
-    kinds = np.asarray(block.kind[load.step + 1 :])
-    barriers = np.flatnonzero(kinds == EventKind.BARRIER)
-    end = int(barriers[0]) if len(barriers) else len(kinds)
-    for ahead in np.flatnonzero(kinds[:end] == EventKind.STORE)[:LANES_LOOKED_AT]:
-        store = block.access(load.step + 1 + int(ahead))
-        if store is None or store.space != "shared" or store.array is None:
+    for store in _shared_stores_after(block, load.step, LANES_LOOKED_AT):
+        if store.array is None:
             continue
         part = parts_of(store, store.array.dtype)[0]
         masked = np.ones(block.n_threads, bool)
@@ -143,6 +139,17 @@ def stored_after(block: BlockTrace, load: Access) -> Access | None:
     return None
 
 
+def _shared_stores_after(block: BlockTrace, step: int, most: int | None = None) -> Iterator[Access]:
+    """The stores to shared memory among the next stores, `most` at most, before a barrier."""
+    kinds = np.asarray(block.kind[step + 1 :])
+    barriers = np.flatnonzero(kinds == EventKind.BARRIER)
+    end = int(barriers[0]) if len(barriers) else len(kinds)
+    for ahead in np.flatnonzero(kinds[:end] == EventKind.STORE)[:most]:
+        store = block.access(step + 1 + int(ahead))
+        if store is not None and store.space == "shared":
+            yield store
+
+
 def zero_filled(block_trace: BlockTrace, access: Access) -> bool:
     """Whether the threads masked off in a load store zero to shared memory in its place.
 
@@ -151,13 +158,7 @@ def zero_filled(block_trace: BlockTrace, access: Access) -> bool:
     masked = idle(block_trace, access)
     if access.kind != "load" or not masked.any():
         return False
-    kinds = np.asarray(block_trace.kind[access.step + 1 :])
-    barriers = np.flatnonzero(kinds == EventKind.BARRIER)
-    end = int(barriers[0]) if len(barriers) else len(kinds)
-    for ahead in np.flatnonzero(kinds[:end] == EventKind.STORE):
-        store = block_trace.access(access.step + 1 + int(ahead))
-        if store is None or store.space != "shared":
-            continue
+    for store in _shared_stores_after(block_trace, access.step):
         if np.asarray(store.active)[: block_trace.n_threads][masked].all():
             return not np.asarray(store.values)[: block_trace.n_threads][masked].any()
     return False
@@ -361,9 +362,11 @@ class Reach:
     def __or__(self, other: Reach) -> Reach:
         """The further of the two on each side."""
         return Reach(
-            max(self.down, other.down), max(self.across, other.across),
-            max(self.up, other.up), max(self.left, other.left),
-        )  # fmt: skip
+            max(self.down, other.down),
+            max(self.across, other.across),
+            max(self.up, other.up),
+            max(self.left, other.left),
+        )
 
 
 class Reaches:

@@ -56,10 +56,12 @@ def shape_of(table: PhaseTable) -> TableShape:
     cells = [[_lines(cell) for cell in row.cells] for row in table.rows]
     columns = zip(*cells, strict=True)
     return TableShape(
-        tuple(max((line for cell in column for line in cell), key=len, default="")
-              for column in columns),
+        tuple(
+            max((line for cell in column for line in cell), key=len, default="")
+            for column in columns
+        ),
         tuple(max(map(len, row), default=0) for row in cells),
-    )  # fmt: skip
+    )
 
 
 def shaped(job: Callable[..., PhaseTable]) -> Callable[..., tuple[PhaseTable, TableShape]]:
@@ -107,7 +109,7 @@ def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] 
 
 
 def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:
-    """A job for `gui.frames.work.Worker` that makes the table."""
+    """A job for `gui.background.work.Worker` that makes the table."""
     return lambda *_: phase_table(trace, block)
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from core.trace import BlockTrace, Trace
 
 STORES = 400  # that are replayed ahead
-ACCESSES = 300  # of the block's record that are read ahead; the rest when the window is idle
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def look_ahead(
     record.variables(step, thread)
     record.active(step)
     _replay(record)
-    history_of(record).read_ahead(ACCESSES)
+    history_of(record).read_all()
     _look_at_matrices(trace, record, step, thread, looks or Looks())
     warp_scene(record, step, thread // WARP_SIZE)
     shared_scene(trace, record, step, thread // WARP_SIZE)

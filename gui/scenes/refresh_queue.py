@@ -1,11 +1,8 @@
-"""Which work may wait for one of the next frames or events.
+"""Which work may wait for one of the next frames.
 
 Pictures move in every frame. What is read (tables, sources, captions) need not change sixty times
 a second: while the clock plays, each piece of it takes its turn, some in every frame and each at
 least fifteen times a second. A single step, a pause and the end of play show everything at once.
-
-A new trace changes everything. What is read then follows the pictures in events of their own, so
-that none is long, and the window paints only when all of it is there.
 """
 
 from __future__ import annotations
@@ -13,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from math import ceil
-from typing import Protocol
 
 LEAST_A_SECOND = 15
 """How often what is read is brought up to date while the clock plays."""
@@ -25,16 +21,6 @@ UNHURRIED = frozenset({"hover", "configuration"})
 Work = Callable[[], object]
 
 
-class Stage(Protocol):
-    """The window, as far as a change that is shown in several events needs it."""
-
-    def hold(self, works: Iterator[object]) -> None:
-        """Paint nothing until `release`, and do the works, one `next` each, in later events."""
-
-    def release(self) -> None:
-        """Everything is shown as it is now: paint it."""
-
-
 class Turns:
     """The works that wait, the one that has waited longest first.
 
@@ -44,12 +30,8 @@ class Turns:
     def __init__(self, pace: Callable[[], float]) -> None:
         self._pace = pace
         self._waiting: dict[Hashable, Work] = {}
-        self._may_wait = False
+        self._may_wait = self._together = False
         self._depth = 0
-        self.stage: Stage | None = None
-        """Set by the window; without one nothing is shown in several events."""
-        self._opening = False
-        self._then: list[Work] = []
 
     @property
     def waiting(self) -> int:
@@ -57,7 +39,7 @@ class Turns:
         return len(self._waiting)
 
     def offer(self, who: Hashable, work: Work) -> None:
-        """Do a work: in a frame of play or at a new trace when its turn comes, otherwise now.
+        """Do a work: in a frame of play when its turn comes, within `together` last, else now.
 
         Somebody's newer work takes the place of the older one in the queue, so that nobody who
         changes often comes later for it.
@@ -75,14 +57,14 @@ class Turns:
         A change within another, as of the other side of a comparison, belongs to the outer one.
         """
         frame = names == FRAME and self._pace() > 0
-        outer, self._may_wait = self._may_wait, frame or self._opening
+        outer, self._may_wait = self._may_wait, frame or self._together
         self._depth += 1
         try:
             yield
         finally:
             self._may_wait = outer
             self._depth -= 1
-        if self._depth or self._opening:
+        if self._depth or self._together:
             return
         pace = self._pace()
         if frame and pace > 0:  # play may have ended within the frame
@@ -91,45 +73,21 @@ class Turns:
             self.finish()
 
     @contextmanager
-    def in_several_events(self, then: Work) -> Iterator[None]:
-        """What changes within is shown in several events, and painted as one; `then` follows.
-
-        Any other change before the last of them shows all at once.
-        """
-        self._opening = self.stage is not None
+    def together(self) -> Iterator[None]:
+        """What is read follows several changes once, at the end."""
+        self._together = True
         try:
             yield
         finally:
-            self._opening = False
-            self._then.append(then)
-            if self.stage is not None:
-                self.stage.hold(iter(self._do_one, False))  # it goes on after a fault in a work
-            else:
-                self.finish()
+            self._together = False
+            self.finish()
 
     def finish(self) -> None:
         """Do everything that waits: what is on the screen is then exact."""
         self._do(len(self._waiting))
-        self._settle()
-
-    def _do_one(self) -> bool:
-        """Do what has waited longest; False when nothing waits any more."""
-        if self._waiting:
-            self._do(1)
-            return True
-        self._settle()
-        return False
 
     def _do(self, count: int) -> None:
         for who in list(self._waiting)[:count]:
             work = self._waiting.pop(who, None)
             if work is not None:  # one before it may have done it by an offer or a change
                 work()
-
-    def _settle(self) -> None:
-        """Have painted what was shown in several events, and go on to what follows it."""
-        then, self._then = self._then, []
-        if then and self.stage is not None:
-            self.stage.release()
-        for work in then:
-            work()

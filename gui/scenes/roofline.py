@@ -136,9 +136,12 @@ def at_left(
 
 
 def beside(
-    at: tuple[float, float], size: tuple[float, float], gap: tuple[float, float], right: float,
+    at: tuple[float, float],
+    size: tuple[float, float],
+    gap: tuple[float, float],
+    right: float,
     taken: Sequence[Box],
-) -> Box:  # fmt: skip
+) -> Box:
     """Where the name of the point `at` stands: right or left of it, a little below or above.
 
     The first of these that meets nothing `taken` and ends before `right`; else it is moved down.

@@ -14,18 +14,15 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from core.errors import TilescopeError
 from core.files import replace_file
-from core.ladder.buffers import INPUTS
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_plain
 from gui.scenes.link import Named, checksum
-from gui.scenes.selection import COMPARED_VIEWS, MOST, UNITS, Breakpoint, Configuration
-
-if TYPE_CHECKING:
-    from gui.scenes.session import Session
+from gui.scenes.selection import MOST, Breakpoint, Configuration
+from gui.scenes.session import Session
 
 T = TypeVar("T")
 
@@ -144,7 +141,7 @@ def merged(base: Saved, ours: Saved, theirs: Saved) -> tuple[Saved, dict[str, st
 def _merged(
     base: Mapping[str, T], ours: Mapping[str, T], theirs: Mapping[str, T]
 ) -> tuple[dict[str, T], dict[str, T]]:
-    """Ours with their changes since `base`, and what of theirs gave way to ours, both by key."""
+    """Our values with their changes since `base`, and theirs that ours replace; both by key."""
     found = {key: value for key, value in theirs.items() if key not in ours}
     for key in base.keys() & found.keys():
         if found[key] == base[key]:  # we have taken it away
@@ -247,17 +244,10 @@ def _plain_configuration(shown: Configuration | None) -> dict[str, Any] | None:
     }
 
 
-LOOKS: Mapping[str, type] = {
-    "heat": bool,
-    "close_up": bool,
-    "warp_trail": bool,
-    "warp_table": bool,
-    "counts_by": str,
-    "follow_memory": bool,
-    "everything": bool,
-    "compared_view": str,
-    "inputs": str,
-}
+LOOKS = (
+    *("heat", "close_up", "warp_trail", "warp_table", "counts_by", "follow_memory"),
+    *("everything", "compared_view", "inputs"),
+)
 """The settings of views that are kept, by their names in the session."""
 
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
@@ -279,22 +269,19 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "moment": int,
 }
 _LATER: Mapping[str, Any] = {"text_size": 0, "moments": [], "moment": -1, "aside": []}
-"""What older files have not."""
+"""Values for what older files lack."""
 
 
 def _saved(data: Mapping[str, Any]) -> Saved:
     data = {**_LATER, **data}
     values = {name: _checked(data[name], kind, name) for name, kind in _FIELDS.items()}
-    if values["unit"] not in UNITS:
-        raise ValueError(f"unit {values['unit']!r}")
-    for name, value in values["looks"].items():
-        if name == "counts_by" and value not in ("array", "line"):
-            raise ValueError(f"{name} {value!r}")
-        if name == "compared_view" and value not in COMPARED_VIEWS:
-            raise ValueError(f"{name} {value!r}")
-        if name == "inputs" and value not in INPUTS:
-            raise ValueError(f"{name} {value!r}")
-        _checked(value, LOOKS[name], name)
+    if not values["looks"].keys() <= set(LOOKS):
+        raise KeyError(*values["looks"])
+    for name, value in {"unit": values["unit"], **values["looks"]}.items():
+        setting = Session.settings()[name]
+        _checked(value, type(setting.default), name)
+        if setting.fit is not None:
+            setting.fit(None, value)
     values["drafts"] = {key: _source(text) for key, text in values["drafts"].items()}
     for name in ("geometry", "layout"):
         values[name].encode("ascii")

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from core.launching.file_launch import FileLaunch
+    from core.trace import Trace
 
 WARP_SIZE = 32
 
 Unit = Literal["access", "line", "barrier", "phase"]
 UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
-VIEWS = (
-    *("Matrices", "Warp", "Shared", "Source", "PTX", "Phases", "Variables", "Counters"),
-    *("Breakpoints", "Findings"),
-)
-"""The views of the step page by name, the first one in front where none is named."""
 PAGE_KEYS = ("step", "compare", "benchmark", "ceilings", "occupancy")
 """The window's pages, by what links and sessions call them; `gui.shell.pages` makes them."""
 COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")
@@ -29,7 +25,7 @@ TEXT_SIZES = (80, 90, 100, 115, 130, 150, 175, 200)
 MOST = 2**31 - 1
 """The largest number that a place or a parameter may have: Qt's signals carry no larger one."""
 UNTITLED = "untitled.cu"
-"""In place of a path: a text that is in no file. Paths of files are whole, so that none is this."""
+"""The path of a text that is in no file. Paths of files are absolute: none equals this."""
 
 Element = tuple[str, tuple[int, ...]]
 """An array's name and an index into it: ``("A", (0, 2))``."""
@@ -94,3 +90,18 @@ class Breakpoint:
     def __post_init__(self) -> None:
         if (self.line is None) == (self.element is None):
             raise ValueError("a breakpoint is at a line or at an element")
+
+
+def shapes(trace: Trace) -> dict[str, tuple[int, ...]]:
+    """The shape of every global and shared array of a launch, by name."""
+    found = {a.name: a.shape for a in trace.arrays}
+    return found | {a.name: a.shape for a in trace.shared_arrays}
+
+
+def exists(trace: Trace, element: Element) -> bool:
+    """Whether a launch has an element."""
+    name, index = element
+    shape = shapes(trace).get(name, ())
+    return len(shape) == len(index) > 0 and all(
+        0 <= i < extent for i, extent in zip(index, shape, strict=True)
+    )

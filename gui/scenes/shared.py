@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from core.trace.access import SharedArray, owner_of
 from gui.scenes import faults
 from gui.scenes.history import Ints, accessed_name, all_elements, elements_a_lane, history_of
-from gui.scenes.text import capital, element_name, numbers_name, plural
-from gui.scenes.warp import LANES, verb_of
+from gui.scenes.text import capital, element_name, numbers_name, plural, verb_of
+from gui.scenes.warp import LANES
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _grid(array: SharedArray, states: object, now: Access | None, warp: int) -> 
         warp_lit=lit,
         warp_lanes=lanes,
         block_lit=block,
-        verb=verb_of(now) if mine and now is not None else "",
+        verb=verb_of(now.kind, 1) if mine and now is not None else "",
     )
 
 
@@ -216,7 +216,7 @@ def _banks(access: Access, warp: int, arrays: tuple[SharedArray, ...], live: boo
     return BankScene(
         live=live,
         step=access.step,
-        verb=verb_of(access),
+        verb=verb_of(access.kind, 1),
         array=array.name if array is not None else "",
         warp=warp,
         active=int(np.count_nonzero(part.active)),

@@ -1,4 +1,4 @@
-"""The source pane's content: coloured text, totals for each line, and a caption.."""
+"""The source pane's content: coloured text, totals for each line, and a caption."""
 
 from __future__ import annotations
 

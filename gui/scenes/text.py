@@ -1,4 +1,4 @@
-"""Numbers and indices as short text, the same way in every view."""
+"""Numbers, elements, threads and phases as short text, the same way in every view."""
 
 from __future__ import annotations
 
@@ -95,6 +95,19 @@ def capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
+def common_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """How many items, or letters, two sequences have in common at their start, and at their end."""
+    shorter = min(len(one), len(other))
+    head = next((i for i in range(shorter) if one[i] != other[i]), shorter)
+    rest = shorter - head
+    return head, next((i for i in range(rest) if one[-1 - i] != other[-1 - i]), rest)
+
+
+def verb_of(kind: str, count: int = 2) -> str:
+    """What threads do in an access of a kind: load, store or update; with an s where it is one."""
+    return {"load": "load", "store": "store"}.get(kind, "update") + "s" * (count == 1)
+
+
 def clipped(sentence: str, most: int = 600) -> str:
     """The sentence, without its middle where it is too long to be read."""
     if len(sentence) <= most:
@@ -107,7 +120,7 @@ _HEADS = (0.5, 0.0, 1.0, 0.25, 0.75)  # shares of what is left of a name that co
 
 
 def told_apart(names: Sequence[str], width: Callable[[str], float], room: float) -> dict[str, str]:
-    """What is shown of each name so that it is no wider than `room`, and no two look alike.
+    """Names shortened to fit into `room`, no two of them alike.
 
     Names are cut in the middle; where that takes away what differs, elsewhere.
     """
@@ -116,14 +129,9 @@ def told_apart(names: Sequence[str], width: Callable[[str], float], room: float)
         for name in _alike(shown):
             shown[name] = _cut(name, head, width, room)
     for name in _alike(shown):
-        at = max(_alike_up_to(name, other) for other in names if other != name)
+        at = max(common_ends(name, other)[0] for other in names if other != name)
         shown[name] = _cut(ELLIPSIS + name[at:], 1.0, width, room)
     return shown
-
-
-def _alike_up_to(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _alike(shown: dict[str, str]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gui.scenes import faults
-from gui.scenes.text import FILL, element_name, fills, grouped, part_name, plural
+from gui.scenes.text import FILL, element_name, fills, grouped, part_name, plural, verb_of
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def event_caption(session: Session) -> str:
 
 
 def _access_sentence(session: Session, access: Access, who: str, several: bool) -> str:
-    verb = {"load": "load", "store": "store"}.get(access.kind, "update")
+    verb = verb_of(access.kind)
     sentence = f"{who} {verb}{'' if several else 's'} {access.target} at line {access.line}"
     wrong = len(faults.at_fault(access))
     if wrong:

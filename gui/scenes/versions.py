@@ -1,16 +1,13 @@
-"""Two versions of one source: which came first, and where their texts differ."""
+"""The texts of each source in the order in which they ran, and where two of them differ."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    from gui.scenes.session import Session
+from gui.scenes.text import common_ends
 
-Side = Literal["a", "b"]
 MOST_LINES = 600  # between the first and the last difference; more are not lined up with each other
 
 
@@ -34,55 +31,9 @@ class Versions:
         found = one if last == text else last
         return found or None
 
-    def older(self, a: Session, b: Session) -> Side | None:
-        """The side that shows the older version; None where they show no two of one kernel's text.
-
-        The text before any edit is older than any other.
-        """
-        one, two = a.origin, b.origin
-        if one is None or two is None or a.trace is None or b.trace is None:
-            return None
-        key, here, there = one.configuration.key, a.trace.workload, b.trace.workload
-        if key != two.configuration.key or here.kernel != there.kernel:
-            return None
-        if here.source == there.source:
-            return None
-        if (there.source == one.original) != (here.source == two.original):
-            return "b" if there.source == one.original else "a"
-        places = [self._order.get((key, hash(w.source)), 0) for w in (here, there)]
-        return "b" if places[1] < places[0] else "a"
-
-
-@dataclass(frozen=True)
-class Naming:
-    """What the two sides are called, and which of them stands left."""
-
-    a: str = "A"
-    b: str = "B"
-    left: Side = "a"
-
-    @property
-    def versions(self) -> bool:
-        """Whether the sides are an older and a newer version of one source."""
-        return self.a != "A"
-
-    @property
-    def first(self) -> str:
-        """The name of the side that stands left."""
-        return self.a if self.left == "a" else self.b
-
-    @property
-    def second(self) -> str:
-        """The name of the side that stands right."""
-        return self.b if self.left == "a" else self.a
-
-
-def naming(versions: Versions, a: Session, b: Session) -> Naming:
-    """Before and after, the older version left, where two versions are compared; else A and B."""
-    older = versions.older(a, b)
-    if older is None:
-        return Naming()
-    return Naming("Before", "After") if older == "a" else Naming("After", "Before", "b")
+    def rank(self, key: str, text: str) -> int:
+        """When a text first ran among all of them: a smaller number is an earlier text."""
+        return self._order.get((key, hash(text)), 0)
 
 
 @dataclass(frozen=True)
@@ -114,10 +65,7 @@ class Changes:
 def changes(old: str, new: str) -> tuple[Changes, Changes]:
     """Where `old` differs from `new`, and `new` from `old`."""
     one, two = old.split("\n"), new.split("\n")
-    shorter = min(len(one), len(two))
-    head = next((i for i in range(shorter) if one[i] != two[i]), shorter)
-    rest = shorter - head
-    tail = next((i for i in range(rest) if one[-1 - i] != two[-1 - i]), rest)
+    head, tail = common_ends(one, two)
     middle = one[head : len(one) - tail], two[head : len(two) - tail]
     if max(map(len, middle)) > MOST_LINES:
         blocks = [("replace", 0, len(middle[0]), 0, len(middle[1]))]
@@ -147,8 +95,5 @@ def changes(old: str, new: str) -> tuple[Changes, Changes]:
 
 def _inside(one: str, two: str) -> tuple[tuple[int, int], tuple[int, int]]:
     """Where two lines differ: from which character, and how many of each."""
-    shorter = min(len(one), len(two))
-    head = next((i for i in range(shorter) if one[i] != two[i]), shorter)
-    rest = shorter - head
-    tail = next((i for i in range(rest) if one[-1 - i] != two[-1 - i]), rest)
+    head, tail = common_ends(one, two)
     return (head, len(one) - head - tail), (head, len(two) - head - tail)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.rules import global_memory
 from gui.scenes import faults
 from gui.scenes.history import all_elements, elements_a_lane, history_of, numbers_of
-from gui.scenes.text import elements_name, numbers_name, percent, plural, span_name
+from gui.scenes.text import elements_name, numbers_name, percent, plural, span_name, verb_of
 from gui.scenes.weak_memo import last_for_each
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
         warp=warp,
         live=live,
         step=access.step,
-        verb=verb_of(access),
+        verb=verb_of(access.kind, 1),
         array=access.array.name,
         shape=access.array.shape,
         wide=wide,
@@ -176,7 +176,7 @@ def warp_scene(block_trace: BlockTrace, step: int, warp: int) -> WarpScene | Non
 
 
 def why_empty(block_trace: BlockTrace | None, step: int, warp: int) -> str:
-    """What is said where there is no scene: of an address in no array there are no sectors."""
+    """Says why there is no scene: an address outside every array has no sectors."""
     if block_trace is not None and block_trace.n_steps:
         access = history_of(block_trace).last_access(step, "global")
         if access is not None and access.fault:
@@ -195,11 +195,6 @@ def seen_at(scene: WarpScene, block_trace: BlockTrace, step: int) -> WarpScene:
 
 def _lane_name(array: Array | SharedArray, first: int, count: int) -> str:
     return "" if first < 0 else span_name(array, first, first + count - 1)
-
-
-def verb_of(access: Access) -> str:
-    """What the lanes do: loads, stores or updates."""
-    return {"load": "loads", "store": "stores"}.get(access.kind, "updates")
 
 
 def _caption(access: Access, warp: int, live: bool) -> str:
@@ -225,9 +220,9 @@ def _cost(access: Access, warp: int, lanes: int) -> str:
     assert array is not None
     itemsize = array.dtype.itemsize
     name = elements_name(array, all_elements(part, itemsize))
-    subject = f"Warp {warp} {verb_of(access)} {name}"
+    subject = f"Warp {warp} {verb_of(access.kind, 1)} {name}"
     if lanes < LANES:
-        subject = f"{plural(lanes, 'lane')} of warp {warp} {_plural(access, lanes)} {name}"
+        subject = f"{plural(lanes, 'lane')} of warp {warp} {verb_of(access.kind, lanes)} {name}"
     sectors = plural(part.n_sectors, "sector")
     if len(np.unique(part.elements[part.active])) == 1 and lanes > 1:
         if access.kind == "atomic":
@@ -239,11 +234,6 @@ def _cost(access: Access, warp: int, lanes: int) -> str:
     if part.n_sectors <= part.ideal_sectors:
         return f"{subject}: {sectors}, none in excess"
     return f"{subject}: {sectors} where {part.ideal_sectors} would do"
-
-
-def _plural(access: Access, lanes: int) -> str:
-    verb = verb_of(access)
-    return verb if lanes == 1 else verb.removesuffix("s")
 
 
 def _lines(access: Access, warp: int, cell: int) -> tuple[LineStrip, ...]:

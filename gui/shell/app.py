@@ -44,9 +44,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
     )
-    parser.add_argument(
-        "--report", metavar="FILE", help="keep a JSON file of the window's state (for tests)"
-    )
     return parser.parse_args(argv)
 
 
@@ -61,18 +58,18 @@ def window_size(text: str) -> tuple[int, int]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Open the window and run until it is closed; returns the exit status."""
     options = parse(sys.argv[1:] if argv is None else argv)
-    from PySide6.QtCore import QTimer
+    from PySide6.QtCore import Qt, QTimer
     from PySide6.QtWidgets import QApplication
 
     from core.cli.app import READ_AHEAD
     from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
+    from core.gc_control import keep_pauses_short, leave_out
     from core.ladder import load_ladder
     from core.side_process.client import end_kept, prepare
     from gui.looks.theme import apply_theme, theme_names
     from gui.scenes.saved import default_path, find, said_aside
     from gui.shell.main_window import MainWindow
-    from gui.shell.pauses import ShortPauses
     from gui.shell.session_persistence import Keeper, text_size_of, theme_of
     from gui.shell.terminating import Terminator
 
@@ -97,7 +94,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     text_size = text_size_of(saved, app.primaryScreen())
     apply_theme(app, theme, text_size)
     window = MainWindow(ladder, theme, text_size)
-    ShortPauses(window)
+    keep_pauses_short()
+    once = Qt.ConnectionType.SingleShotConnection
+    window.recorder.recorded.connect(leave_out, once)  # what the first launch has imported
+    window.pages.came.connect(leave_out)
     keeper = Keeper(window, path if found.usable else None)
     if saved is not None:
         keeper.restore_window(saved, geometry=not options.size)
@@ -107,10 +107,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         window.resize(*options.size)
     elif saved is None or not saved.geometry:
         fit_screen(window)
-    if options.report:
-        from gui.shell.state_file import keep_state_file
-
-        keep_state_file(window, options.report)
     window.show()
     if start is None and not options.no_tour and not window.touring.toured:
         tour_once(window)

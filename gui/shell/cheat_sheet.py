@@ -5,7 +5,7 @@ Each column is one text: some hundred labels would keep the window for 100 ms.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -25,11 +25,10 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QScrollArea,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
-from gui.frames.pieces import PAUSE, Pieces, Steps
+from gui.looks.style import fill
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
@@ -54,30 +53,17 @@ GAP, LINE_GAP, PART_GAP = 4, 3, 6
 
 
 class CheatSheet(QDialog):
-    """Every command that has a key, menu by menu, and what the mouse does.
-
-    It is made in several events, and shown after the last; `finish` does all of it at once.
-    """
+    """Every command that has a key, menu by menu, and what the mouse does."""
 
     def __init__(self, menus: Mapping[str, Sequence[Command]], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Keyboard shortcuts")
         self.setObjectName("shell")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._menus = menus
-        self._pieces = Pieces(self)
-        self._pieces.start(self._building(parent.screen().availableSize()))
-
-    def finish(self) -> None:
-        """Make and show at once what is left."""
-        self._pieces.finish()
-
-    def _building(self, screen: QSize) -> Steps:
-        parts = [(name.replace("&", ""), _keys(some)) for name, some in self._menus.items()]
+        parts = [(name.replace("&", ""), _keys(some)) for name, some in menus.items()]
         parts.append(("Mouse", MOUSE))
-        room = screen - QSize(0, TITLE_BAR)
-        count, scale = yield from _fitting(parts, room)
-        yield PAUSE
+        room = parent.screen().availableSize() - QSize(0, TITLE_BAR)
+        count, scale = _fitting(parts, room)
         sheet = QWidget(self)
         sheet.setObjectName("shell")
         row = QHBoxLayout(sheet)
@@ -85,22 +71,12 @@ class CheatSheet(QDialog):
         row.setSpacing(BETWEEN)
         for some in columns(parts, count):
             row.addWidget(Column(some, scale), 0, Qt.AlignmentFlag.AlignTop)
-            yield PAUSE
         area = QScrollArea()
         area.setWidgetResizable(True)
         area.setAccessibleName("Keyboard shortcuts")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(area)
+        fill(self, area)
         area.setWidget(sheet)
         self.resize((sheet.sizeHint() + QSize(4, 4)).boundedTo(room))
-        for widget in (self, *self.findChildren(QWidget)):
-            widget.ensurePolished()
-            yield
-        yield PAUSE
-        layout.activate()
-        self.create()
-        yield PAUSE
         self.open()
 
 
@@ -178,19 +154,13 @@ def _native(key: str) -> str:
     return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
 
 
-def _fitting(
-    parts: Sequence[tuple[str, Lines]], room: QSize
-) -> Generator[None, None, tuple[int, float]]:
-    """How many columns, in type of what scale, so that all of it is seen; else the smallest.
-
-    Type of another size has to be loaded first, so each scale is a piece.
-    """
+def _fitting(parts: Sequence[tuple[str, Lines]], room: QSize) -> tuple[int, float]:
+    """How many columns, in type of what scale, so that all of it is seen; else the smallest."""
     for scale in SCALES:
         for count in COLUMNS:
             size = _size(columns(parts, count), scale)
             if size.width() <= room.width() and size.height() <= room.height():
                 return count, scale
-        yield
     return COLUMNS[0], SCALES[-1]
 
 

@@ -34,14 +34,23 @@ from PySide6.QtWidgets import (
 from gui.commands.comparing import Comparing
 from gui.commands.explaining import Explaining, connect_numbers
 from gui.commands.window import Window
-from gui.frames.pieces import PAUSE, Steps, whole
+from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
-from gui.scenes.compare import PRESETS, Preset, launch_text, moment_text, space_of, views_shown
+from gui.scenes.compare import (
+    PRESETS,
+    Naming,
+    Preset,
+    launch_text,
+    moment_text,
+    naming,
+    space_of,
+    views_shown,
+)
 from gui.scenes.differences import Difference, Grouping, differences
 from gui.scenes.selection import COMPARED_VIEWS
 from gui.scenes.session import Session
 from gui.scenes.verdict import verdict
-from gui.scenes.versions import Changes, Naming, changes, naming
+from gui.scenes.versions import Changes, changes
 from gui.scenes.why import Topic
 from gui.views.base import Caption, Panel, SessionView
 from gui.views.counters_view import CountersView
@@ -138,8 +147,7 @@ class SideHead(SessionView):
         super().__init__(session)
         self.badge = QLabel(side.upper())
         self.badge.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.title = QLabel()
-        self.title.setProperty("role", "figure")
+        self.title = styled_label(role="figure")
         self.launch = Caption(role="dim")
         self.moment = Caption(role="dim")
         for caption in (self.launch, self.moment):
@@ -180,37 +188,24 @@ class CompareSide(QWidget):
     """The views of one session, as many above each other as there is room for."""
 
     def __init__(self, session: Session, side: Side, parent: QWidget | None = None) -> None:
-        """It is whole after `building`."""
         super().__init__(parent)
         self.session, self.side = session, side
         session.changed.connect(self._on_changed)  # first: what it hides has nothing to work out
         self.setAccessibleName(f"Side {side.upper()}")
         self._framed: list[Panel] = []
         self._chosen = "Memory"
-
-    def building(self) -> Steps:
-        """Make the views, one by one."""
-        session = self.session
         self._lay_out()
-        yield PAUSE
         self.matrices = MatrixCanvas(session)
-        yield PAUSE
         self._add("Matrices", self._panel("Matrices", self.matrices))
-        yield PAUSE
         self.memory = QStackedWidget()
         self._add("Memory", self.memory)
         self.warp = WarpView(session)
         self.memory.addWidget(self._panel("Warp and global memory", self.warp))
-        yield PAUSE
         self.shared = SharedView(session)
         self.memory.addWidget(self._panel("Shared memory", self.shared))
-        yield PAUSE
         self.source = SourceView(session)
-        yield PAUSE
         self._add("Source", self._panel("Source", self.source, controls=False))
-        yield PAUSE
         self.counters = CountersView(session)
-        yield PAUSE
         self._add("Counters", self._panel("Counters", self.counters))
         self.splitter.setSizes([1000 * share for share in SHARES])
         self._show_memory()
@@ -256,8 +251,7 @@ class CompareSide(QWidget):
         room = self.width() / self.fontMetrics().horizontalAdvance("0")
         for panel in self._framed:
             panel.heading.setVisible(room > ROOM_FOR_HEADINGS)
-        if self._framed:  # a picture of the window sizes what is still being made
-            self.matrices.fit_button.setVisible(room > ROOM_FOR_FIT)
+        self.matrices.fit_button.setVisible(room > ROOM_FOR_FIT)
 
     def show_views(self, chosen: str, room: int) -> None:
         """Show the chosen view of `COMPARED_VIEWS` and, up to `room` of them, others with it."""
@@ -277,7 +271,7 @@ class CompareSide(QWidget):
             self.source.reveal_changes()
 
     def name(self, name: str, changes: Changes, sign: str) -> None:
-        """Call the side so, and mark what its source has that the other's has not."""
+        """Name the side, and mark what its source has and the other's lacks."""
         self.head.badge.setText(name)
         self.setAccessibleName(f"Side {name}")
         self.source.show_changes(changes, sign)
@@ -417,9 +411,7 @@ class DifferenceView(QWidget):
         self.model = DifferenceModel()
         self.table = RowTable(self.model, "Differences between the sides")
         self.table.setItemDelegateForColumn(BARS, PairBars(self.table))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.table)
+        fill(self, self.table)
         self.table.clicked.connect(self._clicked)
         self.grouping.chosen.connect(lambda _: self.refresh())
         for session in (a, b):
@@ -470,44 +462,23 @@ SIDES = {"a": "Configure A", "b": "Configure B"}
 class ComparePage(PageWidget, QWidget):
     """A and B beside each other. While it is shown, the left column has a switch between them."""
 
-    modest = False  # the left column and the transport bar follow it
-
-    def __init__(
-        self, window: Window, comparing: Comparing, explaining: Explaining, *, now: bool = True
-    ) -> None:
+    def __init__(self, window: Window, comparing: Comparing, explaining: Explaining) -> None:
         """`explaining` answers for side A, which is the window's own session."""
         super().__init__()
         self.main, self.comparing, self.explaining = window, comparing, explaining
-        self._built = self._opening = False
+        self._opening = False
         self._texts: frozenset[str] = frozenset()
         """Those that were looked at last."""
-        if now:
-            whole(self.building())
-
-    def building(self) -> Steps:
-        """Make the page, piece by piece; it is whole after the last."""
-        a, b = self.comparing.a, self.comparing.b
-        yield from self.comparing.building()
+        a, b = comparing.a, comparing.b
         self._make_frame()
         self.sides = CompareSide(a, "a", self._pair), CompareSide(b, "b", self._pair)
-        yield PAUSE
-        for side in self.sides:
-            yield from side.building()
-            yield PAUSE
         self.differences = DifferenceView(a, b)
-        yield PAUSE
         self.why = WhyPanel(b, self.main, above=self.main.transport)
-        yield PAUSE
-        yield from self._laying_out()
+        self._lay_out()
         self._make_left()
-        yield PAUSE
         self._make_second_bar()
-        yield PAUSE
         self._connect()
-        yield PAUSE
-        self._built = True
-        yield from self.restyling()
-        yield from self.comparing.preparing()
+        self.restyle()
 
     def _make_frame(self) -> None:
         self._page = QVBoxLayout(self)
@@ -518,13 +489,11 @@ class ComparePage(PageWidget, QWidget):
         self._pair = panels_in(Qt.Orientation.Horizontal)
         self.splitter.addWidget(self._pair)
 
-    def _laying_out(self) -> Steps:
+    def _lay_out(self) -> None:
         self.bar = bar = CompareBar()
         self.views, self.examples = bar.views, bar.examples
         self.swap, self.copy, self.next = bar.swap, bar.copy, bar.next
-        yield PAUSE
         self._page.insertWidget(0, bar)
-        yield PAUSE
         self.verdict = Caption()
         self.verdict.may_take(3)
         self._page.insertWidget(1, self.verdict)
@@ -537,12 +506,9 @@ class ComparePage(PageWidget, QWidget):
         grid.addWidget(self.differences.grouping, 0, 0, corner)  # every line of rows counts
         self.differences.grouping.setContentsMargins(0, 4, 20, 4)
         self.differences.grouping.raise_()
-        yield PAUSE
         self.splitter.addWidget(table)
-        yield PAUSE
         for splitter, shares in ((self._pair, (1, 1)), (self.splitter, (68, 32))):
             share(splitter, shares, (1000 * shares[0], 1000 * shares[1]))
-        yield PAUSE
 
     def _make_left(self) -> None:
         """In the left column: which side its forms are for, and the forms of B."""
@@ -580,7 +546,6 @@ class ComparePage(PageWidget, QWidget):
         self.swap.clicked.connect(self.comparing.swap)
         self.copy.clicked.connect(self.comparing.copy_to_b)
         self.next.clicked.connect(lambda _: self.comparing.differing.go())
-        session.page_changed.connect(self._on_page)
         self.views.chosen.connect(lambda name: session.update(compared_view=name))
         self.switch.chosen.connect(lambda _: self._show_forms())
         session.compared_view_changed.connect(lambda _: self._show_views())
@@ -688,43 +653,27 @@ class ComparePage(PageWidget, QWidget):
 
     # ---- what is shown
 
-    def catching_up(self) -> Steps:
-        """Bring to date what will be seen, view by view, before the page is shown."""
-        for view in self.findChildren(SessionView):
-            if view.isVisibleTo(self) and view.session.trace is not None:
-                view.catch_up(hidden=True)
-                yield PAUSE
-        yield from self.comparing.preparing()
-        yield from self._activating(True)
+    def be_pictured(self, on: bool) -> None:
+        """Have B follow the clock as if the page were shown."""
+        self.comparing.active = on or self.isVisible()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Start the common clock."""
         super().showEvent(event)
         if not event.spontaneous():
-            if not self.comparing.active:
-                self._set_active(True)
+            self._set_active(True)
             self._show_views()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Leave the window's own session alone again."""
         super().hideEvent(event)
-        if self._built and not event.spontaneous():  # a window may close while it is made
-            self._set_active(False)
-
-    def _on_page(self, key: str) -> None:
-        """Another page was asked for before this one was shown."""
-        if key != "compare" and self.comparing.active and not self.isVisible():
+        if not event.spontaneous():
             self._set_active(False)
 
     def _set_active(self, active: bool) -> None:
-        whole(self._activating(active))
-
-    def _activating(self, active: bool) -> Steps:
         self.comparing.active = active
-        yield PAUSE
         for widget in (self.switch, self.scrub, *self.letters):
             widget.setVisible(active)
-            yield PAUSE
         self._opening = active
         if active:
             self._judge(anew=True)
@@ -761,22 +710,17 @@ class ComparePage(PageWidget, QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many views as fit."""
         super().resizeEvent(event)
-        if self._built:  # Qt tells a hidden page of its size when the window is painted for a file
-            self.bar.fit(self.width())
-            self._show_views()
+        self.bar.fit(self.width())
+        self._show_views()
 
-    def restyling(self) -> Steps:
-        """Take up the theme's colours and sizes, piece by piece."""
+    def restyle(self) -> None:
+        """Take up the theme's colours and sizes."""
         for side in self.sides:
             side.restyle()
-            yield
         self.differences.restyle()
         self.bar.fit(self.width())
-        yield
         self.comparing.column.restyle()
-        yield
         self._show_views()
-        yield
 
     def pictures(self) -> dict[str, QWidget]:
         """What can be saved by itself, by name."""

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QToolButton, QVBoxLayout, QWidget
 
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, set_style
 from gui.scenes.session import Session
 from gui.scenes.text import spaced
 from gui.shell.pages import PAGES
@@ -124,9 +124,7 @@ class Header(QWidget):
         """Have the words of the menus and the tabs closer together, or not."""
         for widget in (self.menu_bar, *self.tabs.findChildren(QToolButton)):
             if bool(widget.property("close")) != close:
-                widget.setProperty("close", close)
-                widget.style().unpolish(widget)
-                widget.style().polish(widget)
+                set_style(widget, "close", close)
                 widget.updateGeometry()
 
     def _give_tabs_a_row(self, own: bool) -> None:

@@ -1,4 +1,4 @@
-"""Where the window is narrow for its type, the left column makes room until it is asked for."""
+"""The left column: it hides where the window is narrow for its type, until it is asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton
 
 from gui.docks.dock_area import units
-from gui.frames.pieces import Steps
 from gui.looks.theme import current_theme
 
 if TYPE_CHECKING:
@@ -71,20 +70,17 @@ class LeftColumn(QObject):
         self.by_hand = True
         self.main.left.setVisible(self.main.left.isHidden())
 
-    def restyling(self) -> Steps:
-        """Take up the theme's type, piece by piece."""
+    def restyle(self) -> None:
+        """Take up the theme's type."""
         digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
         width = self.main.width()
         self.main.left.setMinimumWidth(LEAST * digit)
         self.main.left.setMaximumWidth(MOST * digit)
-        yield
         left = min(USUAL * digit, width // 5)
         body = self.main.body
         if not self.main.left.isHidden():
             body.setSizes([left, max(body.width() - body.handleWidth() - left, 1)])
-        yield
         self.follow()
-        yield
 
     def follow(self) -> None:
         """Show or hide the column by the window's width; after a change of size or of type."""

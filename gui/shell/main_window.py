@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -12,13 +11,11 @@ from PySide6.QtWidgets import QApplication, QSplitter, QVBoxLayout, QWidget
 from gui.commands.commands import Commands
 from gui.commands.focus import FocusKeys, focus_page, in_sight
 from gui.commands.recording import Recorder
-from gui.commands.theme_applier import Dressed, Dressing
+from gui.commands.theme_applier import Dressing
 from gui.commands.window import Window
-from gui.frames.pieces import stop_below
 from gui.looks.theme import NORMAL, theme_names
 from gui.scenes.selection import TEXT_SIZES, Configuration
 from gui.scenes.session import Session
-from gui.shell.arriving import Arriving
 from gui.shell.header import Header, window_title
 from gui.shell.left_column import LeftColumn
 from gui.shell.menus import build_menus
@@ -60,19 +57,16 @@ class MainWindow(Window):
         self.workbench, self.moments, self.lecture = do.workbench, do.moments, do.lecture
         self.exporter, self.enlarging, self.explaining = do.exporter, do.enlarging, do.explaining
         self.stopping, self.touring = do.stopping, do.touring
-        self.arriving = Arriving(self)
         self.menus = build_menus(self, do, self.header.menu_bar)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self._focus_keys = FocusKeys(app, self)
-        self.dressing = Dressing(self, lambda: self.text_size, self._parts)
+        self.dressing = Dressing(self, lambda: self.text_size)
         self._connect()
         self.setMinimumSize(*LEAST)  # or else large text would make it larger than the screen
         self.resize(1440, 900)
         self.pages.open("step")
-        self.pages.finish()
         self.dressing.put_on(theme)
-        self.dressing.finish()
         self._show_title()
 
     @property
@@ -91,18 +85,14 @@ class MainWindow(Window):
         self.form = ConfigurationForm()
         self.selection = SelectionForm(self.session)
         self.transport = TransportBar(self.session)
-        self.step_page = page = StepPage(self.session)
-        self.matrices, self.warp, self.shared = page.matrices, page.warp, page.shared
-        self.source, self.ptx, self.phases = page.source, page.ptx, page.phases
-        self.variables, self.counters = page.variables, page.counters
-        self.findings, self.breakpoints = page.findings, page.breakpoints
-        self.pages = Pages(self.session, PAGES, self._make_page, lambda: self.dressing.busy)
+        self.step_page = StepPage(self.session)
+        self.pages = Pages(PAGES, self._make_page)
         self.message = MessageBar(self.pages)
         self.busy_sign = BusySign(self.pages)
         for over in (self.busy_sign, self.message):  # Qt puts each page that it turns to above
             self.pages.currentChanged.connect(over.raise_)
         self.pages.turned.connect(self._on_turned)
-        self.pages.came.connect(lambda key: name_choices(self.pages.ready(key) or self.pages))
+        self.pages.came.connect(lambda key: name_choices(self.pages.make(key)))
 
     def _lay_out(self) -> None:
         self.setMenuWidget(self.header)
@@ -153,7 +143,6 @@ class MainWindow(Window):
         session.page_changed.connect(self._open_page)
         session.theme_changed.connect(self.dressing.put_on)
         session.text_size_changed.connect(lambda _: self.dressing.put_on(session.theme))
-        recorder.recorded.connect(self.pages.make_ahead, Qt.ConnectionType.SingleShotConnection)
         self.form.watch(recorder.worker)
         self.form.inputs.follow(session)
 
@@ -161,7 +150,7 @@ class MainWindow(Window):
 
     def _choose_rung(self, name: str) -> None:
         self.session.playing = 0
-        self.form.begin(self.recorder.ladder[name])
+        self.form.show_rung(self.recorder.ladder[name])
         self.recorder.configure(name)
 
     def _choose_parameters(self, values: dict[str, int]) -> None:
@@ -206,19 +195,13 @@ class MainWindow(Window):
             self.busy_sign.say("")  # what this page shows is not replaced
         focus_page(self)
 
-    def _parts(self) -> list[Dressed]:
-        """What takes up a theme by itself, besides the views."""
-        return [self, *self.pages.whole]
-
-    def restyling(self) -> Iterator[None]:
-        """Take up the theme's type and icons, piece by piece."""
-        yield from self.left_column.restyling()
+    def restyle(self) -> None:
+        """Take up the theme's type and icons."""
+        self.left_column.restyle()
         self.header.restyle()
         self.moment_title.restyle()
-        yield
         self.form.restyle()
         self.ladder_panel.list.scheduleDelayedItemsLayout()
-        yield
 
     def _on_configuration(self, configuration: Configuration) -> None:
         own = configuration.own
@@ -230,7 +213,7 @@ class MainWindow(Window):
             return
         rung = self.recorder.ladder[configuration.rung]
         if not self.form.shows(rung, configuration.parameters):
-            self.form.begin(rung, configuration.parameters)
+            self.form.show_rung(rung, configuration.parameters)
 
     def _on_trace(self, trace: object) -> None:
         self._show_title()
@@ -248,7 +231,6 @@ class MainWindow(Window):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs, wait for it, and let go of the session."""
         self.closing.emit()
-        self.dressing.stop()
         self.session.playing = 0
         self.transport.stop()
         self.recorder.close()
@@ -256,5 +238,6 @@ class MainWindow(Window):
         self.pages.shut_down()
         self._focus_keys.close()
         super().closeEvent(event)
-        stop_below(self)
+        for timer in self.findChildren(QTimer):
+            timer.stop()
         QTimer.singleShot(0, self.deleteLater)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtWidgets import QMenuBar
 
 from gui.commands.command import Command, fill_menu
 from gui.commands.moments import LIST
 from gui.looks.theme import NORMAL, load_theme, theme_names
-from gui.scenes.compare import PRESETS, Preset
+from gui.scenes.compare import PRESETS, Naming, Preset
 from gui.scenes.selection import COMPARED_VIEWS, UNITS, Unit
+from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
 from gui.views.transport_bar import UNIT_TIPS
 
@@ -25,19 +26,7 @@ if TYPE_CHECKING:
 # The View menu: pages, how the matrices are shown, views, layout, text and theme.
 
 
-VIEW_KEYS = (
-    ("Alt+1",),
-    ("Alt+2",),
-    ("Alt+3",),
-    ("Alt+4", "F5"),
-    ("Alt+5", "F6"),
-    ("Alt+6", "F7"),
-    ("Alt+7",),
-    ("Alt+8",),
-    ("Alt+9",),
-    ("Alt+0",),
-)
-VIEWS, LOOK = "Views", "Text and theme"
+GROUP, LOOK = "Views", "Text and theme"
 
 
 def view_commands(window: Window, do: Commands) -> list[Command]:
@@ -94,22 +83,26 @@ def _switch(
     return Command(text, (key,), run, tip, checked=lambda: bool(getattr(session, name)), line=line)
 
 
+def _keys(place: int, row: StepView) -> tuple[str, ...]:
+    """Alt with the number of the view's place, of the first ten, and the key of its row."""
+    numbered = (f"Alt+{(place + 1) % 10}",) if place < 10 else ()
+    return (*numbered, row.key) if row.key else numbered
+
+
 def _layout(window: Window, do: Commands) -> list[Command]:
     page = window.step_page
     return [
         *(
             Command(
-                dock.windowTitle(),
-                keys,
-                partial(_look_at, window, name),
-                checked=partial(page.in_front, name),
+                page.docks[row.name].windowTitle(),
+                _keys(place, row),
+                partial(_look_at, window, row.name),
+                checked=partial(page.in_front, row.name),
                 line=place == 0,
-                under=VIEWS,
+                under=GROUP,
                 row="The views, as the View menu lists them",
             )
-            for place, ((name, dock), keys) in enumerate(
-                zip(page.docks.items(), VIEW_KEYS, strict=True)
-            )
+            for place, row in enumerate(VIEWS)
         ),
         Command(
             "One view large",
@@ -197,8 +190,18 @@ def compare_commands(window: Window) -> list[Command]:
         Command(
             "Compare with its counterpart", ("Ctrl+D",), on_page(lambda p: p.comparing.suggest())
         ),
-        Command("Copy A to B", ("Ctrl+Shift+D",), on_page(lambda p: p.comparing.copy_to_b())),
-        Command("Swap A and B", ("Ctrl+Shift+X",), on_page(lambda p: p.comparing.swap())),
+        Command(
+            "Copy A to B",
+            ("Ctrl+Shift+D",),
+            on_page(lambda p: p.comparing.copy_to_b()),
+            says=lambda: "Copy {0.a} to {0.b}".format(_naming(window)),
+        ),
+        Command(
+            "Swap A and B",
+            ("Ctrl+Shift+X",),
+            on_page(lambda p: p.comparing.swap()),
+            says=lambda: "Swap {0.first} and {0.second}".format(_naming(window)),
+        ),
         Command("Configure the other side", ("Ctrl+J",), on_page(lambda p: p.configure_other())),
         Command(
             "Next difference", ("D",), on_page(lambda p: p.comparing.differing.go()), line=True
@@ -215,6 +218,12 @@ def compare_commands(window: Window) -> list[Command]:
             for preset in PRESETS
         ),
     ]
+
+
+def _naming(window: Window) -> Naming:
+    """What the sides of the comparison are called, once there is one."""
+    page = window.pages.made("compare")
+    return Naming() if page is None else cast("ComparePage", page).comparing.naming
 
 
 def compare_page(window: Window) -> ComparePage:

@@ -1,9 +1,9 @@
 """The window's pages. To add one, write its view and put a `Page` into `PAGES`.
 
 The tabs, the View menu with its shortcut (Ctrl+1, Ctrl+2 …), links and saved sessions follow from
-that. A page is made when it is first asked for, or when the window has nothing else to do
-(`gui.views.page_stack`), so that it costs nothing at the start: its modules are named, not
-imported. Its view is a `gui.views.page_parts.PageWidget`, which says what else a page may do.
+that. A page is made when it is first asked for (`gui.views.page_stack`), and its modules are
+imported then, so that it costs nothing at the start. Its view is a
+`gui.views.page_parts.PageWidget`, which says what else a page may do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page(page_stack.Page):
-    """One tab of the window; `make` gives its view, whole but for what `building` does."""
+    """One tab of the window; `make` gives its view."""
 
     make: Callable[[Window, Commands], PageWidget]
 
@@ -37,7 +37,7 @@ def _compare(window: Window, commands: Commands) -> PageWidget:
     from gui.shell.compare_page import ComparePage
 
     comparing = Comparing(window, commands.workbench, commands.moments)
-    return ComparePage(window, comparing, commands.explaining, now=False)
+    return ComparePage(window, comparing, commands.explaining)
 
 
 def _benchmark(window: Window, commands: Commands) -> PageWidget:
@@ -45,7 +45,7 @@ def _benchmark(window: Window, commands: Commands) -> PageWidget:
     from gui.views.benchmark_view import BenchmarkView
 
     ladder = window.recorder.ladder
-    view = BenchmarkView(window.session, ladder, folder=results_folder(), now=False)
+    view = BenchmarkView(window.session, ladder, folder=results_folder())
     show = window.message.show_message
     view.said.connect(lambda sentence, ok: show(sentence, kind="info" if ok else "error"))
     return view
@@ -55,24 +55,22 @@ def _ceilings(window: Window, commands: Commands) -> PageWidget:
     from gui.views.ceilings_view import CeilingsView
 
     def measured() -> tuple[BenchmarkResult, ...]:
-        page = window.pages.ready("benchmark")
+        page = window.pages.made("benchmark")
         return page.measured if page is not None else ()
 
-    return CeilingsView(window.session, window.recorder.ladder, measured, now=False)
+    return CeilingsView(window.session, window.recorder.ladder, measured)
 
 
 def _occupancy(window: Window, commands: Commands) -> PageWidget:
     from gui.views.occupancy_view import OccupancyView
 
-    return OccupancyView(window.session, window.recorder.ladder, now=False)
+    return OccupancyView(window.session, window.recorder.ladder)
 
 
 PAGES: tuple[Page, ...] = (
     Page("step", "Step through", _step, clock=True),
-    Page(
-        "compare", "Compare", _compare, modules=("gui.shell.compare_page",), clock=True, ahead=True
-    ),
-    Page("benchmark", "Benchmark", _benchmark, modules=("gui.views.benchmark_view",), ahead=True),
-    Page("ceilings", "Ceilings", _ceilings, modules=("gui.views.ceilings_view",), ahead=True),
-    Page("occupancy", "Occupancy", _occupancy, modules=("gui.views.occupancy_view",), ahead=True),
+    Page("compare", "Compare", _compare, clock=True),
+    Page("benchmark", "Benchmark", _benchmark),
+    Page("ceilings", "Ceilings", _ceilings),
+    Page("occupancy", "Occupancy", _occupancy),
 )

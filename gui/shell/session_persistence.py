@@ -66,7 +66,7 @@ class Keeper(QObject):
             left=main.left_column.kept(main.enlarging.left),
             breakpoints=main.session.breakpoints_of_all(),
             looks={name: getattr(main.session, name) for name in LOOKS},
-            drafts=main.source.draft.kept(),
+            drafts=main.step_page.source.draft.kept(),
             launches=dict(main.workbench.launches),
             moments=main.lecture.moments,
             moment=main.lecture.at,
@@ -83,7 +83,7 @@ class Keeper(QObject):
         self._base = saved
         main.touring.toured = saved.toured
         main.lecture.restore(saved.moments, saved.moment)
-        main.source.draft.restore(saved.drafts)
+        main.step_page.source.draft.restore(saved.drafts)
         main.workbench.launches.update(saved.launches)
         if geometry and saved.geometry:
             main.restoreGeometry(QByteArray.fromBase64(saved.geometry.encode()))

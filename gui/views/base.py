@@ -1,11 +1,19 @@
-"""What the views share: following the session, and the panel that frames each of them."""
+"""What the views share: following the session, pointing, captions, panels, an element's menu."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,10 +26,9 @@ from PySide6.QtWidgets import (
     QWidgetAction,
 )
 
-from gui.frames.pieces import Steps
 from gui.looks.theme import current_theme
-from gui.scenes.selection import Breakpoint, Element
-from gui.scenes.session import Session, exists, next_touch
+from gui.scenes.selection import Breakpoint, Element, Hover
+from gui.scenes.session import Session
 from gui.scenes.text import index_text
 from gui.scenes.why import Fetched
 
@@ -64,11 +71,6 @@ class SessionView(QWidget):
             stale, self._stale = self._stale, frozenset()
             self.refresh(stale)
 
-    @property
-    def missed(self) -> frozenset[str]:
-        """What changed since the last time."""
-        return self._stale
-
     def miss(self, names: frozenset[str]) -> None:
         """Catch up with these, too, when this is shown: it was brought to date for a picture."""
         self._stale |= names
@@ -98,10 +100,50 @@ class SessionView(QWidget):
         """
         self.update()
 
-    def restyling(self) -> Steps:
-        """`restyle`, piece by piece where that takes long."""
-        self.restyle()
-        yield
+
+class PointedView(SessionView):
+    """A drawn view whose parts tell the session what is pointed at; elements have their menu.
+
+    at: what lies under a pixel of the view, None for nothing.
+    """
+
+    def __init__(self, session: Session, name: str, at: Callable[[QPointF], Hover | None]) -> None:
+        super().__init__(session)
+        self._at = at
+        self.caption = Caption()
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(name)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    def point_at(self, point: QPointF) -> None:
+        """Tell the session what lies under a pixel."""
+        self.session.hover = self._at(point)
+
+    def menu_at(self, point: QPointF) -> QMenu | None:
+        """The menu of the element under a pixel, None where there is none."""
+        hover = self._at(point)
+        if hover is None or hover.element is None:
+            return None
+        return element_menu(self.session, hover.element, self)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell the session what is pointed at."""
+        self.point_at(event.position())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is pointed at any more."""
+        self.session.hover = None
+        super().leaveEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the element that is pointed at, else leave it to the window."""
+        menu = self.menu_at(QPointF(event.pos()))
+        event.setAccepted(menu is not None)
+        if menu is not None:
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(event.globalPos())
 
 
 class Caption(QLabel):
@@ -331,8 +373,6 @@ def _title(text: str, menu: QMenu) -> QWidgetAction:
 
 def go_to_touch(session: Session, element: Element, *, forward: bool = True) -> bool:
     """Select an element and go to the step that touches it next (or last); False where none is."""
-    found = None
-    if session.trace is not None and exists(session.trace, element):
-        found = next_touch(session, element, forward=forward)
+    found = session.next_stop(Breakpoint(element=element), forward=forward)
     session.update(playing=0, element=element, **({} if found is None else {"step": found}))
     return found is not None

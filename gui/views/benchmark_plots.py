@@ -1,4 +1,4 @@
-"""The launches of one measured point, on the benchmark page."""
+"""The benchmark page's plots: the curves of a sweep with their key, and one point's launches."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
-from gui.frames.pieces import PAUSE, Steps
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import Measured
 from gui.scenes.benchmark_plot import (
@@ -210,8 +210,11 @@ KEY_SHARE = 0.42  # of the width, for the curves' names at most
 _LABEL = 46.0  # pixels that a number below the axis takes
 _NAMED = 0.12  # of the height, above the highest point: room for the name of a curve
 _LINES = (
-    Qt.PenStyle.SolidLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine, Qt.PenStyle.DashDotDotLine,
-)  # fmt: skip
+    Qt.PenStyle.SolidLine,
+    Qt.PenStyle.DotLine,
+    Qt.PenStyle.DashDotLine,
+    Qt.PenStyle.DashDotDotLine,
+)
 _LIBRARY_LINE = Qt.PenStyle.DashLine
 _WIDE, _THIN = 3.0, 1.2  # pixels: the chosen kernel's line, and the others'
 
@@ -248,10 +251,15 @@ class _Line:
         )
         fill = current_theme().color("panel") if hollow else pen.color()
         self.line.setData(
-            x, y, pen=pen, symbol=symbol, symbolBrush=fill,
-            symbolPen=pg.mkPen(pen.color(), width=1.4), symbolSize=symbol_size(7),
+            x,
+            y,
+            pen=pen,
+            symbol=symbol,
+            symbolBrush=fill,
+            symbolPen=pg.mkPen(pen.color(), width=1.4),
+            symbolSize=symbol_size(7),
             data=list(points),
-        )  # fmt: skip
+        )
         self._pen = pen
         for item in (self.spread, self.line):
             item.setVisible(bool(points))
@@ -270,7 +278,6 @@ class SweepPlot(QWidget):
     chosen = Signal(object)
 
     def __init__(self) -> None:
-        """It is whole after `building`."""
         super().__init__()
         self.stands_out = ""  # the series of the chosen kernel
         self._lit: str | None = None  # the series that the key's row under the pointer names
@@ -280,17 +287,12 @@ class SweepPlot(QWidget):
         self._lines: dict[str, _Line] = {}
         self._order: dict[str, int] = {}
         self._logarithms = False
-
-    def building(self) -> Steps:
-        """Make the plot and its key."""
         pg.setConfigOptions(antialias=True)
         self._axis, self._values = SizeAxis(), ValueAxis()
-        yield PAUSE
         self.plot = Chart(self._values, self._axis)
         self.plot.setAccessibleName("Curves of the sweep")
         self._one = pg.InfiniteLine(1.0, angle=0, movable=False)
         self.plot.addItem(self._one)
-        yield PAUSE
         self.key = Key()
         self.key.pointed.connect(self._light)
         self.plot.box.sigResized.connect(lambda _: self._name_curves())
@@ -299,17 +301,16 @@ class SweepPlot(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self.plot, 1)
         layout.addWidget(self.key)
-        yield PAUSE
 
     def set_order(self, keys: Sequence[str]) -> None:
         """Give these kernels their colours in this order, whether or not they are drawn now."""
         self._order = {key: place for place, key in enumerate(keys)}
 
-    def showing(self, curves: tuple[Curve, ...], request: Request) -> Steps:
-        """Show these curves, in the colours that `set_order` gave them, piece by piece."""
+    def show_curves(self, curves: tuple[Curve, ...], request: Request) -> None:
+        """Show these curves, in the colours that `set_order` gave them."""
         self.curves, self._request = curves, request
         self._logarithms = far_apart(curves)
-        yield from self.drawing()
+        self.draw()
 
     def _line(self, key: str) -> _Line:
         if key not in self._lines:
@@ -379,10 +380,14 @@ class SweepPlot(QWidget):
             end = self.key.mapFromGlobal(self.plot.mapToGlobal(self.plot.mapFromScene(scene))).y()
             rows.append(
                 KeyRow(
-                    curve.title, self.pen(curve), self._symbol(key), self._hollow(key), end,
+                    curve.title,
+                    self.pen(curve),
+                    self._symbol(key),
+                    self._hollow(key),
+                    end,
                     bold=key == self._foremost,
                 )
-            )  # fmt: skip
+            )
         self.key.show_rows(rows, round(KEY_SHARE * self.width()))
 
     def _name_end(self) -> None:
@@ -401,28 +406,22 @@ class SweepPlot(QWidget):
             self._end.setZValue(20)
             self.plot.addItem(self._end)
 
-    def drawing(self) -> Steps:
-        """Draw everything anew, in the theme's colours, a curve at a time."""
+    def draw(self) -> None:
+        """Draw everything anew, in the theme's colours."""
         request, theme = self._request, current_theme()
         scale = " (logarithmic)" if self._logarithms else ""
         self.plot.dress(QUANTITIES[request.quantity] + scale, OVER[request.over], grid=GRID)
-        yield
         drawn = {curve.key: curve for curve in self.curves}
         for key, curve in drawn.items():
             pen, symbol = self.pen(curve), self._symbol(key)
             line = self._line(key)
-            yield
             line.show_points(curve.points, pen, symbol, self._up, hollow=self._hollow(key))
-            yield
         for key, line in list(self._lines.items()):
             if key not in drawn:
                 line.show_points((), pg.mkPen(None), "o", self._up)
-                yield
         self._one.setVisible(request.quantity == "speedup" and bool(drawn))
         self._one.setPen(pg.mkPen(theme.color("text_faint"), width=1))
-        yield
         self._fit()
-        yield
         self._restroke()
 
     def _fit(self) -> None:
@@ -478,17 +477,12 @@ class CurvesPanel(QWidget):
     changed = Signal(object)
 
     def __init__(self) -> None:
-        """It is whole after `building`."""
         super().__init__()
         self.caption = Caption()
         self.plot = SweepPlot()
         self.order: Sequence[str] = ()
         """The kernels as they stand on the ladder, and take their colours; others come after."""
         self.request = Request()
-
-    def building(self) -> Steps:
-        """Make the plot, and what chooses what it shows."""
-        yield from self.plot.building()
         self.quantity = Segmented(QUANTITIES, _TIPS)
         self.over = Segmented(
             {key: f"over {title}" for key, title in OVER.items()},
@@ -500,31 +494,26 @@ class CurvesPanel(QWidget):
         self.baseline = QComboBox()
         self.baseline.setAccessibleName("Baseline of the speed-up")
         self.baseline.setToolTip("What the speed-up is against")
-        self._against = QLabel("against")
-        self._against.setProperty("role", "dim")
-        yield PAUSE
+        self._against = styled_label("against", role="dim")
         self.quantity.chosen.connect(lambda key: self._ask(quantity=key))
         self.over.chosen.connect(lambda key: self._ask(over=key, hold=None))
         self.hold.activated.connect(lambda _: self._ask(hold=self.hold.currentData()))
         self.baseline.activated.connect(lambda _: self._ask(baseline=self.baseline.currentData()))
-        yield from self._laying_out()
+        self._lay_out()
         self._show_controls()
-        yield PAUSE
 
-    def showing(
+    def show_results(
         self, measured: Sequence[Measured], ceilings: Ceilings, keys: frozenset[str] | None = None
-    ) -> Steps:
-        """Draw these results, of one machine, piece by piece; `keys`: of these series alone."""
+    ) -> None:
+        """Draw these results, of one machine; `keys`: of these series alone."""
         self._offer(measured)
-        yield
         drawn = curves(measured, self.request, ceilings)
         if keys is not None:
             drawn = tuple(curve for curve in drawn if curve.key in keys)
-        yield
         ranks = {name: rank for rank, name in enumerate(self.order)}
         series = sorted(series_of(measured), key=lambda key: ranks.get(key, len(ranks)))
         self.plot.set_order(series)
-        yield from self.plot.showing(drawn, self.request)
+        self.plot.show_curves(drawn, self.request)
         self.caption.setText(plot_sentence(measured, self.request, drawn))
 
     def add_to_caption(self, sentence: str) -> None:
@@ -556,7 +545,7 @@ class CurvesPanel(QWidget):
         titles = [(title, key) for key, title in series_of(measured).items()]
         _fill(self.baseline, titles, self.request.baseline)
 
-    def _laying_out(self) -> Steps:
+    def _lay_out(self) -> None:
         space = current_theme().spacing
         row = QHBoxLayout()
         row.setContentsMargins(space.margin, 0, space.gap, 0)
@@ -565,10 +554,8 @@ class CurvesPanel(QWidget):
         layout.setContentsMargins(0, 4, 0, 0)
         layout.addLayout(row)
         layout.addWidget(self.plot, 1)
-        yield PAUSE
         for widget in (self.quantity, self.over, self.hold, self._against, self.baseline):
             row.addWidget(widget)
-            yield PAUSE
         row.addStretch(1)
 
 
@@ -590,30 +577,22 @@ class LaunchPlot(Chart):
     """Each launch of one point in its order, the median, and the band that holds 90 % of them."""
 
     def __init__(self) -> None:
-        """It is whole after `building`."""
         pg.setConfigOptions(antialias=True)
         super().__init__(ValueAxis(), mouse=True)
         self.setAccessibleName("Rate of each launch")
         self.unit = "GFLOPS"
         self.values: list[float] = []
-
-    def building(self) -> Steps:
-        """Put in what is drawn."""
         self.dots = pg.ScatterPlotItem(size=6, pen=None)
         self.median = pg.InfiniteLine(angle=0, movable=False)
-        yield
         self.band = pg.LinearRegionItem(orientation="horizontal", movable=False)
         for edge in self.band.lines:
             edge.setPen(pg.mkPen(None))
         self.text = pg.TextItem(anchor=(1, 1))
         self.band.setZValue(-20)
-        yield
         for item in (self.band, self.dots, self.median, self.text):
             self.addItem(item)
-            yield
         self.box.sigResized.connect(lambda _: self._say_median())
         self.show_values([], "GFLOPS")
-        yield
         self.restyle()
 
     def show_values(self, values: Sequence[float], unit: str) -> None:

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -25,8 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.frames.pieces import PAUSE, Steps
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.benchmark import CONFIGURED, Setup
 from gui.scenes.text import plural
@@ -132,20 +130,13 @@ class SetupStrip(QWidget):
     file_wanted = Signal()
 
     def __init__(self) -> None:
-        """It is whole after `building`."""
         super().__init__()
         self._setup = Setup()
-
-    def building(self) -> Steps:
-        """Make the fields and buttons."""
         self._make_kernels()
-        yield PAUSE
         self._make_fields()
-        yield PAUSE
         self._make_buttons()
         self._lay_out()
         self.restyle()
-        yield PAUSE
 
     # ---- what the fields say
 
@@ -203,8 +194,12 @@ class SetupStrip(QWidget):
         self.stop_button.setText("Stop at once" if stopping else "Stop")
         self.bar.setVisible(running)
         for field in (
-            self.kernels_button, self.sizes, self.tiles, self.tuned, self.budget,
-        ):  # fmt: skip
+            self.kernels_button,
+            self.sizes,
+            self.tiles,
+            self.tuned,
+            self.budget,
+        ):
             field.setEnabled(not running)
         self.gpus.setEnabled(not running and self.gpus.count() > 1)
 
@@ -215,11 +210,7 @@ class SetupStrip(QWidget):
 
     def show_plan(self, sentence: str, *, wrong: bool) -> None:
         """Say what would be measured, or what is wrong with the fields."""
-        role = "error" if wrong else "dim"
-        if self.plan.property("role") != role:
-            self.plan.setProperty("role", role)
-            self.plan.style().unpolish(self.plan)
-            self.plan.style().polish(self.plan)
+        set_style(self.plan, "role", "error" if wrong else "dim")
         self.plan.setText(sentence)
 
     def restyle(self) -> None:
@@ -306,8 +297,7 @@ class SetupStrip(QWidget):
             (how, "at most", self.budget, 0),
             (how, "on", self.gpus, 0),
         ):
-            label = QLabel(text)
-            label.setProperty("role", "dim")
+            label = styled_label(text, role="dim")
             label.setBuddy(field)
             row.addWidget(label)
             row.addWidget(field, stretch)

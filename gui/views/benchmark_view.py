@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,12 +33,9 @@ from core.gpu.files import READ, write_results
 from core.gpu.jobs import Timing
 from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
-from core.launching.guess import guess_launch
-from core.launching.user_files import read_source
-from core.source.kernel_signature import kernel_names
-from gui.frames.pieces import PAUSE, Pieces, Steps, whole
-from gui.frames.work import Worker
-from gui.jobs.bench_work import CeilingCounter
+from gui.background.work import Worker
+from gui.jobs.bench_work import CeilingCounter, file_job
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.pictures.files import Picture, write_picture
 from gui.pictures.painted import image_of, pdf_of
@@ -64,12 +60,10 @@ from gui.scenes.benchmark import (
     plan_of,
     plan_sentence,
     rates_of,
-    recorded,
     row_of,
     rows_of,
     state_sentence,
     table_sentence,
-    templated,
 )
 from gui.scenes.benchmark_plot import simple_results, simple_series
 from gui.views.base import Caption, Panel
@@ -173,13 +167,8 @@ class ResultsTable(RowTable):
 
     def load(self, rows: tuple[ResultRow, ...]) -> None:
         """Show these results, none selected."""
-        whole(self.loading(rows))
-
-    def loading(self, rows: tuple[ResultRow, ...]) -> Steps:
-        """`load`, piece by piece."""
         self.rows.load(rows)
-        yield
-        yield from self.fitting()
+        self.fit()
 
 
 # The results panel of the benchmark page: one machine's results as a table.
@@ -232,10 +221,6 @@ class ResultsPanel(QWidget):
 
     def show_results(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> None:
         """Show those of the chosen machine, or of the first there is."""
-        whole(self.showing(every, failed))
-
-    def showing(self, every: Sequence[Measured], failed: Sequence[Outcome]) -> Steps:
-        """`show_results`, piece by piece."""
         known = machines(every)
         if self._name not in known:
             self._name = known[0] if known else ""
@@ -244,22 +229,19 @@ class ResultsPanel(QWidget):
             self.machine.addItems(known)
         self.machine.setCurrentText(self._name)
         self.machine.setEnabled(len(known) > 1)
-        yield
         of_machine = [m for m in every if m.machine == self._name]
         family = self._offer_families(families(of_machine, self._arithmetics))
         self.measured = [
             m for m in of_machine if family in ("all", family_of(m, self._arithmetics))
         ]
         here = not self.measured or self.measured[-1].origin == HERE
-        yield
         keys = self.keys(self.measured)
         shown: Sequence[Measured] = self.measured
         if keys is not None:
             shown = simple_results(shown, keys)
         rows = rows_of(shown, failed if here else ())
-        yield
         self.table.setColumnHidden(BANDWIDTH, keys is not None)
-        yield from self.table.loading(rows)
+        self.table.load(rows)
         self.contents.setText(table_sentence(rows, shown, len(self.measured)))
         self.caption.setText(machine_sentence(self.measured))
 
@@ -430,15 +412,10 @@ class FileDialog(QDialog):
         ("defines", "Defines", "TILE_WIDTH={tile}"),
     )
 
-    def __init__(self, path: Path, launch: FileLaunch | None, parent: QWidget | None) -> None:
+    def __init__(self, name: str, source: str, launch: FileLaunch, parent: QWidget | None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(f"Sweep {path.name}")
-        self.source = read_source(path)
-        names = kernel_names(self.source)
-        if not names:
-            raise TilescopeError(f"{path.name} has no kernel: mark a function __global__.")
-        guess = launch or guess_launch(self.source, str(path), names[0])
-        self._launch = templated(guess)
+        self.setWindowTitle(f"Sweep {name}")
+        self.source, self._launch = source, launch
         self.kernel: FileKernel | None = None
         self._make()
 
@@ -451,8 +428,8 @@ class FileDialog(QDialog):
         intro.setWordWrap(True)
         form.addRow(intro)
         self.fields: dict[str, QLineEdit] = {}
-        for name, label, example in self.FIELDS:
-            self.fields[name] = self._line(form, label, getattr(self._launch, name), example)
+        for name, title, example in self.FIELDS:
+            self.fields[name] = self._line(form, title, getattr(self._launch, name), example)
         self.arguments = QPlainTextEdit("\n".join(f"{n}={t}" for n, t in self._launch.arguments))
         self.arguments.setAccessibleName("Arguments")
         self.arguments.setMinimumWidth(420)
@@ -460,10 +437,7 @@ class FileDialog(QDialog):
         form.addRow("Arguments", self.arguments)
         self.fields["flops"] = self._line(form, "Operations", "", "2*n*n*n, for GFLOPS")
         self.fields["expected"] = self._line(form, "Right result", "", "C = A @ B, to check it")
-        self.error = QLabel()
-        self.error.setProperty("role", "error")
-        self.error.setTextFormat(Qt.TextFormat.PlainText)
-        self.error.setWordWrap(True)
+        self.error = styled_label(role="error", wrap=True, plain=True)
         form.addRow(self.error)
         kinds = QDialogButtonBox.StandardButton
         buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
@@ -472,11 +446,11 @@ class FileDialog(QDialog):
         form.addRow(buttons)
 
     @staticmethod
-    def _line(form: QFormLayout, label: str, text: str, example: str) -> QLineEdit:
+    def _line(form: QFormLayout, title: str, text: str, example: str) -> QLineEdit:
         line = QLineEdit(text)
         line.setPlaceholderText(example)
-        line.setAccessibleName(label)
-        form.addRow(label, line)
+        line.setAccessibleName(title)
+        form.addRow(title, line)
         return line
 
     def take(self) -> None:
@@ -502,101 +476,56 @@ class FileDialog(QDialog):
         self.accept()
 
 
-# What the benchmark page is made of: fields, two plots, and a table of results.
+# The page: fields, two plots, a table of results, and the sweep that fills them.
 
 
-class BenchmarkParts(PageView):
-    """The page's widgets in their places; a subclass has them do something."""
-
-    def arithmetics(self) -> Mapping[str, str]:
-        """What each matrix product that is offered computes with, by its name."""
-        raise NotImplementedError
-
-    def building(self) -> Steps:
-        """Make the page."""
-        self.caption = Caption("Looking for a GPU …")
-        self.trouble = Caption(role="error")
-        self.trouble.hide()
-        self.shown = Caption()
-        yield from self._build_setup()
-        # They are in their places before they are filled: Qt styles what is put in, each by itself.
-        plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
-        splitter.addWidget(plots)
-        self._page.addWidget(splitter, 1)
-        yield PAUSE
-        yield from self._build_plots(plots)
-        yield from self._build_results(splitter)
-
-    def restyling(self) -> Steps:
-        """Take up the theme's colours."""
-        self.strip.restyle()
-        yield PAUSE
-        yield from self.results.table.fitting()
-        self.launches.restyle()
-        yield
-        yield from self.curves.plot.drawing()
-
-    def _build_setup(self) -> Steps:
-        self._page = QVBoxLayout(self)
-        self._page.setContentsMargins(0, 0, 0, 0)
-        self._page.setSpacing(8)
-        setup = QWidget()
-        inner = QVBoxLayout(setup)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(4)
-        self.strip = SetupStrip()
-        yield PAUSE
-        yield from self.strip.building()
-        self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
-        inner.addWidget(self.strip)
-        inner.addWidget(self.trouble)
-        yield PAUSE
-        panel = Panel("Measure", setup, caption=self.caption)
-        yield PAUSE
-        self._page.addWidget(panel)
-        yield PAUSE
-
-    def _build_plots(self, plots: QSplitter) -> Steps:
-        self.launches = LaunchPlot()
-        yield PAUSE
-        yield from self.launches.building()
-        yield PAUSE
-        plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
-        yield PAUSE
-        self.curves = CurvesPanel()
-        controls, caption = [simple_or_all(self.session)], self.curves.caption
-        plots.addWidget(Panel("Sweep", self.curves, caption=caption, controls=controls, flush=True))
-        plots.setSizes([400, 600])
-        yield PAUSE
-        yield from self.curves.building()
-
-    def _build_results(self, splitter: QSplitter) -> Steps:
-        self.results = results = ResultsPanel(self.arithmetics())
-        yield PAUSE
-        panel = Panel(
-            "Results", results, caption=results.caption, controls=results.controls, flush=True
-        )
-        yield PAUSE
-        splitter.addWidget(panel)
-        splitter.setSizes([520, 260])
-        yield PAUSE
+REDRAW_MS = 33
 
 
-# The results of the benchmark page: its table, its plots, and the sweep while it runs.
+def start_worker(number: int) -> GpuWorker:
+    """The process that owns a GPU."""
+    from core.gpu.executor import GpuWorker
+
+    return GpuWorker(number)
 
 
-class BenchmarkResults(BenchmarkParts):
-    """Shows what the model has measured, and is measuring; a subclass runs it."""
+class BenchmarkView(PageView):
+    """The benchmark page. The first GPU's process starts when the page is first shown.
 
-    def __init__(self, session: Session, ladder: Ladder, model: BenchModel) -> None:
+    `said(sentence, ok)`: something to tell that has no place on the page.
+    """
+
+    said = Signal(str, bool)
+    WATCHES = frozenset({"configuration", "everything"})
+
+    def __init__(
+        self,
+        session: Session,
+        ladder: Ladder,
+        make_worker: Callable[[int], Any] = start_worker,
+        folder: Path | None = None,
+    ) -> None:
+        """folder: where sweeps are kept as they are measured; None keeps them nowhere."""
         super().__init__(session)
-        self.model = model
+        self._ladder = ladder
+        self.model = BenchModel(make_worker, folder)
         self.ceilings = CeilingCounter(ladder, self)
+        self.files = BenchFiles(self, self.pictures)
+        self._opener = Worker(self, "file to sweep")
+        self._opener.finished.connect(self._ask_about)
+        self._opener.failed.connect(lambda error: self.said.emit(str(error), False))
+        self.setup = Setup()
         self.picked: Measured | None = None
         """The result that was chosen by hand."""
         self._n_here = 0
-        self._ladder = ladder
-        self._curves = Pieces(self)
+        self._timer = QTimer(self)
+        self._timer.setInterval(REDRAW_MS)
+        self._build()
+        self.results.keys = self._simple_keys
+        self.curves.order = ladder.names
+        self.model.load()
+        self._connect()
+        self._say_state()
 
     @property
     def measured(self) -> tuple[BenchmarkResult, ...]:
@@ -617,172 +546,23 @@ class BenchmarkResults(BenchmarkParts):
         products = (rung for rung in self._ladder.values() if rung.layout is not None)
         return {rung.name: rung.arithmetic for rung in products}
 
-    def finish(self) -> None:
-        """Show at once what is being brought up to date."""
-        super().finish()
-        self._curves.finish()
-
-    def shut_down(self) -> None:
-        """End what is being drawn, and counted for it."""
-        super().shut_down()
-        self._curves.stop()
-        self.ceilings.close()
-
-    # ---- while a sweep runs
-
-    def _show_live(self) -> None:
-        live = next((one for one in reversed(self.model.live.values()) if not one.done), None)
-        if live is None:
-            return
-        self.shown.setText(live_sentence(live))
-        if live.times:  # until then the launches before stay: no plot flickers between points
-            flops = live.begun.flops if live.begun is not None else None
-            unit = "ms" if flops is None else "GFLOPS"
-            self.launches.show_values(rates_of(live.times, flops), unit)
-
-    def _show_end(self) -> None:
-        """Show the last result whole: nothing says "running" any more."""
-        here = [m for m in self.model.measured if m.origin == HERE]
-        if self.picked is None:
-            if here and self.model.live:
-                self._show_measured(here[-1])
-            else:
-                self.shown.setText("Nothing was measured.")
-
-    # ---- what was measured
-
-    def _show_results(self) -> None:
-        here = [m for m in self.model.measured if m.origin == HERE]
-        if len(here) > self._n_here:  # also where the last ones arrive with the sweep's end
-            self.results.show_machine(here[-1].machine)
-        self._n_here = len(here)
-        self.results.show_results(self.model.measured, self.model.failed)
-        self._show_curves()
-        if self.picked is not None:
-            self.results.select(self.picked)
-
-    def _on_machine(self) -> None:
-        self.picked = None
-        self._show_results()
-
-    def _show_curves(self) -> None:
-        self._curves.start(self._showing_curves())
-
-    def _showing_curves(self) -> Steps:
-        measured = self.results.measured
-        keys = self._simple_keys(measured)
-        yield from self.curves.showing(measured, self.ceilings.known, keys)
-        if self.curves.request.quantity == "share":
-            self.ceilings.want(self.curves.drawn_results(measured))
-            self.curves.add_to_caption(counting_sentence(self.ceilings.left))
-
-    def _simple_keys(self, measured: Sequence[Measured]) -> frozenset[str] | None:
-        """The series that Simple shows; None for All."""
-        if self.session.everything:
-            return None
-        configuration = self.session.configuration
-        chosen = configuration.rung if configuration is not None else ""
-        return simple_series(measured, self._ladder.names, chosen)
-
-    def _on_row(self, row: ResultRow, *, by_user: bool) -> None:
-        if row.measured is None:
-            self.shown.setText(f"{row.title}, {row.details}: {row.notes}")
-        elif by_user or not self.model.running:
-            self.picked = row.measured if by_user else self.picked
-            self._show_measured(row.measured)
-
-    def _pick(self, measured: Measured) -> None:
-        self.picked = measured
-        self.results.select(measured)
-        self._show_measured(measured)
-
-    def _show_measured(self, measured: Measured) -> None:
-        whole(self._showing_measured(measured))
-
-    def _showing_measured(self, measured: Measured) -> Steps:
-        result = measured.result
-        unit = "ms" if result.flops is None else "GFLOPS"
-        self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
-        self.shown.setText(measured_sentence(measured))
-        yield
-        self.curves.plot.set_chosen(result.series)
-
-    # ---- building
-
-    def building(self) -> Steps:
-        """Make the page, and show what is known."""
-        yield from super().building()
-        self.results.keys = self._simple_keys
-        self.curves.order = self._ladder.names
-        yield from self.model.loading()
-        yield from self.results.showing(self.model.measured, self.model.failed)
-        yield from self._showing_curves()
-
-
-REDRAW_MS = 33
-
-
-def start_worker(number: int) -> GpuWorker:
-    """The process that owns a GPU."""
-    from core.gpu.executor import GpuWorker
-
-    return GpuWorker(number)
-
-
-def prepare() -> None:
-    """Read what the page shows first, and import what it does then."""
-    recorded()
-    for module in ("core.gpu.executor", "core.gpu.session"):
-        importlib.import_module(module)
-
-
-class BenchmarkView(BenchmarkResults):
-    """The benchmark page. The first GPU's process starts when the page is first shown.
-
-    `said(sentence, ok)`: something to tell that has no place on the page.
-    """
-
-    said = Signal(str, bool)
-    WATCHES = frozenset({"configuration", "everything"})
-
-    def __init__(
-        self,
-        session: Session,
-        ladder: Ladder,
-        make_worker: Callable[[int], Any] = start_worker,
-        folder: Path | None = None,
-        *,
-        now: bool = True,
-    ) -> None:
-        """folder: where sweeps are kept as they are measured; None keeps them nowhere."""
-        super().__init__(session, ladder, BenchModel(make_worker, folder))
-        self.files = BenchFiles(self, self.pictures)
-        self.setup = Setup()
-        self._timer = QTimer(self)
-        self._timer.setInterval(REDRAW_MS)
-        if now:
-            self.build()
-
     # ---- the session and the fields
 
-    def refreshing(self, names: frozenset[str]) -> Steps:
+    def refresh(self, names: frozenset[str]) -> None:
         """Say what would be run; look for a GPU the first time."""
         self.when_painted(self._look_for_gpus)
         configuration = self.session.configuration
         self.strip.show_setup(self.setup, choices(self._ladder, configuration, self.setup))
-        yield
         self._show_plan()
-        yield
         if configuration is not None and "configuration" in names and not self.session.everything:
             self.results.show_family(self.arithmetics().get(configuration.rung, "other"))
-        yield from self.results.showing(self.model.measured, self.model.failed)
-        yield from self._showing_curves()
+        self.results.show_results(self.model.measured, self.model.failed)
+        self._show_curves()
         if configuration is not None and not self.model.running:
             with QSignalBlocker(self.results):
                 row = self.results.select_rung(configuration.rung)
-            yield
             if row is not None and row.measured is not None:
-                yield from self._showing_measured(row.measured)
+                self._show_measured(row.measured)
             elif row is not None:
                 self._on_row(row, by_user=False)
 
@@ -809,6 +589,8 @@ class BenchmarkView(BenchmarkResults):
     def shut_down(self) -> None:
         """End the sweep, the GPUs' processes and all other work, and wait for them."""
         super().shut_down()
+        self.ceilings.close()
+        self._opener.close()
         self._timer.stop()
         self.files.close()
         self.model.shut_down()
@@ -841,12 +623,12 @@ class BenchmarkView(BenchmarkResults):
             self.add_file(Path(name))
 
     def add_file(self, path: Path) -> None:
-        """Ask how a file's kernel is launched, and take it into the sweep."""
-        try:
-            dialog = FileDialog(path, None, self)
-        except TilescopeError as error:
-            self.said.emit(str(error), False)
-            return
+        """Read a file, ask how its kernel is launched, and take it into the sweep."""
+        self._opener.submit(file_job(path))
+
+    def _ask_about(self, found: Any) -> None:
+        name, source, launch = found
+        dialog = FileDialog(name, source, launch, self)
         dialog.finished.connect(lambda _: self._take_file(dialog))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
@@ -906,14 +688,131 @@ class BenchmarkView(BenchmarkResults):
         ]
         self.files.ask_and_save(self.results.measured, failures, self.ceilings.known)
 
+    # ---- while a sweep runs
+
+    def _show_live(self) -> None:
+        live = next((one for one in reversed(self.model.live.values()) if not one.done), None)
+        if live is None:
+            return
+        self.shown.setText(live_sentence(live))
+        if live.times:  # until then the launches before stay: no plot flickers between points
+            flops = live.begun.flops if live.begun is not None else None
+            unit = "ms" if flops is None else "GFLOPS"
+            self.launches.show_values(rates_of(live.times, flops), unit)
+
+    def _show_end(self) -> None:
+        """Show the last result whole: nothing says "running" any more."""
+        here = [m for m in self.model.measured if m.origin == HERE]
+        if self.picked is None:
+            if here and self.model.live:
+                self._show_measured(here[-1])
+            else:
+                self.shown.setText("Nothing was measured.")
+
+    # ---- what was measured
+
+    def _show_results(self) -> None:
+        here = [m for m in self.model.measured if m.origin == HERE]
+        if len(here) > self._n_here:  # also where the last ones arrive with the sweep's end
+            self.results.show_machine(here[-1].machine)
+        self._n_here = len(here)
+        self.results.show_results(self.model.measured, self.model.failed)
+        self._show_curves()
+        if self.picked is not None:
+            self.results.select(self.picked)
+
+    def _on_machine(self) -> None:
+        self.picked = None
+        self._show_results()
+
+    def _show_curves(self) -> None:
+        measured = self.results.measured
+        keys = self._simple_keys(measured)
+        self.curves.show_results(measured, self.ceilings.known, keys)
+        if self.curves.request.quantity == "share":
+            self.ceilings.want(self.curves.drawn_results(measured))
+            self.curves.add_to_caption(counting_sentence(self.ceilings.left))
+
+    def _simple_keys(self, measured: Sequence[Measured]) -> frozenset[str] | None:
+        """The series that Simple shows; None for All."""
+        if self.session.everything:
+            return None
+        configuration = self.session.configuration
+        chosen = configuration.rung if configuration is not None else ""
+        return simple_series(measured, self._ladder.names, chosen)
+
+    def _on_row(self, row: ResultRow, *, by_user: bool) -> None:
+        if row.measured is None:
+            self.shown.setText(f"{row.title}, {row.details}: {row.notes}")
+        elif by_user or not self.model.running:
+            self.picked = row.measured if by_user else self.picked
+            self._show_measured(row.measured)
+
+    def _pick(self, measured: Measured) -> None:
+        self.picked = measured
+        self.results.select(measured)
+        self._show_measured(measured)
+
+    def _show_measured(self, measured: Measured) -> None:
+        result = measured.result
+        unit = "ms" if result.flops is None else "GFLOPS"
+        self.launches.show_values(rates_of(result.samples_ms, result.flops), unit)
+        self.shown.setText(measured_sentence(measured))
+        self.curves.plot.set_chosen(result.series)
+
     # ---- building
 
-    def building(self) -> Steps:
-        """Make the page, and have it work."""
-        yield from super().building()
-        self._connect()
-        self._say_state()
-        yield PAUSE
+    def _build(self) -> None:
+        """Make the page."""
+        self.caption = Caption("Looking for a GPU …")
+        self.trouble = Caption(role="error")
+        self.trouble.hide()
+        self.shown = Caption()
+        self._build_setup()
+        # They are in their places before they are filled: Qt styles what is put in, each by itself.
+        plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
+        splitter.addWidget(plots)
+        self._page.addWidget(splitter, 1)
+        self._build_plots(plots)
+        self._build_results(splitter)
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        self.strip.restyle()
+        self.results.table.fit()
+        self.launches.restyle()
+        self.curves.plot.draw()
+
+    def _build_setup(self) -> None:
+        self._page = QVBoxLayout(self)
+        self._page.setContentsMargins(0, 0, 0, 0)
+        self._page.setSpacing(8)
+        setup = QWidget()
+        inner = QVBoxLayout(setup)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(4)
+        self.strip = SetupStrip()
+        self.run_button, self.stop_button = self.strip.run_button, self.strip.stop_button
+        inner.addWidget(self.strip)
+        inner.addWidget(self.trouble)
+        panel = Panel("Measure", setup, caption=self.caption)
+        self._page.addWidget(panel)
+
+    def _build_plots(self, plots: QSplitter) -> None:
+        self.launches = LaunchPlot()
+        plots.addWidget(Panel("Launches", self.launches, caption=self.shown, flush=True))
+        self.curves = CurvesPanel()
+        controls, caption = [simple_or_all(self.session)], self.curves.caption
+        plots.addWidget(Panel("Sweep", self.curves, caption=caption, controls=controls, flush=True))
+        plots.setSizes([400, 600])
+
+    def _build_results(self, splitter: QSplitter) -> None:
+        self.results = results = ResultsPanel(self.arithmetics())
+        panel = Panel(
+            "Results", results, caption=results.caption, controls=results.controls, flush=True
+        )
+        splitter.addWidget(panel)
+        splitter.setSizes([520, 260])
 
     def _connect(self) -> None:
         self.model.changed.connect(self._on_model)

@@ -33,15 +33,14 @@ from PySide6.QtWidgets import (
 )
 
 from core.devices.table import load_devices
-from gui.frames.pieces import PAUSE, Steps
-from gui.frames.still import Still
-from gui.frames.work import Worker
+from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
 from gui.jobs.ceilings_model import CeilingsModel
+from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import ceilings as scene
 from gui.scenes import roofline
-from gui.scenes.benchmark import SWEPT_SIZES, parameters_text, recorded
+from gui.scenes.benchmark import SWEPT_SIZES, parameters_text
 from gui.scenes.ceilings import LegendKey, Row
 from gui.scenes.occupancy import first_order
 from gui.scenes.selection import Configuration
@@ -50,7 +49,6 @@ from gui.views.base import Caption, Panel
 from gui.views.page_parts import (
     PageView,
     choice,
-    fill,
     panels_in,
     share,
     simple_or_all,
@@ -198,33 +196,28 @@ class CeilingList(QScrollArea):
     def sizeHint(self) -> QSize:
         return QSize(380, 400)
 
-    def showing(self, rows: Sequence[Row], measured: float | None, notes: Sequence[str]) -> Steps:
+    def show_ceilings(
+        self, rows: Sequence[Row], measured: float | None, notes: Sequence[str]
+    ) -> None:
         """Show these ceilings, where the launch was measured, and remarks below."""
         self._shown = (tuple(rows), measured, tuple(notes), self.chosen)
         if self._shown != self._drawn:
-            yield from self.drawing()
+            self.draw()
 
-    def drawing(self) -> Steps:
-        """Make the cards anew, in the theme's colours, one by one; then they are shown together."""
-        shown = self._shown
-        body = QWidget(self.viewport())  # so each card is dressed when it is put in
-        body.hide()
-        try:
-            yield from self._filling(body, shown)
-        except GeneratorExit:
-            body.deleteLater()
-            raise
+    def draw(self) -> None:
+        """Make the cards anew, in the theme's colours."""
+        body = QWidget()
+        self._fill(body, self._shown)
         at, before = self.verticalScrollBar().value(), self.takeWidget()
+        if before is not None:
+            before.deleteLater()  # a card in it may have been clicked just now
         self.setWidget(body)
         body.setAutoFillBackground(False)
         self.viewport().setAutoFillBackground(False)
         self.verticalScrollBar().setValue(at)
-        self._drawn = shown
-        yield
-        if before is not None:
-            before.deleteLater()
+        self._drawn = self._shown
 
-    def _filling(self, body: QWidget, shown: Shown) -> Steps:
+    def _fill(self, body: QWidget, shown: Shown) -> None:
         rows, measured, notes, _ = shown
         layout = QVBoxLayout(body)
         layout.setContentsMargins(8, 2, 0, 8)
@@ -233,21 +226,12 @@ class CeilingList(QScrollArea):
         mark = share(measured) if measured else None
         for row in rows:
             card = _Card(row, share(row.gflops), mark, self)
-            yield
             layout.addWidget(card)
-            for widget in (card, *card.findChildren(QWidget)):
-                widget.ensurePolished()
-            yield
         for note in notes:
-            label = QLabel(note)
-            label.setProperty("role", "small")
-            label.setWordWrap(True)
+            label = styled_label(note, role="small", wrap=True)
             label.setContentsMargins(12, 4, 12, 0)
             layout.addWidget(label)
-            yield
         layout.addStretch(1)
-        layout.activate()
-        yield
 
 
 def _scale(rates: Sequence[float], measured: float | None) -> Callable[[float], float]:
@@ -275,8 +259,7 @@ class FirstOrderList(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.caption = Caption(role="dim")
-        self.size_label = QLabel("N")
-        self.size_label.setProperty("role", "dim")
+        self.size_label = styled_label("N", role="dim")
         self.size_box = QComboBox()
         self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SWEPT_SIZES)])
         self.size_box.setCurrentText("1024")
@@ -348,132 +331,15 @@ def _title(workload: Workload) -> str:
     return f"{workload.title}: {values}, as written." if values else f"{workload.title}."
 
 
-# What the ceilings page is made of: a plot, a list of ceilings, and what chooses the launch.
+# The page: a plot, a list of ceilings, and what chooses the launch.
 
 
 DEFAULT_SIZE = 4096
 DEVICE_LETTERS = 24
-
-
-class CeilingsParts(PageView):
-    """The page's widgets in their places; a subclass has them do something."""
-
-    _keys: tuple[LegendKey, ...] = ()
-
-    def building(self) -> Steps:
-        """Make the page."""
-        self._make_controls()
-        yield PAUSE
-        self._make_choices()
-        yield PAUSE
-        self.plot = RooflinePlot()
-        yield PAUSE
-        self.list = CeilingList()
-        self._make_texts()
-        yield PAUSE
-        yield from self._laying_out()
-
-    def restyling(self) -> Steps:
-        """Take up the theme's colours."""
-        yield from self.plot.drawing()
-        self.show_legend(self._keys)
-        yield from self.list.drawing()
-
-    def _make_controls(self) -> None:
-        self.caption = Caption("Choose a kernel.")
-        self.subject = subject_caption()
-        self.back = QToolButton()
-        self.back.setProperty("role", "action")
-        self.back.setText("Back to the configured launch")
-        self.back.setToolTip("Leave the measured run that was clicked")
-        self.back.hide()
-        self.size_label = QLabel("N")
-        self.size_label.setProperty("role", "dim")
-        self.progress = QProgressBar()
-        self.progress.setTextVisible(False)
-        self.progress.setFixedHeight(3)
-        self.progress.hide()
-
-    def _make_choices(self) -> None:
-        self.size_box = QComboBox()
-        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SWEPT_SIZES)])
-        self.size_box.setCurrentText(str(DEFAULT_SIZE))
-        self.size_box.setAccessibleName("Size of the launch")
-        self.size_box.setToolTip("N of the launch; the left column sets block and tile")
-        tip = "Whose figures the ceilings are computed with"
-        self.device_box = choice("Device", tip, DEVICE_LETTERS)
-
-    def _make_texts(self) -> None:
-        self.hover = Caption(role="dim")
-        self.legend = QLabel()
-        self.legend.setTextFormat(Qt.TextFormat.RichText)
-        self.legend.setWordWrap(True)
-        self.legend.setProperty("role", "small")
-        self.legend.setAccessibleName("Legend of the roofline")
-        self.against = QLabel()
-        self.transfers = QLabel()
-        for label, role in ((self.against, "caption"), (self.transfers, "dim")):
-            label.setProperty("role", role)
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-
-    def _laying_out(self) -> Steps:
-        space = current_theme().spacing
-        choices = (self.back, self.size_label, self.size_box, self.device_box)
-        controls = subject_row(self.subject, choices, below=2)
-        upper = QWidget()
-        column = QVBoxLayout(upper)
-        column.setContentsMargins(0, 4, 0, space.gap)
-        column.setSpacing(4)
-        column.addLayout(controls)
-        column.addWidget(self.progress)
-        column.addWidget(self.plot, 1)
-        below = QVBoxLayout()
-        below.setContentsMargins(space.margin, 0, space.margin, 0)
-        below.setSpacing(4)
-        for widget in (self.legend, self.hover, self.against, self.transfers):
-            below.addWidget(widget)
-        column.addLayout(below)
-        yield PAUSE
-        splitter = panels_in(Qt.Orientation.Horizontal)
-        fill(self, splitter)
-        yield PAUSE
-        amount = [simple_or_all(self.session)]
-        splitter.addWidget(
-            Panel("Roofline", upper, caption=self.caption, controls=amount, flush=True)
-        )
-        yield PAUSE
-        splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
-        share(splitter, (3, 2), (640, 420))
-        yield PAUSE
-
-    def show_legend(self, keys: Sequence[LegendKey]) -> None:
-        """Say what the plot's points and lines stand for, in the theme's colours."""
-        self._keys = tuple(keys)
-        theme = current_theme()
-        self.legend.setText(
-            " &nbsp; ".join(
-                f'<span style="color:{theme.color(key.color).name()}">{key.sign}</span>\u00a0'
-                f"{key.words}"
-                for key in keys
-            )
-        )
-
-    def pictures(self) -> dict[str, QWidget]:
-        """The plot, and the list beside it."""
-        return {"Roofline": self.plot, "Ceilings": self.list}
-
-
 TOGETHER_MS = 250  # runs whose places are found in this time are drawn together
 
 
-def prepare() -> None:
-    """Read what the page shows first."""
-    recorded()
-    load_devices()
-
-
-class CeilingsView(CeilingsParts):
+class CeilingsView(PageView):
     """The page. `results` gives what was measured in this session, if anything was."""
 
     WATCHES = frozenset({"configuration", "everything"})
@@ -483,23 +349,24 @@ class CeilingsView(CeilingsParts):
         session: Session,
         ladder: Ladder,
         results: Callable[[], Iterable[BenchmarkResult]] = tuple,
-        *,
-        now: bool = True,
     ) -> None:
         super().__init__(session)
         self._ladder = ladder
         self.model = CeilingsModel(ladder, results, self)
         self._other: Configuration | None = None  # a run chosen in the plot, not the window's
         self.found: Ceilings | None = None
-        self._still = Still(self)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(TOGETHER_MS)
         self._later.timeout.connect(self._draw)
         self._again = False
         """Whether something came that was not drawn yet."""
-        if now:
-            self.build()
+        self._keys: tuple[LegendKey, ...] = ()
+        self._build()
+        self._connect()
+        self._offer_devices()
+        self._say("")
+        self.plot.draw()
 
     # ---- what is shown
 
@@ -525,16 +392,14 @@ class CeilingsView(CeilingsParts):
             return None
         return work.sized(self._ladder, configuration, self.n)
 
-    def refreshing(self, names: frozenset[str]) -> Steps:
+    def refresh(self, names: frozenset[str]) -> None:
         """Show another launch: from what was counted before, or counted now."""
         self.when_painted(self.model.look_for_gpus)
         if "configuration" in names:
             self._other = None
         self._name_wanted()
-        yield
         self._find()
-        yield
-        yield from self._drawing()
+        self._draw_parts()
 
     def _name_wanted(self) -> None:
         wanted = self.wanted
@@ -594,35 +459,19 @@ class CeilingsView(CeilingsParts):
         return scene.run_of(runs, wanted.rung, wanted.parameters)
 
     def _draw(self) -> None:
+        """Draw what is known, now or when this is seen."""
         self._again = True
-        if self.isVisible() and not self.pieces.busy:  # what is under way ends with it
-            self.pieces.start(self._drawing())
-
-    def catching_up(self) -> Steps:
-        """Show what changed, and what was found, while this was hidden."""
-        yield from super().catching_up()
-        if self._again:
-            yield from self._drawing()
+        if self.isVisible():
+            self._draw_parts()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what was found while this was hidden, where nobody has done so before."""
+        """Draw what was found while this was hidden."""
         super().showEvent(event)
         if self._again:
             self._draw()
 
-    def _drawing(self) -> Steps:
-        """Draw what is known, in several events and painted as one."""
-        if self.isVisible():
-            self._still.hold([self.window()])
-        try:
-            self._again = True
-            while self._again:
-                self._again = False
-                yield from self._drawing_parts()
-        finally:
-            self._still.release()
-
-    def _drawing_parts(self) -> Steps:
+    def _draw_parts(self) -> None:
+        self._again = False
         runs = self.runs()
         if self.found is not None:
             self._say_headline(self.found)
@@ -646,14 +495,13 @@ class CeilingsView(CeilingsParts):
                 few=not everything,
             )
         )
-        yield
-        yield from self.plot.showing(frame, rows, marks, chains)
+        self.plot.show_roofline(frame, rows, marks, chains)
         notes = []
         if self.found is not None:
             counts = self.found.counts
             told = (scene.left_out(self.found), counts.note) if everything else (counts.note,)
             notes = [scene.spaced(note) for note in told if note]
-        yield from self.list.showing(rows, run.gflops if run else None, notes)
+        self.list.show_ceilings(rows, run.gflops if run else None, notes)
         self._explain(run)
 
     def _explain(self, run: scene.Run | None) -> None:
@@ -732,14 +580,98 @@ class CeilingsView(CeilingsParts):
 
     # ---- building
 
-    def building(self) -> Steps:
-        """Make the page, and have it work."""
-        yield from super().building()
-        self._connect()
-        self._offer_devices()
-        self._say("")
-        yield PAUSE
-        yield from self.plot.drawing()
+    def _build(self) -> None:
+        self._make_controls()
+        self._make_choices()
+        self.plot = RooflinePlot()
+        self.list = CeilingList()
+        self._make_texts()
+        self._lay_out()
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        self.plot.draw()
+        self.show_legend(self._keys)
+        self.list.draw()
+
+    def _make_controls(self) -> None:
+        self.caption = Caption("Choose a kernel.")
+        self.subject = subject_caption()
+        self.back = QToolButton()
+        self.back.setProperty("role", "action")
+        self.back.setText("Back to the configured launch")
+        self.back.setToolTip("Leave the measured run that was clicked")
+        self.back.hide()
+        self.size_label = styled_label("N", role="dim")
+        self.progress = QProgressBar()
+        self.progress.setTextVisible(False)
+        self.progress.setFixedHeight(3)
+        self.progress.hide()
+
+    def _make_choices(self) -> None:
+        self.size_box = QComboBox()
+        self.size_box.addItems([AS_CONFIGURED, *(str(size) for size in SWEPT_SIZES)])
+        self.size_box.setCurrentText(str(DEFAULT_SIZE))
+        self.size_box.setAccessibleName("Size of the launch")
+        self.size_box.setToolTip("N of the launch; the left column sets block and tile")
+        tip = "Whose figures the ceilings are computed with"
+        self.device_box = choice("Device", tip, DEVICE_LETTERS)
+
+    def _make_texts(self) -> None:
+        self.hover = Caption(role="dim")
+        self.legend = QLabel()
+        self.legend.setTextFormat(Qt.TextFormat.RichText)
+        self.legend.setWordWrap(True)
+        self.legend.setProperty("role", "small")
+        self.legend.setAccessibleName("Legend of the roofline")
+        self.against = QLabel()
+        self.transfers = QLabel()
+        for label, role in ((self.against, "caption"), (self.transfers, "dim")):
+            label.setProperty("role", role)
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def _lay_out(self) -> None:
+        space = current_theme().spacing
+        choices = (self.back, self.size_label, self.size_box, self.device_box)
+        controls = subject_row(self.subject, choices, below=2)
+        upper = QWidget()
+        column = QVBoxLayout(upper)
+        column.setContentsMargins(0, 4, 0, space.gap)
+        column.setSpacing(4)
+        column.addLayout(controls)
+        column.addWidget(self.progress)
+        column.addWidget(self.plot, 1)
+        below = QVBoxLayout()
+        below.setContentsMargins(space.margin, 0, space.margin, 0)
+        below.setSpacing(4)
+        for widget in (self.legend, self.hover, self.against, self.transfers):
+            below.addWidget(widget)
+        column.addLayout(below)
+        splitter = panels_in(Qt.Orientation.Horizontal)
+        fill(self, splitter)
+        amount = [simple_or_all(self.session)]
+        splitter.addWidget(
+            Panel("Roofline", upper, caption=self.caption, controls=amount, flush=True)
+        )
+        splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
+        share(splitter, (3, 2), (640, 420))
+
+    def show_legend(self, keys: Sequence[LegendKey]) -> None:
+        """Say what the plot's points and lines stand for, in the theme's colours."""
+        self._keys = tuple(keys)
+        theme = current_theme()
+        self.legend.setText(
+            " &nbsp; ".join(
+                f'<span style="color:{theme.color(key.color).name()}">{key.sign}</span>\u00a0'
+                f"{key.words}"
+                for key in keys
+            )
+        )
+
+    def pictures(self) -> dict[str, QWidget]:
+        """The plot, and the list beside it."""
+        return {"Roofline": self.plot, "Ceilings": self.list}
 
     def _connect(self) -> None:
         self.model.answered.connect(self._ask)
@@ -756,5 +688,6 @@ class CeilingsView(CeilingsParts):
         self.list.ceiling_chosen.connect(self._choose_ceiling)
 
     def _say(self, text: str) -> None:
-        self.hover.setText(text or "Point at a ceiling or a measured run; click a run to see its "
-                           "ceilings.")  # fmt: skip
+        self.hover.setText(
+            text or "Point at a ceiling or a measured run; click a run to see its ceilings."
+        )

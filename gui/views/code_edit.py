@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QFocusEvent,
@@ -20,7 +20,7 @@ from PySide6.QtGui import (
     QTextCharFormat,
     QTextCursor,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
+from PySide6.QtWidgets import QTextEdit, QToolTip, QWidget
 
 from core.errors import TilescopeError
 from core.foreign_text import visible
@@ -309,24 +309,16 @@ class LineError:
 class CodeEdit(ColouredText):
     """The text itself, read-only until `edit_on`. The margin at its left belongs to `Gutter`."""
 
-    line_clicked = Signal(int)
-    line_double_clicked = Signal(int)
-    line_pointed = Signal(int)
-    """0 when the pointer has left."""
     refused = Signal(str)
     """Why something is not done."""
     editing_changed = Signal(bool)
     focus_changed = Signal()
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        super().__init__(self._spans_of)
         self.setUndoRedoEnabled(True)
-        self.setReadOnly(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName("Kernel source")
-        self.viewport().setMouseTracking(True)
         self.errors: list[LineError] = []
         self.marks: list[QTextEdit.ExtraSelection] = []
         self._comments: frozenset[int] | None = None
@@ -335,7 +327,7 @@ class CodeEdit(ColouredText):
         self.restyle()
         self.updateRequest.connect(self._scroll_gutter)
 
-    def spans(self, first: int, last: int) -> Sequence[Iterable[Span]]:
+    def _spans_of(self, first: int, last: int) -> Sequence[Iterable[Span]]:
         """Spans of CUDA C: the lines are read as one piece, and what is above only for comments."""
         if self._comments is None:
             self._comments = lines_inside_comments(self.toPlainText())
@@ -375,10 +367,6 @@ class CodeEdit(ColouredText):
         self.focus_changed.emit()
         if event.reason() not in PASSING:
             self.editing = False
-
-    def line_at(self, y: float) -> int:
-        """Line number (from 1) at a height of the viewport; the last line below the text."""
-        return int(self.cursorForPosition(QPoint(0, int(y))).blockNumber()) + 1
 
     def block_rect(self, block: QTextBlock) -> QRectF:
         """Where a line stands in the viewport."""
@@ -551,27 +539,6 @@ class CodeEdit(ColouredText):
         super().resizeEvent(event)
         box = self.contentsRect()
         self.gutter.setGeometry(box.left(), box.top(), self.gutter.wanted_width(), box.height())
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which line the pointer rests on."""
-        super().mouseMoveEvent(event)
-        self.line_pointed.emit(self.line_at(event.position().y()))
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
-        super().leaveEvent(event)
-        self.line_pointed.emit(0)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """A click without a selection chooses the line."""
-        super().mouseReleaseEvent(event)
-        if event.button() == Qt.MouseButton.LeftButton and not self.textCursor().hasSelection():
-            self.line_clicked.emit(self.line_at(event.position().y()))
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """A double click selects the word and goes to the next step at the line."""
-        super().mouseDoubleClickEvent(event)
-        self.line_double_clicked.emit(self.line_at(event.position().y()))
 
     def _scroll_gutter(self, rect: QRect, dy: int) -> None:
         if dy:

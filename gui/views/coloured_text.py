@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from PySide6.QtGui import QPaintEvent, QTextCharFormat, QTextLayout
-from PySide6.QtWidgets import QPlainTextEdit
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QMouseEvent,
+    QPaintEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextFormat,
+    QTextLayout,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
 from gui.looks.theme import current_theme
 from gui.scenes.source import Span
 
+Spans = Callable[[int, int], Sequence[Iterable[Span]]]
+"""The coloured spans of the lines from the first up to the second, counted from 0."""
+
 
 class ColouredText(QPlainTextEdit):
-    """Colours what is in view. A subclass gives the `spans` of lines."""
+    """Colours what is in view. Lines are told counted from 1."""
 
-    def __init__(self) -> None:
+    line_clicked = Signal(int)
+    line_double_clicked = Signal(int)
+    line_pointed = Signal(int)
+    """0 when the pointer has left."""
+
+    def __init__(self, spans: Spans) -> None:
         super().__init__()
+        self._spans = spans
         self._formats: dict[str, QTextCharFormat] = {}
         self._coloured: set[int] = set()  # lines, from 0
+        self._double = False
+        self.setReadOnly(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.viewport().setMouseTracking(True)
         self.document().contentsChanged.connect(self._coloured.clear)
-
-    def spans(self, first: int, last: int) -> Sequence[Iterable[Span]]:
-        """The coloured spans of the lines from `first` up to `last`, counted from 0."""
-        raise NotImplementedError
 
     def take_styles(self, styles: Mapping[str, tuple[str, bool]]) -> None:
         """Colour anew: each category of spans has a colour of the theme, and may be bold."""
@@ -39,6 +59,45 @@ class ColouredText(QPlainTextEdit):
         self._coloured.clear()
         self.viewport().update()
 
+    def band(self, line: int, brush: QBrush | QColor) -> list[QTextEdit.ExtraSelection]:
+        """A mark across a whole line; an empty list for a line that does not exist."""
+        block = self.document().findBlockByNumber(line - 1)
+        if not block.isValid():
+            return []
+        mark = QTextEdit.ExtraSelection()
+        mark.format.setBackground(brush)
+        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+        mark.cursor = QTextCursor(block)
+        return [mark]
+
+    def line_at(self, y: float) -> int:
+        """The line at a height of the viewport; the last line below the text."""
+        return int(self.cursorForPosition(QPoint(0, int(y))).blockNumber()) + 1
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell which line the pointer rests on."""
+        super().mouseMoveEvent(event)
+        self.line_pointed.emit(self.line_at(event.position().y()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is pointed at any more."""
+        super().leaveEvent(event)
+        self.line_pointed.emit(0)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """A click without a selection chooses the line; the second of a double click does not."""
+        super().mouseReleaseEvent(event)
+        second, self._double = self._double, False
+        left = event.button() == Qt.MouseButton.LeftButton
+        if left and not second and not self.textCursor().hasSelection():
+            self.line_clicked.emit(self.line_at(event.position().y()))
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """A double click selects the word and is told."""
+        super().mouseDoubleClickEvent(event)
+        self._double = True
+        self.line_double_clicked.emit(self.line_at(event.position().y()))
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Colour the lines in view that have no colours yet, and paint."""
         self._colour_view()
@@ -52,7 +111,7 @@ class ColouredText(QPlainTextEdit):
             return
         block = self.firstVisibleBlock()
         start = end = block.position()
-        for line, spans in enumerate(self.spans(first, last), start=first):
+        for line, spans in enumerate(self._spans(first, last), start=first):
             if line not in self._coloured:
                 block.layout().setFormats([self._range(span) for span in spans])
             end = block.position() + block.length()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QRectF, Qt
 from PySide6.QtGui import QPainter, QResizeEvent
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
+from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
 from gui.scenes.selection import Hover
@@ -72,9 +73,13 @@ class RatioBar(QStyledItemDelegate):
         wasteful = row.excessive > 0
         painter.setPen(theme.color("conflict" if wasteful else "ideal"))
         painter.drawText(
-            box.left() + 8, box.top(), label, box.height(),
-            int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), row.times_ideal,
-        )  # fmt: skip
+            box.left() + 8,
+            box.top(),
+            label,
+            box.height(),
+            int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft),
+            row.times_ideal,
+        )
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("waste"))
         painter.drawRect(QRectF(x, y, room * row.moved / most, BAR))
@@ -89,8 +94,8 @@ class CountersView(SessionView):
     WATCHES = frozenset({"trace", "counts", "line", "counts_by"})
     READ = True
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self.caption = Caption()
         self.grouping = Segmented(
             {"array": "By array", "line": "By line"},
@@ -99,9 +104,7 @@ class CountersView(SessionView):
         self.model = CounterModel()
         self.table = RowTable(self.model, "Counters")
         self.table.setItemDelegateForColumn(5, RatioBar(self.table))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.table)
+        fill(self, self.table)
         self.grouping.bind(session, "counts_by", {"array": "array", "line": "line"})
         self.controls = (self.grouping,)
         self.table.clicked.connect(self._clicked)
@@ -143,7 +146,7 @@ class CountersView(SessionView):
             self.session.line = row.line
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out the requests where there is no room for them; the tips have them."""
+        """Hide the requests in a narrow table; the tips have them."""
         super().resizeEvent(event)
         digit = self.fontMetrics().horizontalAdvance("0")
         self.table.setColumnHidden(REQUESTS, self.width() < ROOM_FOR_REQUESTS * digit)

@@ -1,4 +1,4 @@
-"""Legends: rows of swatches and words, as many and as wordy as there is room for."""
+"""Drawing that the painted views share: rectangles, texts, kept pictures, figures, legends."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def texts(
 
 
 def shortest_fit(choices: Sequence[str], font: QFont, width: float) -> str:
-    """The first of the choices that is no wider than `width`, else none."""
+    """The first of the choices that fits into `width`, else an empty text."""
     metrics = QFontMetricsF(font)
     return next((c for c in choices if metrics.horizontalAdvance(c) <= width), "")
 
@@ -270,7 +270,7 @@ MOST = 4  # pictures of one part
 def _ratio(painter: QPainter) -> float:
     """Pixels for one unit, of what is drawn into; `painter.device()` may be a widget even so.
 
-    The engine's own device is no way to learn it: PySide never frees an image that was asked for.
+    Do not ask the engine for its device: PySide never frees an image that it has handed out.
     """
     pixels, units = painter.deviceTransform(), painter.worldTransform()
     return round(math.sqrt(abs(pixels.determinant() / units.determinant())), 3)
@@ -293,7 +293,7 @@ def draw_cells(painter: QPainter, box: QRectF, image: QImage) -> None:
         fill(painter, rects, QColor.fromRgba(colour))
 
 
-class Kept:
+class Pixmaps:
     """The last few pictures of each part: steps often go to and fro between two or three."""
 
     def __init__(self) -> None:

@@ -63,7 +63,7 @@ class FocusRing(QWidget):
         self.show()
 
     def _sight(self, widget: QWidget) -> QRect:
-        """What of a widget those that it lies in leave, in its own pixels."""
+        """The part of a widget that its parents do not cut off, in its own pixels."""
         rect, part = widget.rect(), widget
         while (parent := part.parentWidget()) is not None and parent is not self.parentWidget():
             corner = widget.mapTo(parent, QPoint(0, 0))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import (
-    QLabel,
     QListWidget,
     QListWidgetItem,
     QStyle,
@@ -17,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.frames.pieces import PAUSE, Steps, whole
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.views.base import Panel
 from gui.views.launch_form import ConfigurationForm
@@ -88,9 +87,7 @@ class LadderPanel(QWidget):
         self.list.setMouseTracking(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName("Kernels")
-        self.summary = QLabel()
-        self.summary.setWordWrap(True)
-        self.summary.setProperty("role", "dim")
+        self.summary = styled_label(role="dim", wrap=True)
         self.summary.setContentsMargins(12, 10, 12, 8)
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._files: tuple[tuple[str, str], ...] = ()
@@ -183,36 +180,27 @@ class LadderPanel(QWidget):
 class SideColumn(QWidget):
     """Chooses a launch as the left column does, for another session."""
 
-    def building(self, ladder: Ladder) -> Steps:
-        """Make the column, piece by piece; it is whole after the last."""
+    def __init__(self, ladder: Ladder) -> None:
+        super().__init__()
         self.ladder = ladder
         self.ladder_panel = LadderPanel(ladder[name] for name in ladder.names)
-        yield PAUSE
         self.form = ConfigurationForm()
-        yield PAUSE
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addWidget(Panel("Kernel ladder, B", self.ladder_panel, flush=True), 1)
-        yield PAUSE
         layout.addWidget(Panel("Configuration, B", self.form, controls=[self.form.reset]))
-        yield PAUSE
 
     def show_launch(self, configuration: Configuration) -> None:
         """Show a launch in the fields, without a signal."""
-        whole(self.showing(configuration))
-
-    def showing(self, configuration: Configuration) -> Steps:
-        """Show a launch in the fields, without a signal, piece by piece."""
         self.ladder_panel.select(configuration.rung)
-        yield PAUSE
         if configuration.own is not None:
             self.form.show_file()
             self.form.file.follow(configuration.own)
             return
         rung = self.ladder[configuration.rung]
         if rung is not self.form.rung or self.form.values() != dict(configuration.parameters):
-            yield from self.form.showing(rung, configuration.parameters)
+            self.form.show_rung(rung, configuration.parameters)
 
     def restyle(self) -> None:
         """Take up the theme's icons and sizes."""

@@ -1,4 +1,4 @@
-"""Which block, warp and lane are looked at."""
+"""The forms of the left column: a rung's parameters, a file's launch, and what is looked at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import shiboken6
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import (
@@ -31,10 +30,9 @@ from PySide6.QtWidgets import (
 
 from core.ladder.buffers import INPUTS, Inputs
 from core.ladder.rung import WAYS
-from gui.frames.coalescing import Coalescer
-from gui.frames.pieces import Pieces, Steps
-from gui.frames.work import Worker
-from gui.looks.style import set_icon
+from gui.background.coalescing import Coalescer
+from gui.background.work import Worker
+from gui.looks.style import set_icon, set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import FILE, FILLS, NULL, KnobRow, array_text, split_array, stops
 from gui.scenes.session import Session
@@ -126,11 +124,18 @@ LABEL = 9  # digits that a name has at most, so that the fields have room in a n
 
 
 class LaunchRows(QWidget):
-    """The rows are there after `building`; `edited()` when the user changes one of them."""
+    """A row for each field of a launch; `edited()` when the user changes one of them."""
 
     edited = Signal()
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(
+        self,
+        parent: QWidget,
+        launch: FileLaunch,
+        kernels: Sequence[str],
+        signature: Sequence[SignatureParameter],
+    ) -> None:
+        """`parent` is a widget of the window, so that names are measured in its type."""
         super().__init__(parent)
         self.fields: dict[str, QWidget] = {}
         self.errors: dict[str, QLabel] = {}
@@ -145,21 +150,14 @@ class LaunchRows(QWidget):
         self._grid.setContentsMargins(0, 0, 6, 0)
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(1, 1)
-
-    def building(
-        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
-    ) -> Steps:
-        """Make a row for each field of a launch, piece by piece, dressed as the window is."""
         self.show_kernels(kernels, launch.kernel)
         metrics = QFontMetricsF(self.font())
         names = [*(label for label, _ in LAUNCH_FIELDS.values()), *(p.name for p in signature)]
         room = LABEL * metrics.horizontalAdvance("0")
         self._labels = told_apart(names, metrics.horizontalAdvance, room)
         self._add("kernel", "kernel", "The __global__ functions of the file", self.kernel)
-        yield
         for name, (label, tip) in LAUNCH_FIELDS.items():
             self._add_line(name, label, tip, str(getattr(launch, name)))
-            yield
         texts = dict(launch.arguments)
         for parameter in signature:
             name, text = f"arg:{parameter.name}", texts.get(parameter.name, "")
@@ -171,13 +169,7 @@ class LaunchRows(QWidget):
                 self._add(name, parameter.name, tip, array)
             else:
                 self._add_line(name, parameter.name, tip, text)
-            yield
         self._grid.setRowStretch(2 * len(self.fields), 1)
-        for widget in (self, *self.findChildren(QWidget)):
-            widget.ensurePolished()
-            yield
-        self._grid.activate()
-        yield
 
     def show_kernels(self, names: Sequence[str], shown: str) -> None:
         """Offer the kernels of a file, without a signal."""
@@ -212,9 +204,7 @@ class LaunchRows(QWidget):
             label.setVisible(bool(sentence))
             field.setAccessibleDescription(sentence)
             for edit in [field, *field.findChildren(QLineEdit)]:
-                edit.setProperty("wrong", bool(sentence))
-                edit.style().unpolish(edit)
-                edit.style().polish(edit)
+                set_style(edit, "wrong", bool(sentence))
 
     def height_for(self, width: int) -> int:
         """What every row and every mistake needs."""
@@ -229,8 +219,7 @@ class LaunchRows(QWidget):
     def _add(self, name: str, label: str, tip: str, field: QWidget) -> None:
         row = 2 * len(self.fields)
         shown = self._labels.get(label, label)
-        words = QLabel(shown)
-        words.setTextFormat(Qt.TextFormat.PlainText)
+        words = styled_label(shown, plain=True)
         words.setToolTip(tip if shown == label else f"{label}: {tip}")
         words.setBuddy(field)
         if not field.accessibleName():
@@ -316,8 +305,7 @@ class KnobRows(QWidget):
         shown = told_apart([r.name for r in rows], metrics.horizontalAdvance, KNOB_LABEL * digit)
         self._grid.setColumnMinimumWidth(1, round(TRACK * digit))
         for place, row in enumerate(rows):
-            label = QLabel(shown[row.name])
-            label.setTextFormat(Qt.TextFormat.PlainText)
+            label = styled_label(shown[row.name], plain=True)
             label.setToolTip(row.tip if shown[row.name] == row.name else f"{row.name}: {row.tip}")
             self._grid.addWidget(label, place, 0)
             if row.switch:
@@ -373,13 +361,13 @@ class KnobRows(QWidget):
 
 
 class RungRows(QWidget):
-    """The rows are there after `building`. `typed()` in a field, `dragged(parameter, value)`."""
+    """A row for each parameter. `typed()` in a field, `dragged(parameter, value)`."""
 
     typed = Signal()
     dragged = Signal(str, int)
 
-    def __init__(self, parent: QWidget, rung: Rung) -> None:
-        super().__init__(parent)
+    def __init__(self, rung: Rung, values: Mapping[str, int]) -> None:
+        super().__init__()
         self.rung = rung
         self.editors: dict[str, QSpinBox | QComboBox] = {}  # by the parameter's name
         self.sliders: dict[str, StopSlider] = {}
@@ -387,20 +375,10 @@ class RungRows(QWidget):
         self.grid.setColumnStretch(0, 1)
         self.grid.setContentsMargins(0, 0, 0, 0)
         self.grid.setVerticalSpacing(2)
-
-    def building(self, values: Mapping[str, int]) -> Steps:
-        """Make a row for each parameter, piece by piece, dressed as the window is."""
         for parameter in self.rung.parameters:
             self._add(parameter)
-            yield
         self.put(values)
-        yield
-        for widget in (self, *self.findChildren(QWidget)):
-            widget.ensurePolished()
-            yield
-        yield from self.fitting_sliders()
-        self.grid.activate()
-        yield
+        self.fit_sliders()
 
     def values(self) -> dict[str, int]:
         """What the fields hold."""
@@ -414,7 +392,7 @@ class RungRows(QWidget):
         return found
 
     def put(self, values: Mapping[str, int]) -> None:
-        """Fill fields without a signal; the sliders follow by `fitting_sliders`."""
+        """Fill fields without a signal; the sliders follow by `fit_sliders`."""
         for name in self.editors.keys() & values.keys():
             editor, value = self.editors[name], values[name]
             with QSignalBlocker(editor):
@@ -424,7 +402,7 @@ class RungRows(QWidget):
                     editor.setCurrentIndex(editor.findText(str(value)))
                     editor.setEditText(str(value))
 
-    def fitting_sliders(self, leave: str = "") -> Steps:
+    def fit_sliders(self, leave: str = "") -> None:
         """Have the sliders but one offer what can be launched with the other values."""
         values = self.values()
         for name, slider in self.sliders.items():
@@ -435,16 +413,12 @@ class RungRows(QWidget):
             editor = self.editors[name]
             if isinstance(editor, StopSpin):
                 editor.stops = found
-            yield
 
     def show_error(self, sentence: str) -> None:
         """Mark the fields that a sentence names; an empty one marks none."""
         for name, editor in self.editors.items():
             wrong = bool(sentence) and (name in sentence.split() or len(self.editors) == 1)
-            if bool(editor.property("wrong")) != wrong:
-                editor.setProperty("wrong", wrong)
-                editor.style().unpolish(editor)
-                editor.style().polish(editor)
+            set_style(editor, "wrong", wrong)
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""
@@ -455,8 +429,7 @@ class RungRows(QWidget):
 
     def _add(self, parameter: Parameter) -> None:
         row = 2 * len(self.editors)
-        label = QLabel(parameter.label)
-        label.setWordWrap(True)
+        label = styled_label(parameter.label, wrap=True)
         editor = self._editor(parameter)
         label.setBuddy(editor)
         tip = f"{parameter.minimum} to {parameter.maximum}"
@@ -616,9 +589,7 @@ FILE_DEBOUNCE_MS = 400
 class FileForm(QScrollArea):
     """Edits a `FileLaunch`; `changed(FileLaunch)` follows the last edit after a short rest.
 
-    `kernel_chosen(name)` asks for another kernel of the file. The rows of another kernel are made
-    in several events and take the place of those that are there when all of them are; whoever asks
-    for what they hold before finds all of them.
+    `kernel_chosen(name)` asks for another kernel of the file.
     """
 
     changed = Signal(object)
@@ -631,7 +602,6 @@ class FileForm(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.launch: FileLaunch | None = None
         self._rows: LaunchRows | None = None
-        self._pieces = Pieces(self)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(FILE_DEBOUNCE_MS)
@@ -640,13 +610,11 @@ class FileForm(QScrollArea):
     @property
     def fields(self) -> Mapping[str, QWidget]:
         """The fields by name; an argument's is that of `arg:` and its own."""
-        self.finish()
         return self._rows.fields if self._rows is not None else {}
 
     @property
     def errors(self) -> Mapping[str, QLabel]:
         """What is said below each field, by the field's name."""
-        self.finish()
         return self._rows.errors if self._rows is not None else {}
 
     def sizeHint(self) -> QSize:
@@ -670,20 +638,15 @@ class FileForm(QScrollArea):
     ) -> None:
         """Show a launch of one of a file's kernels, without a signal."""
         self._timer.stop()
-        shown = self.current() if not self._pieces.busy else None
+        shown = self.current()
         self.launch = launch
         if self._rows is not None and launch == shown:
             self._rows.show_kernels(kernels, launch.kernel)
         else:
-            self._pieces.start(self._building(launch, kernels, signature))
-
-    def finish(self) -> None:
-        """Have all rows in their place now."""
-        self._pieces.finish()
+            self._take(LaunchRows(self.viewport(), launch, kernels, signature))
 
     def current(self) -> FileLaunch | None:
         """The launch as the fields say, None before the first."""
-        self.finish()
         if self.launch is None or self._rows is None:
             return None
         texts = self._rows.texts()
@@ -696,8 +659,6 @@ class FileForm(QScrollArea):
 
     def follow(self, launch: FileLaunch) -> None:
         """Show a launch that differs in its texts alone, in the fields that there are."""
-        if self._pieces.busy and launch == self.launch:
-            return
         now = self.current()
         if now is None or now == launch or self._rows is None:
             return
@@ -710,9 +671,6 @@ class FileForm(QScrollArea):
 
     def show_errors(self, sentences: Mapping[str, str]) -> None:
         """Show each mistake below its field; a field left out has none."""
-        if self._pieces.busy and not sentences:
-            return  # the rows that come have none
-        self.finish()
         if self._rows is None:
             return
         self._rows.show_errors(sentences)
@@ -727,16 +685,7 @@ class FileForm(QScrollArea):
             self.launch = launch
             self.changed.emit(launch)
 
-    def _building(
-        self, launch: FileLaunch, kernels: Sequence[str], signature: Sequence[SignatureParameter]
-    ) -> Steps:
-        rows = LaunchRows(self.viewport())
-        try:
-            yield from rows.building(launch, kernels, signature)
-        except GeneratorExit:  # another launch is to be shown
-            if shiboken6.isValid(rows):
-                rows.deleteLater()
-            raise
+    def _take(self, rows: LaunchRows) -> None:
         rows.kernel.activated.connect(lambda _: self.kernel_chosen.emit(rows.kernel.currentText()))
         rows.edited.connect(self._timer.start)
         rows.installEventFilter(self)
@@ -762,8 +711,6 @@ class ConfigurationForm(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._rows: RungRows | None = None
-        self._coming: tuple[Rung, dict[str, int]] | None = None  # that rows are being made for
-        self._pieces = Pieces(self)
         self.live = Coalescer(self)
         self.live.released.connect(self.changed.emit)
         self.file = FileForm()  # in place of the fields while a user's file is shown
@@ -773,14 +720,9 @@ class ConfigurationForm(QWidget):
         self.mapping.chosen.connect(self.mapped)
         self.inputs = InputsRow()
         self.fields = Fields()
-        self.error = QLabel()
-        self.error.setProperty("role", "error")
-        self.error.setTextFormat(Qt.TextFormat.PlainText)
-        self.error.setWordWrap(True)
+        self.error = styled_label(role="error", wrap=True, plain=True)
         self.error.hide()
-        self.facts = QLabel()
-        self.facts.setProperty("role", "dim")
-        self.facts.setWordWrap(True)
+        self.facts = styled_label(role="dim", wrap=True)
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
         self.progress.setRange(0, 1000)
@@ -818,57 +760,24 @@ class ConfigurationForm(QWidget):
 
     def show_rung(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
         """Show the fields of a rung with values (its defaults where left out), without a signal."""
-        self.begin(rung, values)
-        self.finish()
-
-    def begin(self, rung: Rung, values: Mapping[str, int] | None = None) -> None:
-        """`show_rung` in several events; whoever asks for what is shown before finds all of it."""
-        if self._rows is not None and self._rows.rung is not rung:
-            self._rows.blockSignals(True)  # what is done to them now is of another rung
+        wanted = _all_values(rung, values)
         self._timer.stop()
         self.live.drop()
-        self._coming = rung, _all_values(rung, values)
-        self._pieces.start(self.showing(rung, values))
-
-    def finish(self) -> None:
-        """Show at once what is left."""
-        self._pieces.finish()
-
-    def _finish_rows(self) -> None:
-        """Have the rows there that are being made; sliders may still follow what was typed."""
-        if self._coming is not None:
-            self.finish()
-
-    def shows(self, rung: Rung, values: Mapping[str, int]) -> bool:
-        """Whether this is what is shown, or will be."""
-        if self._coming is not None:
-            return self._coming == (rung, dict(values))
-        return self.rung is rung and self.values() == dict(values)
-
-    def showing(self, rung: Rung, values: Mapping[str, int] | None = None) -> Steps:
-        """`show_rung`, piece by piece; `rung` is the shown one after the last."""
-        wanted, rows = _all_values(rung, values), self._rows
-        if rows is None or rows.rung is not rung:
-            rows = RungRows(self.fields.viewport(), rung)
-            try:
-                yield from rows.building(wanted)
-            except GeneratorExit:  # something else is to be shown
-                if shiboken6.isValid(rows):
-                    rows.deleteLater()
-                raise
-            self._take(rows)
-            yield
+        if self._rows is None or self._rows.rung is not rung:
+            self._take(RungRows(rung, wanted))
         else:
-            rows.blockSignals(False)
-            rows.put(wanted)
-            yield from rows.fitting_sliders()
+            self._rows.put(wanted)
+            self._rows.fit_sliders()
         self.file.hide()
         self.knobs.hide()
         self.fields.show()
         self.inputs.show_rung(True)
         self.mapping.show_rung(rung)
-        self._coming = None
-        self._mark_error("")
+        self.show_error("")
+
+    def shows(self, rung: Rung, values: Mapping[str, int]) -> bool:
+        """Whether this is what is shown."""
+        return self.rung is rung and self.values() == dict(values)
 
     def _take(self, rows: RungRows) -> None:
         """Put the rows of a rung in the place of those that are there."""
@@ -898,30 +807,26 @@ class ConfigurationForm(QWidget):
     @property
     def rung(self) -> Rung | None:
         """The rung that is shown, None for a user's kernel."""
-        self._finish_rows()
         return self._rows.rung if self._rows is not None else None
 
     @property
     def editors(self) -> Mapping[str, QSpinBox | QComboBox]:
         """The fields, by the parameter's name."""
-        self._finish_rows()
         return self._rows.editors if self._rows is not None else {}
 
     @property
     def sliders(self) -> Mapping[str, StopSlider]:
         """The sliders, by the parameter's name."""
-        self.finish()
         return self._rows.sliders if self._rows is not None else {}
 
     def values(self) -> dict[str, int]:
         """What the fields hold."""
-        self._finish_rows()
         return self._rows.values() if self._rows is not None else {}
 
     def restore_defaults(self) -> None:
         """Put the rung's defaults into the fields and announce them."""
         if self.rung is not None:
-            self.begin(self.rung)
+            self.show_rung(self.rung)
             self.inputs.restore_default()
             self._timer.start()
         elif self.file.launch is not None:
@@ -929,12 +834,6 @@ class ConfigurationForm(QWidget):
 
     def show_error(self, sentence: str) -> None:
         """Show what is wrong with the values; an empty sentence clears it."""
-        if sentence:
-            self.finish()
-        if sentence or not self._pieces.busy:  # what comes has none
-            self._mark_error(sentence)
-
-    def _mark_error(self, sentence: str) -> None:
         self.error.setText(clipped(spaced(sentence)))
         self.error.setVisible(bool(sentence))
         if self._rows is not None:
@@ -956,25 +855,22 @@ class ConfigurationForm(QWidget):
             self._rows.restyle()
 
     def _clear(self) -> None:
-        self._pieces.stop()
-        self._coming = self._rows = None
+        self._rows = None
         self._timer.stop()
         self.live.drop()
         self.fields.take(None)
 
     def _drag(self, name: str, value: int) -> None:
         assert self._rows is not None
-        self._finish_rows()
         self._timer.stop()
         self._rows.put({name: value})
-        self._pieces.start(self._rows.fitting_sliders(leave=name))
+        self._rows.fit_sliders(leave=name)
         self.live.offer(self._rows.values())
 
     def _typed(self) -> None:
         assert self._rows is not None
-        self._finish_rows()
         self.live.drop()
-        self._pieces.start(self._rows.fitting_sliders())
+        self._rows.fit_sliders()
         self._timer.start()
 
 
@@ -1000,8 +896,7 @@ class SelectionForm(QWidget):
         layout.setSpacing(4)
         self._boxes: dict[str, QSpinBox] = {}
         for name in ("block", "warp", "lane"):
-            label = QLabel(name)
-            label.setProperty("role", "dim")
+            label = styled_label(name, role="dim")
             box = QSpinBox()
             box.setAccessibleName(name)
             box.setToolTip(f"The {name} that the views look at ({KEYS[name]})")

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
-    QContextMenuEvent,
-    QHideEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
-    QShowEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.grids import Grid, Owned, close_up, grids_of, is_product, scrolled, shares_of
+from gui.scenes.grids import (
+    Grid,
+    Owned,
+    close_up,
+    grids_of,
+    is_product,
+    owned_by,
+    scrolled,
+    shares_of,
+)
 from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
 from gui.scenes.outside import Guards, guards_of, reaches_of
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
-from gui.views.base import Caption, SessionView, element_menu
+from gui.views.base import PointedView
 from gui.views.drawing_tools import Backdrop, nothing
 from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, title_widths
 from gui.views.matrix_layout import (
@@ -35,7 +41,6 @@ from gui.views.matrix_layout import (
     Transform,
     arranged,
 )
-from gui.views.reading_ahead import ReadingAhead
 from gui.views.widgets import Segmented, action_button
 
 # What stands in the heading of the matrices: which picture of them, and how much of each.
@@ -76,155 +81,10 @@ def fit_button() -> QToolButton:
     )
 
 
-# A view that shows a layout of grids through a window that zooms and pans.
-
-
 DRAG_START = 4  # pixels
 
 
-class PanZoomView(SessionView):
-    """The wheel zooms about the pointer, dragging or Shift+arrow pans, 0 shows everything."""
-
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
-        self._layout: MatrixLayout | None = None
-        self._view = Transform(1.0, 0.0, 0.0)
-        self._fitted = True
-        self._press: QPointF | None = None
-        self._grab: Transform | None = None
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-
-    def view_changed(self) -> None:
-        """The scale or place has changed: draw anew."""
-        raise NotImplementedError
-
-    def point_at(self, point: QPointF) -> None:
-        """The pointer is at a pixel and nothing is being dragged."""
-        raise NotImplementedError
-
-    def click_at(self, point: QPointF) -> None:
-        """A pixel was clicked."""
-        raise NotImplementedError
-
-    def menu_at(self, point: QPointF) -> QMenu | None:
-        """The menu of what lies under a pixel, None where nothing does."""
-        return None
-
-    def fit(self) -> None:
-        """Show the whole of every matrix."""
-        self._fitted = True
-        if self._layout is not None:
-            self._view = self._layout.fit(self.width(), self.height())
-        self.view_changed()
-
-    def zoom(self, factor: float, about: QPointF | None = None) -> None:
-        """Enlarge by `factor` about a pixel (the middle when None)."""
-        if self._layout is None:
-            return
-        middle = QPointF(self.width() / 2, self.height() / 2)
-        least = self._layout.fit(self.width(), self.height()).scale
-        view = self._layout.zoomed(self._view, factor, about or middle, least)
-        if view.scale <= least:
-            self.fit()
-            return
-        self._show(view)
-
-    def pan(self, dx: float, dy: float) -> None:
-        """Move the picture by pixels."""
-        self._show(replace(self._view, x=self._view.x + dx, y=self._view.y + dy))
-
-    def begin_drag(self, point: QPointF) -> None:
-        """The picture is about to be moved by hand."""
-
-    def show_all(self) -> None:
-        """Show everything."""
-        self.fit()
-
-    def _show(self, view: Transform) -> None:
-        self._fitted = False
-        self._view = view
-        self.view_changed()
-
-    # ---- input
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep everything in view, or the place where the user zoomed to."""
-        super().resizeEvent(event)
-        if self._fitted:
-            self.fit()
-        else:
-            self.view_changed()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        """A click or a drag begins."""
-        if event.button() == Qt.MouseButton.LeftButton:
-            self._press = event.position()
-            self._grab = None
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pan while dragging, else say what is pointed at."""
-        if self._press is None or not event.buttons() & Qt.MouseButton.LeftButton:
-            self.point_at(event.position())
-            return
-        moved = event.position() - self._press
-        if self._grab is None and moved.manhattanLength() > DRAG_START:
-            self.begin_drag(self._press)
-            self._grab = self._view
-            self.setCursor(Qt.CursorShape.ClosedHandCursor)
-        if self._grab is not None:
-            grab = self._grab
-            self._show(replace(grab, x=grab.x + moved.x(), y=grab.y + moved.y()))
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Without a drag this was a click."""
-        if event.button() != Qt.MouseButton.LeftButton or self._press is None:
-            return
-        dragged, self._press, self._grab = self._grab is not None, None, None
-        self.unsetCursor()
-        if not dragged:
-            self.click_at(event.position())
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of what is pointed at, else leave it to the window."""
-        menu = self.menu_at(QPointF(event.pos()))
-        event.setAccepted(menu is not None)
-        if menu is not None:
-            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            menu.popup(event.globalPos())
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
-        self.session.hover = None
-        super().leaveEvent(event)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer."""
-        self.zoom(1.0015 ** event.angleDelta().y(), event.position())
-        event.accept()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Zoom with + and −, show everything with 0, pan with Shift and an arrow."""
-        step = 60.0
-        moves = {
-            Qt.Key.Key_Left: (step, 0.0),
-            Qt.Key.Key_Right: (-step, 0.0),
-            Qt.Key.Key_Up: (0.0, step),
-            Qt.Key.Key_Down: (0.0, -step),
-        }
-        if event.key() in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
-            self.zoom(1.25)
-        elif event.key() == Qt.Key.Key_Minus:
-            self.zoom(0.8)
-        elif event.key() == Qt.Key.Key_0:
-            self.show_all()
-        elif event.key() in moves and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            self.pan(*moves[Qt.Key(event.key())])
-        else:
-            super().keyPressEvent(event)
-
-
-class MatrixCanvas(PanZoomView):
+class MatrixCanvas(PointedView):
     """Draws `MatrixScene`; the wheel zooms about the pointer, dragging pans, 0 shows everything.
 
     Where a product's numbers could not be read if all of it were shown, its matrices scroll as one
@@ -238,10 +98,13 @@ class MatrixCanvas(PanZoomView):
     why_wanted = Signal(object)
     """A count of loads was clicked: its element."""
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.caption = Caption()
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "Matrices", self._hover_at)
+        self._layout: MatrixLayout | None = None
+        self._view = Transform(1.0, 0.0, 0.0)
+        self._fitted = True
+        self._press: QPointF | None = None
+        self._grab: Transform | None = None
         self.mode, self.extent = mode_choice(session), extent_choice(session)
         self.fit_button = fit_button()
         self.fit_button.clicked.connect(self.show_all)
@@ -257,10 +120,11 @@ class MatrixCanvas(PanZoomView):
         """Whether all is to be seen at once, though no numbers can be read then."""
         self._covered: int | None = None
         """The step up to which what is loaded has no values in the ground: the heat lies there."""
-        self.ahead = ReadingAhead(self)
-        self.ahead.all_known.connect(self.view_changed)
-        self.setAccessibleName("Matrices")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._owned: dict[int, tuple[Owned, ...]] = {}
+        """What each block stores to the results, of those that are known."""
+        self.sharing = QTimer(self)
+        """Active until the shares of all blocks are known: a launch may have thousands."""
+        self.sharing.timeout.connect(self._share)
 
     def sizeHint(self) -> QSize:
         """Room for two matrices of a teaching size."""
@@ -301,7 +165,6 @@ class MatrixCanvas(PanZoomView):
             self._scene = None
             self.say(self.caption, "")
         elif names - {"hover", "element"}:
-            self.ahead.pause()
             self._follow_block()
             self._scene = matrix_scene(
                 block,
@@ -329,7 +192,7 @@ class MatrixCanvas(PanZoomView):
             self._guards = guards_of(trace)
             self._whole = tuple(map(reaches_of(trace).roomy, grids_of(trace)))
         self._grids, self._all = self._whole, False
-        self.ahead.forget()
+        self._owned = {}
         product = is_product(self._whole)
         if self.extent.parentWidget() is not None or not product:  # alone it would be a window
             self.extent.setVisible(product)
@@ -401,26 +264,40 @@ class MatrixCanvas(PanZoomView):
             found = arranged(self._whole, margins, self.width(), self.height())
             if found != self._whole:
                 self._whole = self._grids = found
-                self.ahead.forget()
+                self._owned = {}
                 self._open_block()
         self._layout = MatrixLayout(self._grids, margins) if self._grids else None
         if self._grids != earlier and self._scene is not None:
             self.refresh(frozenset({"step"}))
-        super().fit()
+        if self._layout is not None:
+            self._view = self._layout.fit(self.width(), self.height())
+        self.view_changed()
 
     def zoom(self, factor: float, about: QPointF | None = None) -> None:
-        """Enlarge about a pixel; what scrolled by itself is panned by hand from then on."""
+        """Enlarge by `factor` about a pixel (the middle when None).
+
+        What scrolled by itself is panned by hand from then on.
+        """
         self._let_go(about)
-        super().zoom(factor, about)
+        if self._layout is None:
+            return
+        middle = QPointF(self.width() / 2, self.height() / 2)
+        least = self._layout.fit(self.width(), self.height()).scale
+        view = self._layout.zoomed(self._view, factor, about or middle, least)
+        if view.scale <= least:
+            self.fit()
+            return
+        self._show(view)
 
     def pan(self, dx: float, dy: float) -> None:
         """Move the picture by pixels; as `zoom`."""
         self._let_go()
-        super().pan(dx, dy)
+        self._show(replace(self._view, x=self._view.x + dx, y=self._view.y + dy))
 
-    def begin_drag(self, point: QPointF) -> None:
-        """Move by hand from now on."""
-        self._let_go(point)
+    def _show(self, view: Transform) -> None:
+        self._fitted = False
+        self._view = view
+        self.view_changed()
 
     def _let_go(self, about: QPointF | None = None) -> None:
         """Put all of the grids around what is in sight of them."""
@@ -451,17 +328,94 @@ class MatrixCanvas(PanZoomView):
     def _open_block(self) -> None:
         self._ground.forget()
         self._covered = None
-        self._own = self.ahead.open(self._grids)
+        self._own = self._share_of(self.session.block)
+        self.sharing.start(0)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Go on reading ahead."""
-        super().showEvent(event)
-        self.ahead.resume()
+    def _share_of(self, block: int) -> tuple[Owned, ...]:
+        trace = self.session.trace
+        if block not in self._owned and trace is not None:
+            found = (owned_by(trace, grid, block) for grid in self._whole if grid.result)
+            self._owned[block] = tuple(share for share in found if share is not None)
+        return self._owned.get(block, ())
 
-    def hideEvent(self, event: QHideEvent) -> None:
-        """What is not seen works for nothing."""
-        super().hideEvent(event)
-        self.ahead.stop()
+    def _share(self) -> None:
+        """Find another block's share, in a millisecond."""
+        trace = self.session.trace
+        for block in trace.recorded_blocks if trace is not None else ():
+            if block not in self._owned:
+                self._share_of(block)
+                return
+        self.sharing.stop()
+        self.view_changed()
+
+    def _others(self) -> list[Owned]:
+        """What the blocks that are not selected store, as far as it is known yet."""
+        known = self._owned.items()
+        return [share for b, shares in known for share in shares if b != self.session.block]
+
+    # ---- input
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep everything in view, or the place where the user zoomed to."""
+        super().resizeEvent(event)
+        if self._fitted:
+            self.fit()
+        else:
+            self.view_changed()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A click or a drag begins."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._press = event.position()
+            self._grab = None
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Pan while dragging, else say what is pointed at."""
+        if self._press is None or not event.buttons() & Qt.MouseButton.LeftButton:
+            self.point_at(event.position())
+            return
+        moved = event.position() - self._press
+        if self._grab is None and moved.manhattanLength() > DRAG_START:
+            self._let_go(self._press)
+            self._grab = self._view
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        if self._grab is not None:
+            grab = self._grab
+            self._show(replace(grab, x=grab.x + moved.x(), y=grab.y + moved.y()))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Without a drag this was a click."""
+        if event.button() != Qt.MouseButton.LeftButton or self._press is None:
+            return
+        dragged, self._press, self._grab = self._grab is not None, None, None
+        self.unsetCursor()
+        if not dragged:
+            self.click_at(event.position())
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom about the pointer."""
+        self.zoom(1.0015 ** event.angleDelta().y(), event.position())
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Zoom with + and −, show everything with 0, pan with Shift and an arrow."""
+        step = 60.0
+        moves = {
+            Qt.Key.Key_Left: (step, 0.0),
+            Qt.Key.Key_Right: (-step, 0.0),
+            Qt.Key.Key_Up: (0.0, step),
+            Qt.Key.Key_Down: (0.0, -step),
+        }
+        if event.key() in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+            self.zoom(1.25)
+        elif event.key() == Qt.Key.Key_Minus:
+            self.zoom(0.8)
+        elif event.key() == Qt.Key.Key_0:
+            self.show_all()
+        elif event.key() in moves and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.pan(*moves[Qt.Key(event.key())])
+        else:
+            super().keyPressEvent(event)
 
     # ---- drawing
 
@@ -491,11 +445,6 @@ class MatrixCanvas(PanZoomView):
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
         ground.draw(self._own, self._others(), self._covered)
 
-    def _others(self) -> list[Owned]:
-        """What the blocks that are not selected store, as far as it is known yet."""
-        known = self.ahead.owned.items()
-        return [share for b, shares in known for share in shares if b != self.session.block]
-
     # ---- pointing
 
     def element_at(self, point: QPointF) -> tuple[Grid, int] | None:
@@ -517,14 +466,12 @@ class MatrixCanvas(PanZoomView):
     def _name(self, grid: Grid, flat: int) -> Element:
         return grid.array.name, grid.array.index(flat)
 
-    def point_at(self, point: QPointF) -> None:
-        """Tell the session which element lies under a pixel."""
+    def _hover_at(self, point: QPointF) -> Hover | None:
+        """The element under a pixel, and the thread of the block that stores it."""
         found = self.element_at(point)
         if found is None:
-            self.session.hover = None
-            return
-        grid, flat = found
-        self.session.hover = Hover(thread=self.owner_of(grid, flat), element=self._name(grid, flat))
+            return None
+        return Hover(thread=self.owner_of(*found), element=self._name(*found))
 
     def click_at(self, point: QPointF) -> None:
         """Select the element under a pixel; its count is explained, its owner selected with it."""
@@ -533,11 +480,6 @@ class MatrixCanvas(PanZoomView):
             self._select(*found)
             if self.session.heat and not found[0].result:
                 self.why_wanted.emit(self._name(*found))
-
-    def menu_at(self, point: QPointF) -> QMenu | None:
-        """The menu of the element under a pixel."""
-        found = self.element_at(point)
-        return element_menu(self.session, self._name(*found), self) if found else None
 
     def _select(self, grid: Grid, flat: int) -> None:
         values: dict[str, object] = {"element": self._name(grid, flat)}

@@ -1,4 +1,4 @@
-"""What the two drawings of the matrix canvas share: cells in pixels, values, outlines."""
+"""Draws the matrix canvas: the ground that stays, a step's marks, and what lies outside."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from gui.scenes.text import (
 )
 from gui.scenes.weak_memo import once_for_each
 from gui.views.drawing_tools import (
+    CENTRE,
     LEFT,
     RIGHT,
     Key,
@@ -146,7 +147,7 @@ class MatrixDrawing:
         return [self.layout.rect(grid, self.view, cell) for cell in cells]
 
     def _clear_gaps(self, grid: Grid) -> None:
-        """What lies between slices is no part of the array."""
+        """Clear the space between slices, which is not part of the array."""
         if grid.plane is None or not any(grid.gap):
             return
         whole, slices = QPainterPath(), QPainterPath()
@@ -339,7 +340,7 @@ class MatrixOutside(MatrixDrawing):
         crossed_out(self.p, self.theme, cells)
 
     def _within_room(self, grid: Grid, places: Ints) -> Ints:
-        """Those of the rows and columns (n, 2) that there is room for.
+        """The rows and columns (n, 2) that have room.
 
         Where there are others, the furthest row or column of the room says how many.
         """
@@ -408,7 +409,7 @@ class MatrixGround(MatrixDrawing):
             self._draw_hairlines(grid)
             self.p.setClipping(False)
             frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
-            self._draw_share(grid, box)
+            self._draw_share(grid)
             if not grid.result:
                 self._draw_inputs(grid, covered)
         if self.fits_all():
@@ -498,24 +499,11 @@ class MatrixGround(MatrixDrawing):
         ramp = Key("", tuple(map(self.theme.heat, levels)), None, "", numbers)
         return [Key("Times loaded"), ramp, Key("Loaded now", (), self.theme.color("load"))]
 
-    def _draw_share(self, grid: Grid, box: QRectF) -> None:
+    def _draw_share(self, grid: Grid) -> None:
         """Below and right of a window, which part of the array it shows, as scroll bars do."""
-        track, thumb = self.theme.color("grid"), self.theme.color("text_faint")
-        ways = ((grid.left, grid.columns, grid.extent[1]), (grid.top, grid.rows, grid.extent[0]))
-        for way, (first, count, whole) in enumerate(ways):
-            if count >= whole:
-                continue
-            share = first / whole, count / whole
-            if way == 0:
-                bar = QRectF(box.left(), box.bottom() + 3, box.width(), BAR)
-                part = QRectF(bar.left() + share[0] * bar.width(), bar.top(), 0, BAR)
-                part.setWidth(share[1] * bar.width())
-            else:
-                bar = QRectF(box.right() + 3, box.top(), BAR, box.height())
-                part = QRectF(bar.left(), bar.top() + share[0] * bar.height(), BAR, 0)
-                part.setHeight(share[1] * bar.height())
-            self.p.fillRect(bar, track)
-            self.p.fillRect(part, thumb)
+        for bar, part in share_bars(self.layout, self.view, grid):
+            self.p.fillRect(bar, self.theme.color("grid"))
+            self.p.fillRect(part, self.theme.color("text_faint"))
 
     def _draw_owners(self, grid: Grid, own: Owned) -> None:
         block = self.session.block_trace
@@ -608,18 +596,46 @@ class MatrixGround(MatrixDrawing):
                 self._draw_numbers(grid, side, line, color)
 
     def _draw_numbers(self, grid: Grid, side: float, line: float, color: QColor) -> None:
-        small = self.theme.font("small")
         across, down = tick_step(TICK_ROOM, self.across), tick_step(line * 1.15, self.scale)
         box, origin = self.layout.around(grid, self.view), self.layout.origin(grid, self.view)
         top, left, rows, columns = self._visible(grid)
         shown = np.arange(-(-left // across) * across, left + columns, across)
         middle = origin.x() + (shown + 0.5) * self.across
         sides = _boxes(middle - 30, max(box.top() - line - 2, 2.0), 60, line)
-        write(self.p, sides, list(map(grid.column_name, shown.tolist())), color, small)
+        self._write_seen(sides, list(map(grid.column_name, shown.tolist())), color, CENTRE)
         shown = np.arange(-(-top // down) * down, top + rows, down)
         middle = origin.y() + (shown + 0.5) * self.scale
         sides = _boxes(max(box.left() - 6, side - 4) - 60, middle - line / 2, 60, line)
-        write(self.p, sides, list(map(grid.row_name, shown.tolist())), color, small, RIGHT)
+        self._write_seen(sides, list(map(grid.row_name, shown.tolist())), color, RIGHT)
+
+    def _write_seen(
+        self, sides: NDArray[np.float64], words: list[str], color: QColor, align: Qt.AlignmentFlag
+    ) -> None:
+        """Write those of the words whose places are in the window."""
+        left, top, wide, high = sides
+        seen = (left + wide > 0) & (left < self.window.width())
+        seen &= (top + high > 0) & (top < self.window.height())
+        shown = [words[place] for place in np.flatnonzero(seen).tolist()]
+        write(self.p, sides[:, seen], shown, color, self.theme.font("small"), align)
+
+
+def share_bars(layout: MatrixLayout, view: Transform, grid: Grid) -> list[tuple[QRectF, QRectF]]:
+    """Bars that say which part of an array a window shows, each with its part; past the overhang.
+
+    One lies below where columns are out of sight, one at the right where rows are.
+    """
+    box, (down, across) = layout.box(grid, view), grid.room
+    bottom, right = box.bottom() + down * view.scale, box.right() + across * view.across
+    bars = []
+    if grid.columns < grid.extent[1]:
+        bar = QRectF(box.left(), bottom + 3, box.width(), BAR)
+        first, wide = (bar.width() * n / grid.extent[1] for n in (grid.left, grid.columns))
+        bars.append((bar, QRectF(bar.left() + first, bar.top(), wide, BAR)))
+    if grid.rows < grid.extent[0]:
+        bar = QRectF(right + 3, box.top(), BAR, box.height())
+        first, high = (bar.height() * n / grid.extent[0] for n in (grid.top, grid.rows))
+        bars.append((bar, QRectF(bar.left(), bar.top() + first, BAR, high)))
+    return bars
 
 
 def _boxes(*sides: float | NDArray[np.floating]) -> NDArray[np.float64]:

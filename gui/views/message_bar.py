@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
 
 from core.foreign_text import visible
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, set_style, styled_label
 from gui.scenes.text import clipped, spaced
 
 
@@ -29,9 +29,7 @@ class MessageBar(QFrame):
         self._icon.setAccessibleName("Message")
         self._icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._icon.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.text = QLabel()
-        self.text.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a link or a source
-        self.text.setWordWrap(True)
+        self.text = styled_label(wrap=True, plain=True)  # it may quote a link or a source
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.go = QPushButton("Show")
         self.go.clicked.connect(self._act)
@@ -68,9 +66,7 @@ class MessageBar(QFrame):
         self.text.setAccessibleName(sentence)
         self.go.setVisible(action is not None)
         self.go.setText(label)
-        self.setProperty("kind", kind)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        set_style(self, "kind", kind)
         set_icon(self._icon, kind, "error" if kind == "error" else "accent")
         set_icon(self.close_button, "close", size=14)
         self.show()

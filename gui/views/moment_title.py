@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton
 
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, styled_label
 
 
 class MomentTitle(QFrame):
@@ -17,12 +17,8 @@ class MomentTitle(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("momentTitle")
-        self.text = QLabel()
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setWordWrap(True)
-        self.text.setProperty("role", "moment")
-        self.place = QLabel()
-        self.place.setProperty("role", "dim")
+        self.text = styled_label(role="moment", wrap=True, plain=True)
+        self.place = styled_label(role="dim")
         self.back = _button("Previous moment (Ctrl+PgUp)")
         self.forward = _button("Next moment (Ctrl+PgDown)")
         self.close_button = _button("Hide the moment's title")

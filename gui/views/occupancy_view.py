@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -27,9 +26,9 @@ from PySide6.QtWidgets import (
 
 from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, Device, find_capability, load_capabilities, load_devices
-from gui.frames.pieces import PAUSE, Pieces, Steps
-from gui.frames.work import Worker
+from gui.background.work import Worker
 from gui.jobs import ceilings_work as work
+from gui.looks.style import fill, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes import occupancy as scene
 from gui.scenes.benchmark import parameters_text, recorded
@@ -40,7 +39,6 @@ from gui.views.ceilings_view import FirstOrderList
 from gui.views.page_parts import (
     PageView,
     choice,
-    fill,
     panels_in,
     share,
     simple_or_all,
@@ -65,10 +63,7 @@ _MARGIN = 0.04  # of the width on either side: a mark at the first value is whol
 
 
 class OccupancyPlot(Chart):
-    """`dragged(place)` is emitted while the line is moved, on the plot's scale.
-
-    It is whole after `building`.
-    """
+    """`dragged(place)` is emitted while the line is moved, on the plot's scale."""
 
     dragged = Signal(float)
 
@@ -77,22 +72,16 @@ class OccupancyPlot(Chart):
         self._y_label = y_label
         self.setMinimumHeight(120)
         self._curve: Curve | None = None
-
-    def building(self) -> Steps:
-        """Put in what is drawn; nothing can be shown before."""
         self._line = pg.PlotCurveItem()
         self._now = pg.InfiniteLine(angle=90, movable=True)
         self._dot = pg.ScatterPlotItem(size=12)
         self._text = pg.TextItem(anchor=(0, 1))
-        yield PAUSE
         for item in (self._line, self._now, self._dot, self._text):
             self.addItem(item)
-        yield PAUSE
         self._now.setCursor(Qt.CursorShape.SizeHorCursor)
         self._now.sigDragged.connect(lambda line: self.dragged.emit(float(line.value())))
         self.getAxis("left").setTicks([[(v, str(v)) for v in (0, 25, 50, 75, 100)]])
         self.scene().sigMouseClicked.connect(self._on_click)
-        yield PAUSE
         self.draw()
 
     def load(self, curve: Curve) -> None:
@@ -151,10 +140,7 @@ RANGES: dict[scene.Axis, tuple[int, int, int]] = {
 
 
 class ResourcePlots(QWidget):
-    """`set_to(axis, value)` when a field was changed, `dragged(axis, place)` while a line is moved.
-
-    It is whole after `building`.
-    """
+    """`set_to(axis, value)`: a field was changed; `dragged(axis, place)`: a line is being moved."""
 
     set_to = Signal(str, int)
     dragged = Signal(str, float)
@@ -163,17 +149,13 @@ class ResourcePlots(QWidget):
         super().__init__()
         self.fields: dict[scene.Axis, QSpinBox] = {}
         self.plots: dict[scene.Axis, OccupancyPlot] = {}
-
-    def building(self) -> Steps:
-        """Make the fields and plots, one by one."""
         space = current_theme().spacing
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, space.margin, 0)
         for axis in RANGES:
             head = QHBoxLayout()
             head.setContentsMargins(space.margin, 0, 0, 0)
-            label = QLabel(_name(axis))
-            label.setProperty("role", "small")
+            label = styled_label(_name(axis), role="small")
             head.addWidget(label)
             head.addStretch(1)
             head.addWidget(self._field(axis))
@@ -181,15 +163,10 @@ class ResourcePlots(QWidget):
             part.setSpacing(2)
             part.addLayout(head)
             row.addLayout(part, 1)
-            yield PAUSE
             plot = OccupancyPlot("occupancy, %" * (not self.plots))
             plot.dragged.connect(lambda place, axis=axis: self.dragged.emit(axis, place))
             self.plots[axis] = plot
-            yield PAUSE
             part.addWidget(plot, 1)
-            yield PAUSE
-            yield from plot.building()
-            yield PAUSE
 
     def show_values(self, resources: Resources) -> None:
         """Have the fields say what a block takes."""
@@ -197,19 +174,16 @@ class ResourcePlots(QWidget):
             with QSignalBlocker(field):
                 field.setValue(getattr(resources, axis))
 
-    def showing(self, capability: Capability, resources: Resources) -> Steps:
+    def show_plots(self, capability: Capability, resources: Resources) -> None:
         """Plot what other amounts of each resource would do on this SM."""
         for axis, plot in self.plots.items():
             curve = scene.curve_of(capability, resources, axis)
-            yield
             plot.load(curve)
-            yield
 
-    def restyling(self) -> Steps:
+    def restyle(self) -> None:
         """Take up the theme's colours."""
         for plot in self.plots.values():
             plot.draw()
-            yield
 
     def _field(self, axis: scene.Axis) -> QSpinBox:
         least, most, step = RANGES[axis]
@@ -399,8 +373,19 @@ def cells(device: Device) -> tuple[str, ...]:
 class _Model(RowModel[Device]):
     """Devices, the first `live` of which are this machine's."""
 
-    HEADS = ("Device", "CC", "SMs", "Cores", "MHz", "GB/s", "FP32 GFLOPS", "Ridge FLOP/B",
-             "Tensor TFLOPS", "L2 MiB", "Shared KiB")  # fmt: skip
+    HEADS = (
+        "Device",
+        "CC",
+        "SMs",
+        "Cores",
+        "MHz",
+        "GB/s",
+        "FP32 GFLOPS",
+        "Ridge FLOP/B",
+        "Tensor TFLOPS",
+        "L2 MiB",
+        "Shared KiB",
+    )
     RIGHT = frozenset(range(1, len(HEADS)))
 
     def __init__(self) -> None:
@@ -448,178 +433,40 @@ class DeviceTable(RowTable):
             self.chosen.emit(self.rows.devices[index.row()])
 
 
-# What the occupancy page is made of: plots with fields, an SM that is filled, counts, devices.
+# The page: plots with fields, an SM that is filled, counts, devices.
 
 
 THIS_KERNEL = "This kernel, as compiled"
 EXAMPLE_LETTERS = 20
 
-
-class OccupancyParts(PageView):
-    """The page's widgets in their places; a subclass has them do something."""
-
-    def __init__(self, session: Session, ladder: Ladder) -> None:
-        super().__init__(session)
-        self.ladder = ladder
-        self.first: FirstOrderList | None = None
-
-    def restyling(self) -> Steps:
-        """Take up the theme's colours."""
-        yield from self.what_if.restyling()
-        self.sm.updateGeometry()
-        self.sm.update()
-        yield
-        yield from self.table.fitting()
-
-    def building(self) -> Steps:
-        """Make the page."""
-        self.caption = Caption("Choose a kernel.")
-        self.subject = subject_caption()
-        yield PAUSE
-        self._make_choices()
-        yield PAUSE
-        # They are in their places before they are filled: Qt styles what is put in, each by itself.
-        splitter = panels_in(Qt.Orientation.Vertical)
-        fill(self, splitter)
-        upper = self._upper()
-        splitter.addWidget(self._panel(upper))
-        yield PAUSE
-        self.what_if = ResourcePlots()
-        self.fields, self.plots = self.what_if.fields, self.what_if.plots
-        upper.addWidget(self.what_if, 1)
-        yield PAUSE
-        yield from self.what_if.building()
-        yield from self._building_lower(splitter)
-        share(splitter, (3, 2), (420, 300))
-        yield PAUSE
-
-    def _panel(self, upper: QVBoxLayout) -> Panel:
-        body = QWidget()
-        body.setLayout(upper)
-        controls = [simple_or_all(self.session)]
-        return Panel("Occupancy", body, caption=self.caption, controls=controls, flush=True)
-
-    def _make_choices(self) -> None:
-        self.sm_box = SmBox()
-        tip = "Whose threads, registers and shared memory are placed"
-        self.example_box = choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
-        self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
-        self.reset = QPushButton("As compiled")
-        self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
-
-    def _upper(self) -> QVBoxLayout:
-        space = current_theme().spacing
-        column = QVBoxLayout()
-        column.setContentsMargins(0, 4, 0, space.gap)
-        choices = (self.reset, self.example_box, self.sm_box)
-        column.addLayout(subject_row(self.subject, choices))
-        return column
-
-    def _building_lower(self, splitter: QSplitter) -> Steps:
-        row = panels_in(Qt.Orientation.Horizontal)
-        splitter.addWidget(row)
-        self.sm = SmView()
-        self.limits = QLabel()
-        self.limits.setProperty("role", "dim")
-        self.limits.setWordWrap(True)
-        filled = _scrolled(self.sm, self.limits)
-        filled.setAccessibleName("One SM, filled, and what limits it")
-        yield PAUSE
-        self.table = DeviceTable()
-        self.table.chosen.connect(self.sm_box.choose)
-        yield PAUSE
-        self.table.load(tuple(load_devices()))
-        yield PAUSE
-        stack = QStackedWidget()
-        stack.addWidget(filled)
-        stack.addWidget(self.table)
-        self.shown = Segmented(
-            {"sm": "One SM", "devices": "Devices"},
-            {"sm": "What one SM holds", "devices": "The table of devices"},
-        )
-        self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
-        yield PAUSE
-        row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
-        yield PAUSE
-        self.first = first = FirstOrderList(self.ladder)
-        yield PAUSE
-        self.counts = Panel(
-            "First-order counts", first, caption=first.caption, controls=first.controls, flush=True
-        )
-        self.matters = QLabel()
-        self.matters.setWordWrap(True)
-        self.matters.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        why = _scrolled(self.matters)
-        why.setAccessibleName("Why occupancy matters")
-        self.reasons = Panel("Why occupancy matters", why, flush=True)
-        # Both share a place, of which Simple and All show one.
-        place = QStackedWidget()
-        for panel in (self.reasons, self.counts):
-            place.addWidget(panel)
-        self.beside = place
-        row.addWidget(place)
-        share(row, (3, 2), (640, 360))
-
-    def show_amount(self) -> None:
-        """Show what Simple shows, or what All does."""
-        self.beside.setCurrentWidget(self.counts if self.session.everything else self.reasons)
-
-    def pictures(self) -> dict[str, QWidget]:
-        """What can be saved by itself, as its panels are headed."""
-        return {
-            "Occupancy what-ifs": self.what_if,
-            "One SM": self.sm,
-            "First-order counts": self.first or self,
-            "Devices": self.table,
-        }
-
-
-def _scrolled(*widgets: QWidget) -> QScrollArea:
-    """Widgets below one another, as high as they need to be."""
-    space, filled = current_theme().spacing, QWidget()
-    column = QVBoxLayout(filled)
-    column.setContentsMargins(space.margin, 0, space.margin, space.gap)
-    for widget in widgets:
-        column.addWidget(widget)
-    column.addStretch(1)
-    scroll = QScrollArea()
-    scroll.setWidgetResizable(True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    scroll.setWidget(filled)
-    scroll.viewport().setAutoFillBackground(False)
-    filled.setAutoFillBackground(False)
-    return scroll
-
-
 log = logging.getLogger(__name__)
 
 
-def prepare() -> None:
-    """Read what the page shows first."""
-    load_capabilities()
-    load_devices()
-
-
-class OccupancyView(OccupancyParts):
+class OccupancyView(PageView):
     """The page. A change of a field, or of a plot's line, is a what-if until the kernel is back."""
 
     WATCHES = frozenset({"configuration", "everything"})
 
-    def __init__(self, session: Session, ladder: Ladder, *, now: bool = True) -> None:
-        super().__init__(session, ladder)
+    def __init__(self, session: Session, ladder: Ladder) -> None:
+        super().__init__(session)
+        self.ladder = ladder
         self.resources = Resources(256, 32)
         self._compiled: work.Compiled | None = None
         self._looked_for_gpus = False
-        self._plots = Pieces(self)
         self._compiler = Worker(self, "occupancy")
         self._compiler.finished.connect(self._on_compiled)
         self._compiler.failed.connect(self._on_failure)
         self._driver = Worker(self, "devices")
         self._driver.finished.connect(self._on_devices)
         self._driver.failed.connect(lambda error: log.warning("%s", error))
-        if now:
-            self.build()
+        self._build()
+        self.matters.setText(f"{scene.WHY_IT_MATTERS}\n\n{self._example()}")
+        self.show_amount()
+        self.sm_box.currentIndexChanged.connect(lambda _: self._on_sm())
+        self.example_box.currentIndexChanged.connect(lambda _: self._on_example())
+        self.reset.clicked.connect(self._back)
+        self.what_if.set_to.connect(self._on_field)
+        self.what_if.dragged.connect(self._on_drag)
 
     # ---- what is shown
 
@@ -634,7 +481,7 @@ class OccupancyView(OccupancyParts):
         place = self.example_box.currentIndex()
         return scene.EXAMPLES[place - 1] if place > 0 else None
 
-    def refreshing(self, names: frozenset[str]) -> Steps:
+    def refresh(self, names: frozenset[str]) -> None:
         """Compile the configured kernel for the chosen SM, and count its first block."""
         configuration = self.session.configuration
         self.show_amount()
@@ -643,7 +490,6 @@ class OccupancyView(OccupancyParts):
                 self.example_box.setCurrentIndex(0)
             if self.example is None:
                 self.subject.setText(self._title(configuration))
-            yield
         self.when_painted(self._look)
 
     def _look(self) -> None:
@@ -656,15 +502,16 @@ class OccupancyView(OccupancyParts):
             return
         if self.example is None:
             self._compile(configuration)
-        if self.first is not None:
-            self.first.show_launch(configuration)
+        self.first.show_launch(configuration)
 
     def _compile(self, configuration: Configuration) -> None:
         self.subject.setText(self._title(configuration))
         key = work.key_of(configuration)
         if self._compiled is None or (self._compiled.key, self._compiled.capability) != (
-            key, self.capability.name,
-        ):  # fmt: skip
+            key,
+            self.capability.name,
+        ):
+            self.caption.setText("Compiling the kernel …")
             self._compiler.submit(work.resources_job(self.ladder, configuration, self.capability))
         else:
             self._take(self._compiled.resources)
@@ -676,7 +523,7 @@ class OccupancyView(OccupancyParts):
         return f"{self.ladder[configuration.rung].title}: {values}"
 
     def show_resources(self) -> None:
-        """Show the present resources on the present SM; the plots follow in the next events."""
+        """Show the present resources on the present SM."""
         capability = self.capability
         found = occupancy(capability, self.resources)
         name = scene.sm_name(capability, self.sm_box.device)
@@ -689,7 +536,7 @@ class OccupancyView(OccupancyParts):
         self.reset.setEnabled(self.example is not None or changed)
         self.session.tell(frozenset({"explained"}))
         self.what_if.show_values(self.resources)
-        self._plots.start(self.what_if.showing(capability, self.resources))
+        self.what_if.show_plots(capability, self.resources)
 
     def explanation(self) -> Explanation:
         """What limits the occupancy, and why occupancy matters."""
@@ -762,27 +609,122 @@ class OccupancyView(OccupancyParts):
             self.table.load((*live, *load_devices()), len(live))
             self._on_sm()
 
-    def finish(self) -> None:
-        """Show at once what is being brought up to date."""
-        super().finish()
-        self._plots.finish()
-
     def shut_down(self) -> None:
         """End the work and wait for it."""
         super().shut_down()
-        self._plots.stop()
-        if self.first is not None:
-            self.first.close_worker()
+        self.first.close_worker()
         for worker in (self._compiler, self._driver):
             worker.close()
 
-    def building(self) -> Steps:
-        """Make the page, and have it work."""
-        yield from super().building()
-        self.matters.setText(f"{scene.WHY_IT_MATTERS}\n\n{self._example()}")
-        self.show_amount()
-        self.sm_box.currentIndexChanged.connect(lambda _: self._on_sm())
-        self.example_box.currentIndexChanged.connect(lambda _: self._on_example())
-        self.reset.clicked.connect(self._back)
-        self.what_if.set_to.connect(self._on_field)
-        self.what_if.dragged.connect(self._on_drag)
+    # ---- building
+
+    def _build(self) -> None:
+        self.caption = Caption("Choose a kernel.")
+        self.subject = subject_caption()
+        self._make_choices()
+        # They are in their places before they are filled: Qt styles what is put in, each by itself.
+        splitter = panels_in(Qt.Orientation.Vertical)
+        fill(self, splitter)
+        upper = self._upper()
+        splitter.addWidget(self._panel(upper))
+        self.what_if = ResourcePlots()
+        self.fields, self.plots = self.what_if.fields, self.what_if.plots
+        upper.addWidget(self.what_if, 1)
+        self._build_lower(splitter)
+        share(splitter, (3, 2), (420, 300))
+
+    def restyle(self) -> None:
+        """Take up the theme's colours."""
+        self.what_if.restyle()
+        self.sm.updateGeometry()
+        self.sm.update()
+        self.table.fit()
+
+    def _panel(self, upper: QVBoxLayout) -> Panel:
+        body = QWidget()
+        body.setLayout(upper)
+        controls = [simple_or_all(self.session)]
+        return Panel("Occupancy", body, caption=self.caption, controls=controls, flush=True)
+
+    def _make_choices(self) -> None:
+        self.sm_box = SmBox()
+        tip = "Whose threads, registers and shared memory are placed"
+        self.example_box = choice("Kernel or worked example", tip, EXAMPLE_LETTERS)
+        self.example_box.addItems([THIS_KERNEL, *(e.title for e in scene.EXAMPLES)])
+        self.reset = QPushButton("As compiled")
+        self.reset.setToolTip("Leave the what-if: the registers and shared memory of the kernel")
+
+    def _upper(self) -> QVBoxLayout:
+        space = current_theme().spacing
+        column = QVBoxLayout()
+        column.setContentsMargins(0, 4, 0, space.gap)
+        choices = (self.reset, self.example_box, self.sm_box)
+        column.addLayout(subject_row(self.subject, choices))
+        return column
+
+    def _build_lower(self, splitter: QSplitter) -> None:
+        row = panels_in(Qt.Orientation.Horizontal)
+        splitter.addWidget(row)
+        self.sm = SmView()
+        self.limits = styled_label(role="dim", wrap=True)
+        filled = _scrolled(self.sm, self.limits)
+        filled.setAccessibleName("One SM, filled, and what limits it")
+        self.table = DeviceTable()
+        self.table.chosen.connect(self.sm_box.choose)
+        self.table.load(tuple(load_devices()))
+        stack = QStackedWidget()
+        stack.addWidget(filled)
+        stack.addWidget(self.table)
+        self.shown = Segmented(
+            {"sm": "One SM", "devices": "Devices"},
+            {"sm": "What one SM holds", "devices": "The table of devices"},
+        )
+        self.shown.chosen.connect(lambda key: stack.setCurrentIndex(int(key == "devices")))
+        row.addWidget(Panel("What an SM holds", stack, controls=[self.shown], flush=True))
+        self.first = first = FirstOrderList(self.ladder)
+        self.counts = Panel(
+            "First-order counts", first, caption=first.caption, controls=first.controls, flush=True
+        )
+        self.matters = styled_label(wrap=True)
+        self.matters.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        why = _scrolled(self.matters)
+        why.setAccessibleName("Why occupancy matters")
+        self.reasons = Panel("Why occupancy matters", why, flush=True)
+        # Both share a place, of which Simple and All show one.
+        place = QStackedWidget()
+        for panel in (self.reasons, self.counts):
+            place.addWidget(panel)
+        self.beside = place
+        row.addWidget(place)
+        share(row, (3, 2), (640, 360))
+
+    def show_amount(self) -> None:
+        """Show what Simple shows, or what All does."""
+        self.beside.setCurrentWidget(self.counts if self.session.everything else self.reasons)
+
+    def pictures(self) -> dict[str, QWidget]:
+        """What can be saved by itself, as its panels are headed."""
+        return {
+            "Occupancy what-ifs": self.what_if,
+            "One SM": self.sm,
+            "First-order counts": self.first,
+            "Devices": self.table,
+        }
+
+
+def _scrolled(*widgets: QWidget) -> QScrollArea:
+    """Widgets below one another, as high as they need to be."""
+    space, filled = current_theme().spacing, QWidget()
+    column = QVBoxLayout(filled)
+    column.setContentsMargins(space.margin, 0, space.margin, space.gap)
+    for widget in widgets:
+        column.addWidget(widget)
+    column.addStretch(1)
+    scroll = QScrollArea()
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setWidget(filled)
+    scroll.viewport().setAutoFillBackground(False)
+    filled.setAutoFillBackground(False)
+    return scroll

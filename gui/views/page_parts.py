@@ -1,4 +1,4 @@
-"""What pages without a clock are laid out with: splitters, choices, and the row over a plot."""
+"""What a page is to the window, and what pages without a clock are laid out with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
-from gui.frames.pieces import Pieces, Steps, whole
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
@@ -24,13 +24,6 @@ def panels_in(orientation: Qt.Orientation) -> QSplitter:
     splitter.setHandleWidth(HANDLE)
     splitter.setChildrenCollapsible(False)
     return splitter
-
-
-def fill(page: QWidget, whole: QWidget) -> None:
-    """Give all of a page to a widget."""
-    layout = QVBoxLayout(page)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.addWidget(whole)
 
 
 def share(splitter: QSplitter, shares: tuple[int, int], sizes: tuple[int, int]) -> None:
@@ -102,35 +95,11 @@ class PageWidget(Base):
     What a page does not say is done as here: nothing.
     """
 
-    modest = True
-    """Whether it may be shown for a picture: nothing else in the window follows that."""
+    def restyle(self) -> None:
+        """Take up a new theme; each `SessionView` on the page does so by itself."""
 
-    def building(self) -> Steps:
-        """Make the widgets piece by piece, none longer than a few milliseconds; whole at last."""
-        yield from ()
-
-    def preparing(self) -> Steps:
-        """Have Qt do to the hidden page what it would do in one piece when it is first shown."""
-        widgets = [self, *self.findChildren(QWidget)]
-        for widget in widgets:
-            widget.ensurePolished()
-            yield
-        for widget in reversed(widgets):  # parents come before their children
-            layout = widget.layout()
-            if layout is not None:
-                layout.activate()
-                yield
-
-    def catching_up(self) -> Steps:
-        """Bring to date what will be seen, piece by piece, before the page is shown again."""
-        yield from ()
-
-    def restyling(self) -> Steps:
-        """Take up a new theme, piece by piece; each `SessionView` on the page does so by itself."""
-        yield from ()
-
-    def finish(self) -> None:
-        """Show at once what is being brought up to date."""
+    def be_pictured(self, on: bool) -> None:
+        """A picture is made of this page while it is hidden: `on` before, and off after."""
 
     def shut_down(self) -> None:
         """End what runs, and wait for it."""
@@ -156,56 +125,22 @@ class PageWidget(Base):
         return {}
 
 
-# A page whose widgets are made, and filled, piece by piece.
+# A page that follows the session.
 
 
 PAINTED_MS = 50
 
 
 class PageView(PageWidget, SessionView):
-    """A subclass has two generators that yield after each piece: `building` and `refreshing`.
-
-    It calls `build` when it is made, unless it is told that whoever makes it goes through
-    `building` before it is shown (`gui.views.page_stack`).
-    """
+    """A page that refreshes as a view does."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.pieces = Pieces(self)
-        """Of what is brought up to date in several events."""
         self._ended = False
-
-    def building(self) -> Steps:
-        """Make the widgets."""
-        raise NotImplementedError
-
-    def refreshing(self, names: frozenset[str]) -> Steps:
-        """`refresh`, piece by piece."""
-        raise NotImplementedError
-
-    def build(self) -> None:
-        """Make all widgets at once."""
-        whole(self.building())
-
-    def refresh(self, names: frozenset[str]) -> None:
-        """Show the session as it is now, within the next events."""
-        self.pieces.finish()
-        self.pieces.start(self.refreshing(names))
-
-    def catching_up(self) -> Steps:
-        """Refresh what changed while this was hidden, before it is shown again."""
-        stale, self._stale = self._stale, frozenset()
-        if stale:
-            yield from self.refreshing(stale)
-
-    def finish(self) -> None:
-        """Show at once what is being brought up to date."""
-        self.pieces.finish()
 
     def shut_down(self) -> None:
         """End what runs."""
         self._ended = True
-        self.pieces.stop()
 
     def when_painted(self, act: Callable[[], object]) -> None:
         """Begin what keeps Python's lock for long, as imports do, when the page is to be seen."""
@@ -216,24 +151,23 @@ class PageView(PageWidget, SessionView):
 
 
 class BlankPage(PageWidget, QWidget):
-    """Empty, unless there is a failure to tell of."""
+    """Says that a page is being made, or why it is not there."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.sentence = QLabel()
-        self.sentence.setProperty("role", "dim")
-        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
+        self.sentence = styled_label(role="dim", plain=True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.sentence.setWordWrap(True)
         QVBoxLayout(self).addWidget(self.sentence)
 
     def show_title(self, title: str) -> None:
         """Stand for a page that is being made."""
-        self.sentence.setText("")
-        self.setAccessibleName(f"The page {title} is being made")
+        self._say(f"Opening the page {title} …")
 
     def show_failure(self, title: str, error: Exception) -> None:
         """Say that a page could not be made."""
-        sentence = f"The page {title} could not be opened: {error!r}."
+        self._say(f"The page {title} could not be opened: {error!r}.")
+
+    def _say(self, sentence: str) -> None:
         self.sentence.setText(sentence)
         self.setAccessibleName(sentence)

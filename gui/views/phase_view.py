@@ -17,7 +17,6 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QLabel,
     QMenu,
     QPushButton,
     QStackedLayout,
@@ -31,7 +30,8 @@ from PySide6.QtWidgets import (
 
 from core.errors import TilescopeError
 from core.explain.phase_table import Entry, PhaseTable
-from gui.frames.work import Worker
+from gui.background.work import Worker
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.phases import (
     COPIES,
@@ -215,9 +215,7 @@ class PhaseView(SessionView):
             header.setHighlightSections(False)
             header.setSectionsClickable(False)
             header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.reason = QLabel()
-        self.reason.setWordWrap(True)
-        self.reason.setProperty("role", "dim")
+        self.reason = styled_label(role="dim", wrap=True)
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.reason.setContentsMargins(24, 12, 24, 12)
         self.smaller = QPushButton()
@@ -234,7 +232,7 @@ class PhaseView(SessionView):
         self.grid.viewport().setMouseTracking(True)
 
     def _without(self) -> QWidget:
-        """What is shown where there is no table: why, and what can be done."""
+        """Say why there is no table, and what can be done."""
         page = QWidget()
         column = QVBoxLayout(page)
         column.addStretch(1)
@@ -244,7 +242,7 @@ class PhaseView(SessionView):
         return page
 
     def offer_blocks_of(self, ladder: Ladder) -> None:
-        """Where a rung's block has too many threads, offer one that has not."""
+        """Offer a smaller block where the rung's block has too many threads."""
         self._ladder = ladder
 
     @property

@@ -1,20 +1,20 @@
-"""The list of breakpoints: where each stops and how often; a click goes to the next stop."""
+"""The lists of findings and of breakpoints; a click goes to the place."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
-    QLabel,
     QListWidgetItem,
     QScrollArea,
     QStackedLayout,
     QToolButton,
-    QVBoxLayout,
 )
 
+from gui.looks.style import fill, styled_label
+from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
 from gui.scenes.findings import finding_rows, findings_caption, go_to
-from gui.scenes.session import BreakRow, Session, break_rows, breaks_caption, next_stop
+from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
 from gui.views.tables import PlaceList, PlaceRow
 
@@ -33,9 +33,7 @@ class FindingsView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.list = PlaceList("Findings")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.list)
+        fill(self, self.list)
         self.list.itemClicked.connect(self._go)
         self.list.itemActivated.connect(self._go)
 
@@ -81,9 +79,7 @@ class BreakpointsView(SessionView):
         self.list.removed.connect(self._remove)
         self.list.itemClicked.connect(self._go)
         self.list.itemActivated.connect(self._go)
-        self.words = QLabel(HINT)
-        self.words.setWordWrap(True)
-        self.words.setProperty("role", "dim")
+        self.words = styled_label(HINT, role="dim", wrap=True)
         self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.words.setContentsMargins(12, 2, 12, 0)
         self.clear = QToolButton()
@@ -106,7 +102,9 @@ class BreakpointsView(SessionView):
         """List the breakpoints as they are now; a step changes only which stop is the next."""
         if names != {"step"}:
             self._list()
-        self.caption.setText(breaks_caption(self.session))
+        session = self.session
+        stops, ahead = len(session.break_steps), session.next_break()
+        self.caption.setText(breaks_caption(len(session.breakpoints), stops, ahead))
 
     def _list(self) -> None:
         session = self.session
@@ -134,7 +132,7 @@ class BreakpointsView(SessionView):
 
     def _go(self, item: QListWidgetItem) -> None:
         place = self.rows[self.list.row(item)].place
-        step = next_stop(self.session, place)
+        step = self.session.next_stop(place, around=True)
         chosen: dict[str, object] = {} if step is None else {"step": step}
         key = "line" if place.line is not None else "element"
         self.session.update(playing=0, **{key: getattr(place, key)}, **chosen)

@@ -1,4 +1,4 @@
-"""A chart with logarithmic axes: lines and texts at decades, and how wide pixels are in them."""
+"""pyqtgraph as the pages use it: a chart, one over decades, and texts with a rim."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QPainter, QPainterPath
-from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem
 
 from gui.looks.theme import current_theme
 from gui.scenes.roofline import Roofline
@@ -53,9 +51,14 @@ class HaloText(pg.TextItem):
     """One line of text; the rest as with pyqtgraph's own."""
 
     def __init__(
-        self, text: str, color: QColor, rim: QColor, font: QFont, anchor: tuple[float, float],
+        self,
+        text: str,
+        color: QColor,
+        rim: QColor,
+        font: QFont,
+        anchor: tuple[float, float],
         angle: float = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(text, color=color, anchor=anchor, angle=angle)
         self._rim = rim
         self.setFont(font)
@@ -103,13 +106,9 @@ def _power(exponent: int) -> str:
     return f"{10.0**exponent:,g}".replace(",", "\u202f")
 
 
-# A plot: a place for pyqtgraph's items with an axis at its left and one below.
-#
-# pyqtgraph's own `PlotWidget` makes menus and dialogs besides, several times as much as is used
-# here.
+# A plot with an axis at its left and one below.
 
 
-STRETCH = 100
 LINE = 14  # pixels of a line of small text that sizes of symbols are given for
 
 
@@ -118,7 +117,7 @@ def symbol_size(pixels: float) -> float:
     return pixels * QFontMetrics(current_theme().font("small")).height() / LINE
 
 
-class Chart(pg.GraphicsView):
+class Chart(pg.PlotWidget):
     """Items are added in the axes' units; ranges are set, never found by themselves.
 
     left, bottom: axes to use in place of pyqtgraph's. mouse: whether the wheel zooms and a drag
@@ -132,54 +131,17 @@ class Chart(pg.GraphicsView):
         *,
         mouse: bool = False,
     ) -> None:
-        super().__init__()
-        self.enableMouse(False)
-        self.box = pg.ViewBox(enableMenu=False, enableMouse=mouse)
-        self.box.disableAutoRange()
-        self.axes: dict[str, Any] = {
+        self.axes = {
             "left": left or pg.AxisItem("left"),
             "bottom": bottom or pg.AxisItem("bottom"),
         }
-        whole = pg.GraphicsWidget()
-        layout = QGraphicsGridLayout(whole)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(0)
-        layout.addItem(self.box, 0, 1)
-        layout.setRowStretchFactor(0, STRETCH)
-        layout.setColumnStretchFactor(1, STRETCH)
-        for name, place in (("left", (0, 0)), ("bottom", (1, 1))):
-            axis = self.axes[name]
-            axis.linkToView(self.box)
-            axis.setZValue(0.5)
-            axis.setFlag(QGraphicsItem.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
+        super().__init__(axisItems=self.axes, enableMenu=False)
+        self.hideButtons()
+        self.setMouseEnabled(mouse, mouse)
+        self.box = self.plotItem.vb
+        self.box.disableAutoRange()
+        for axis in self.axes.values():
             axis.enableAutoSIPrefix(False)
-            layout.addItem(axis, *place)
-        self.setCentralItem(whole)
-
-    def addItem(self, item: Any) -> None:
-        """Put an item into the plot."""
-        self.box.addItem(item)
-
-    def clear(self) -> None:
-        """Take all items out."""
-        for item in list(self.box.addedItems):
-            self.box.removeItem(item)
-
-    def getAxis(self, name: str) -> Any:
-        """The axis `left` or `bottom`."""
-        return self.axes[name]
-
-    def setXRange(self, low: float, high: float, padding: float = 0) -> None:
-        """What the width shows; `padding` is a share of it on either side."""
-        self.box.setXRange(low, high, padding=padding)
-
-    def setYRange(self, low: float, high: float, padding: float = 0) -> None:
-        """What the height shows."""
-        self.box.setYRange(low, high, padding=padding)
-
-    def viewRange(self) -> list[list[float]]:
-        """What is shown: [least and most x], [least and most y]."""
-        return [list(ends) for ends in self.box.viewRange()]
 
     def dress(self, left: str, bottom: str, *, grid: float = 0.0) -> None:
         """Take up the theme's colours, and name the axes; grid: strength of the lines across."""
@@ -211,9 +173,17 @@ class DecadeChart(Chart):
         self.addItem(item)
 
     def _text(
-        self, x: float, y: float, text: str, color: str, anchor: tuple[float, float],
-        *, angle: float = 0, bold: bool = False, size: str = "small",
-    ) -> None:  # fmt: skip
+        self,
+        x: float,
+        y: float,
+        text: str,
+        color: str,
+        anchor: tuple[float, float],
+        *,
+        angle: float = 0,
+        bold: bool = False,
+        size: str = "small",
+    ) -> None:
         theme = current_theme()
         font = theme.font(size, bold=bold)
         item = HaloText(text, theme.color(color), theme.color("panel"), font, anchor, angle)

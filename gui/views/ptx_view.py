@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QTextEdit
 
+from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.ptx import PtxListing, current_pc, listing_of, ptx_caption
 from gui.scenes.selection import Hover
@@ -26,56 +26,6 @@ STYLES = {  # category -> (theme colour, bold)
 }
 
 
-class PtxText(ColouredText):
-    """The text of `listing`. A click gives its row, as pointing does: -1 when that leaves."""
-
-    row_clicked = Signal(int)
-    row_double_clicked = Signal(int)
-    row_pointed = Signal(int)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setReadOnly(True)
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
-        self.setTabChangesFocus(True)
-        self.setAccessibleName("PTX instructions")
-        self.viewport().setMouseTracking(True)
-        self.listing: PtxListing | None = None
-        self._double = False
-
-    def spans(self, first: int, last: int) -> Sequence[Iterable[Span]]:
-        """The listing's own."""
-        return self.listing.spans(first, last) if self.listing is not None else []
-
-    def row_at(self, y: float) -> int:
-        """The row at a height of the viewport."""
-        return int(self.cursorForPosition(QPoint(0, int(y))).blockNumber())
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which row the pointer rests on."""
-        super().mouseMoveEvent(event)
-        self.row_pointed.emit(self.row_at(event.position().y()))
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
-        super().leaveEvent(event)
-        self.row_pointed.emit(-1)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """A click without a selection chooses the row; the second of a double click does not."""
-        super().mouseReleaseEvent(event)
-        second, self._double = self._double, False
-        left = event.button() == Qt.MouseButton.LeftButton
-        if left and not second and not self.textCursor().hasSelection():
-            self.row_clicked.emit(self.row_at(event.position().y()))
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """A double click goes to the row's line."""
-        self._double = True
-        self.row_double_clicked.emit(self.row_at(event.position().y()))
-
-
 class PtxView(SessionView):
     """Instructions of the running line are tinted, those of a selected or pointed line stronger.
 
@@ -90,14 +40,14 @@ class PtxView(SessionView):
         super().__init__(session)
         self.caption = Caption()
         self.listing: PtxListing | None = None
-        self.text = PtxText()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.text)
+        self.text = ColouredText(self._spans)
+        self.text.setTabChangesFocus(True)
+        self.text.setAccessibleName("PTX instructions")
+        fill(self, self.text)
         self._pointed: int | None = None  # the line whose instructions are lit
-        self.text.row_clicked.connect(self._select)
-        self.text.row_pointed.connect(self._point)
-        self.text.row_double_clicked.connect(self._go)
+        self.text.line_clicked.connect(self._select)
+        self.text.line_pointed.connect(self._point)
+        self.text.line_double_clicked.connect(self._go)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
@@ -122,7 +72,6 @@ class PtxView(SessionView):
     def _load(self) -> None:
         trace = self.session.trace
         self.listing = listing_of(trace) if trace is not None else None
-        self.text.listing = self.listing
         text = self.listing.text if self.listing is not None else ""
         if text != self.text.toPlainText():
             self.text.setPlainText(text)
@@ -132,20 +81,16 @@ class PtxView(SessionView):
         listing, theme = self.listing, current_theme()
         assert listing is not None
         running, self._pointed = self.session.current_line, self.session.pointed_line
-        marks = [self._band(p, theme.tint("accent", 0.10)) for p in listing.places(running)]
+        marks: list[QTextEdit.ExtraSelection] = []
+        for place in listing.places(running):
+            marks += self.text.band(place + 1, theme.tint("accent", 0.10))
         for line in {self.session.line, self._pointed} - {None, running}:
-            marks += [self._band(p, theme.tint("hover", 0.18)) for p in listing.places(line)]
-        place = listing.place(current_pc(self.session))
-        if place >= 0:
-            marks.append(self._band(place, theme.color("current_line")))
+            for place in listing.places(line):
+                marks += self.text.band(place + 1, theme.tint("hover", 0.18))
+        marks += self.text.band(
+            listing.place(current_pc(self.session)) + 1, theme.color("current_line")
+        )
         self.text.setExtraSelections(marks)
-
-    def _band(self, place: int, color: QColor) -> QTextEdit.ExtraSelection:
-        mark = QTextEdit.ExtraSelection()
-        mark.format.setBackground(color)
-        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
-        mark.cursor = QTextCursor(self.text.document().findBlockByNumber(place))
-        return mark
 
     def _reveal(self, names: frozenset[str]) -> None:
         """Show the current instruction; after a choice of a line its first one."""
@@ -166,19 +111,22 @@ class PtxView(SessionView):
         if self.listing is not None and self.session.pointed_line != self._pointed:
             self._mark()
 
-    def _line_at(self, place: int) -> int | None:
-        return self.listing.line_at(place) if self.listing is not None and place >= 0 else None
+    def _spans(self, first: int, last: int) -> Sequence[Iterable[Span]]:
+        return self.listing.spans(first, last) if self.listing is not None else []
 
-    def _point(self, place: int) -> None:
-        line = self._line_at(place)
+    def _line_at(self, row: int) -> int | None:
+        return self.listing.line_at(row - 1) if self.listing is not None and row else None
+
+    def _point(self, row: int) -> None:
+        line = self._line_at(row)
         self.session.hover = Hover(line=line) if line is not None else None
 
-    def _select(self, place: int) -> None:
-        line = self._line_at(place)
+    def _select(self, row: int) -> None:
+        line = self._line_at(row)
         if line is not None:
             self.session.line = None if line == self.session.line else line
 
-    def _go(self, place: int) -> None:
-        line = self._line_at(place)
+    def _go(self, row: int) -> None:
+        line = self._line_at(row)
         if line is not None:
             self.line_wanted.emit(line)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 
-from gui.frames.pieces import Pieces, Steps
-from gui.frames.still import Still
 from gui.looks.theme import current_theme
 from gui.scenes.ceilings import Row, rate_text
 from gui.scenes.roofline import (
@@ -54,64 +52,43 @@ class RooflinePlot(DecadeChart):
         self.chosen = ""
         self.joins = True
         """Whether lines join the points of a series."""
-        self._drawings = 0
-        self._late, self._still = Pieces(self), Still(self)
         self.scene().sigMouseMoved.connect(self._on_move)
         self.scene().sigMouseClicked.connect(self._on_click)
         self._made = True
 
-    def showing(
+    def show_roofline(
         self,
         frame: Roofline,
         rows: Sequence[Row],
         marks: Sequence[Mark],
         chains: Sequence[Sequence[Mark]],
-    ) -> Steps:
+    ) -> None:
         """Show a device's roof, a launch's ceilings, and measured points, some joined."""
         self._frame, self._rows = frame, tuple(rows)
         self._marks, self._chains = tuple(marks), tuple(tuple(chain) for chain in chains)
-        yield from self.drawing()
+        self.draw()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self._made and self._frame is not None:
-            self._late.start(self._redrawing())
+            self.draw()
 
     # ---- drawing
 
-    def _redrawing(self) -> Steps:
-        """Draw for another size, in several events and painted as one."""
-        self._still.hold([self.window()])
-        try:
-            yield from self.drawing()
-        finally:
-            self._still.release()
-
-    def drawing(self) -> Steps:
-        """Draw everything anew, in the theme's colours, piece by piece."""
-        self._drawings += 1
-        this = self._drawings
-        for _ in self._parts():
-            yield
-            if this != self._drawings:
-                return  # another has begun
-
-    def _parts(self) -> Steps:
+    def draw(self) -> None:
+        """Draw everything anew, in the theme's colours."""
         self.dress("GFLOPS", "FLOP for each byte that loads of the source ask for")
-        yield
         self.clear()
-        yield
         if self._frame is None:
             return
         frame = self._frame
         self.setXRange(math.log10(frame.left), math.log10(frame.right), padding=0)
         self.setYRange(math.log10(frame.bottom), math.log10(frame.top), padding=0)
-        yield
-        yield from self._drawing_roof(frame)
-        yield from self._drawing_ceilings(frame)
-        yield from self._drawing_runs()
+        self._draw_roof(frame)
+        self._draw_ceilings(frame)
+        self._draw_runs()
 
-    def _drawing_roof(self, frame: Roofline) -> Steps:
+    def _draw_roof(self, frame: Roofline) -> None:
         theme = current_theme()
         left, right = math.log10(frame.left), math.log10(frame.right)
         ridge, peak = math.log10(frame.ridge), math.log10(frame.peak)
@@ -121,11 +98,9 @@ class RooflinePlot(DecadeChart):
         beyond = min(right, math.log10(frame.top / frame.bandwidth))
         dashed = pg.mkPen(theme.color("text_faint"), width=1, style=Qt.PenStyle.DotLine)
         self._line([(ridge, peak), (beyond, beyond + math.log10(frame.bandwidth))], dashed)
-        yield
         dim = "text_dim"
         peak_text = f"FP32 peak {rate_text(frame.peak)}"
         self._text(right, peak, peak_text, dim, (1, 1))
-        yield
         room = self.box.rect()
         if room.width() > 1 and room.height() > 1:
             steep = (room.height() / (math.log10(frame.top / frame.bottom))) / (
@@ -133,13 +108,15 @@ class RooflinePlot(DecadeChart):
             )
             at = ridge - 0.05
             self._text(
-                at, at + math.log10(frame.bandwidth),
-                f"DRAM {rate_text(frame.bandwidth)} GB/s", dim, (1, 1),
+                at,
+                at + math.log10(frame.bandwidth),
+                f"DRAM {rate_text(frame.bandwidth)} GB/s",
+                dim,
+                (1, 1),
                 angle=math.degrees(math.atan(steep)),
-            )  # fmt: skip
-        yield
+            )
 
-    def _drawing_ceilings(self, frame: Roofline) -> Steps:
+    def _draw_ceilings(self, frame: Roofline) -> None:
         self._beside = []
         if frame.x is None:
             return
@@ -172,7 +149,6 @@ class RooflinePlot(DecadeChart):
             self._beside.append((at, place - half, at + wide, place + half))
             self._beside.append((start, y - thick, x + 0.05, y + thick))
             self._text(at, place, self._name(row), color, (0, 0.5), bold=strong)
-            yield
 
     @staticmethod
     def _name(row: Row) -> str:
@@ -217,7 +193,7 @@ class RooflinePlot(DecadeChart):
             return labels(joined, (0.0, 0.0))
         return labels(joined, (self._decades_wide(70), self._decades_high(26)))
 
-    def _drawing_runs(self) -> Steps:
+    def _draw_runs(self) -> None:
         theme = current_theme()
         joined = [mark for chain in self._chains for mark in chain]
         for place, chain in enumerate(self._chains if self.joins else ()):
@@ -230,15 +206,15 @@ class RooflinePlot(DecadeChart):
             # Full is the launch whose ceilings are drawn; hollow ones have ceilings of their own.
             ink = theme.color("store" if mark.chosen else "load")
             item = pg.ScatterPlotItem(
-                [math.log10(mark.x)], [math.log10(mark.run.gflops)],
+                [math.log10(mark.x)],
+                [math.log10(mark.run.gflops)],
                 size=symbol_size(14 if mark.chosen else 10 if mark in joined else 6),
                 symbol="t" if mark.run.fell else "o",
                 pen=pg.mkPen(theme.color("panel") if mark.chosen else ink, width=1.8),
                 brush=pg.mkBrush(ink if mark.chosen else theme.color("panel")),
-            )  # fmt: skip
+            )
             item.setZValue(12 if mark.chosen else 8)
             self.addItem(item)
-            yield
         metrics = QFontMetrics(theme.font("small"))
         right = math.log10(self._frame.right) if self._frame is not None else 0.0
         taken = [*self._beside, *(self._around(mark) for mark in self._marks)]
@@ -254,7 +230,6 @@ class RooflinePlot(DecadeChart):
                 thin = pg.mkPen(theme.color("text_faint"), width=1)
                 self._line([(label.x, label.y), (end, box[3] - high / 2)], thin, above=4)
             self._text(box[0], box[3], label.text, "text", (0, 0), bold=label.chosen)
-            yield
 
     # ---- the pointer
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QContextMenuEvent,
     QFont,
     QFontMetricsF,
     QImage,
@@ -19,7 +18,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.grids import rectangles
@@ -37,11 +36,11 @@ from gui.scenes.shared import (
 )
 from gui.scenes.text import decimals_of, element_name, name_of_thread, numbers_name, value_text
 from gui.scenes.warp import LANES
-from gui.views.base import Caption, SessionView, element_menu
+from gui.views.base import PointedView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
-    Kept,
+    Pixmaps,
     draw_cells,
     fill,
     frame,
@@ -232,8 +231,65 @@ def _whole(size: float) -> float:
 
 HAIRLINES_FROM = 5.0  # pixels a cell
 MOST_TITLES = 200
-Places = tuple[Ints, Ints]
-Draw = Callable[[QPainter, SharedGrid, QRectF, QSizeF, Theme, int], None]
+
+
+@dataclass(frozen=True)
+class ArrayPicture:
+    """One array as it is drawn: where, with cells of which size, and for how many threads."""
+
+    grid: SharedGrid
+    box: QRectF
+    cell: QSizeF
+    theme: Theme
+    threads: int
+
+    def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
+        """Cells as few rectangles."""
+        return [cells_rect(self.box, self.cell, part) for part in rectangles(rows, columns)]
+
+    def draw_cells(self, p: QPainter) -> None:
+        """Written cells in the colour of the thread that wrote them last, others hatched."""
+        grid, theme = self.grid, self.theme
+        fill(p, [self.box], theme.color("panel"))
+        empty = self.rects(*np.nonzero(~grid.written & grid.present))
+        fill(p, empty, theme.color("field"))
+        fill(p, empty, hatch(theme.color("border")))
+        pixels = theme.owner_lut("thread", self.threads)[np.maximum(grid.writers, 0)].copy()
+        pixels[..., 3] = np.where(grid.written, 150, 0)
+        data = np.ascontiguousarray(pixels)
+        columns, rows = grid.columns, grid.rows
+        image = QImage(data.data, columns, rows, columns * 4, QImage.Format.Format_RGBA8888)
+        draw_cells(p, self.box, image)
+
+    def draw_values(self, p: QPainter) -> None:
+        """What each written cell holds."""
+        rows, columns = np.nonzero(self.grid.written)
+        self.write_values(p, rows, columns, self.theme.color("text"))
+
+    def write_values(self, p: QPainter, rows: Ints, columns: Ints, ink: QColor) -> None:
+        """Write what cells hold into them.
+
+        They have the decimals that say every value of the array, where there are such.
+        """
+        values = self.grid.values
+        few = decimals_of(values[self.grid.written])
+        words = [value_text(value, decimals=few) for value in values[rows, columns].tolist()]
+        sides = cells_sides(self.box, self.cell, rows, columns)
+        write(p, sides, words, ink, value_font(self.theme, self.cell))
+
+    def draw_lines(self, p: QPainter) -> None:
+        """Hairlines between cells that are large enough, and a line between slices."""
+        grid, box, cell, theme = self.grid, self.box, self.cell, self.theme
+        down = np.rint(box.top() + np.arange(1, grid.rows) * cell.height()).tolist()
+        across = np.rint(box.left() + np.arange(1, grid.columns) * cell.width()).tolist()
+        if min(cell.width(), cell.height()) >= HAIRLINES_FROM:
+            p.setPen(pen(theme.color("panel", 0.75), 1))
+            p.drawLines([QLineF(box.left(), y, box.right(), y) for y in down])
+            p.drawLines([QLineF(x, box.top(), x, box.bottom()) for x in across])
+        if len(grid.array.shape) > 2:
+            every = grid.array.shape[-2]
+            p.setPen(pen(theme.color("text_dim"), 1))
+            p.drawLines([QLineF(box.left(), y, box.right(), y) for y in down[every - 1 :: every]])
 
 
 class SharedGround:
@@ -243,8 +299,8 @@ class SharedGround:
     """
 
     def __init__(self) -> None:
-        self._arrays: dict[str, Kept] = {}
-        self.banks = Kept()
+        self._arrays: dict[str, Pixmaps] = {}
+        self.banks = Pixmaps()
         self._titles: dict[Hashable, tuple[float, str]] = {}
 
     def known(self, of: Hashable, make: Callable[[], tuple[float, str]]) -> tuple[float, str]:
@@ -255,64 +311,26 @@ class SharedGround:
             self._titles[of] = make()
         return self._titles[of]
 
-    def draw_cells(
-        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
-    ) -> None:
-        """Written cells in the colour of the thread that wrote them last, others hatched."""
-        state = grid.written.tobytes(), grid.writers.tobytes()
-        self._draw("cells", _draw_cells, p, (grid, box, cell, theme, threads), state)
-
-    def draw_values(
-        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
-    ) -> None:
-        """What each written cell holds."""
-        state = grid.written.tobytes(), grid.values.tobytes()
-        self._draw("values", _draw_values, p, (grid, box, cell, theme, threads), state)
-
-    def draw_lines(
-        self, p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
-    ) -> None:
-        """Hairlines between cells that are large enough, and a line between slices."""
-        self._draw("lines", _draw_lines, p, (grid, box, cell, theme, threads), None)
-
-    def _draw(
-        self,
-        what: str,
-        draw: Draw,
-        p: QPainter,
-        parts: tuple[SharedGrid, QRectF, QSizeF, Theme, int],
-        written: Hashable,
-    ) -> None:
-        grid, box, cell, theme, threads = parts
-        sizes = box.getRect(), cell.width(), cell.height()
-        state = theme.key, threads, grid.array.shape, sizes, written
+    def draw(self, what: str, p: QPainter, array: ArrayPicture) -> None:
+        """Draw the "cells" of an array, the "values" in them, or the "lines" between them."""
+        grid, cell = array.grid, array.cell
+        draw: Callable[[QPainter], None] = getattr(array, f"draw_{what}")
+        written: tuple[bytes, ...] = ()
+        if what != "lines":
+            held = grid.writers if what == "cells" else grid.values
+            written = grid.written.tobytes(), held.tobytes()
+        sizes = array.box.getRect(), cell.width(), cell.height()
+        state = array.theme.key, array.threads, grid.array.shape, sizes, written
 
         def sharply(q: QPainter) -> None:
             hint = QPainter.RenderHint.Antialiasing
             smooth = q.testRenderHint(hint)
             q.setRenderHint(hint, False)
-            draw(q, grid, box, cell, theme, threads)
+            draw(q)
             q.setRenderHint(hint, smooth)
 
-        kept = self._arrays.setdefault(grid.array.name, Kept())
-        kept.draw(p, what, box.adjusted(0, 0, 1, 1), state, sharply)
-
-
-def _draw_cells(
-    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
-) -> None:
-    fill(p, [box], theme.color("panel"))
-    empty_r, empty_c = np.nonzero(~grid.written & grid.present)
-    empty = [cells_rect(box, cell, r) for r in rectangles(empty_r, empty_c)]
-    fill(p, empty, theme.color("field"))
-    fill(p, empty, hatch(theme.color("border")))
-    lut = theme.owner_lut("thread", threads)
-    pixels = lut[np.maximum(grid.writers, 0)].copy()
-    pixels[..., 3] = np.where(grid.written, 150, 0)
-    data = np.ascontiguousarray(pixels)
-    columns, rows = grid.columns, grid.rows
-    image = QImage(data.data, columns, rows, columns * 4, QImage.Format.Format_RGBA8888)
-    draw_cells(p, box, image)
+        kept = self._arrays.setdefault(grid.array.name, Pixmaps())
+        kept.draw(p, what, array.box.adjusted(0, 0, 1, 1), state, sharply)
 
 
 def value_font(theme: Theme, cell: QSizeF) -> QFont:
@@ -321,45 +339,6 @@ def value_font(theme: Theme, cell: QSizeF) -> QFont:
     sample = QFontMetricsF(font).horizontalAdvance("−0.00")
     font.setPointSizeF(min(theme.sizes.small, font.pointSizeF() * 0.88 * cell.width() / sample))
     return font
-
-
-def write_values(
-    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, places: Places,
-    ink: QColor,
-) -> None:  # fmt: skip
-    """Write what cells hold (their rows and columns) into them.
-
-    They have the decimals that say every value of the array, where there are such.
-    """
-    rows, columns = places
-    few = decimals_of(grid.values[grid.written])
-    words = [value_text(value, decimals=few) for value in grid.values[rows, columns].tolist()]
-    write(p, cells_sides(box, cell, rows, columns), words, ink, value_font(theme, cell))
-
-
-def _draw_values(
-    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
-) -> None:
-    rows, columns = np.nonzero(grid.written)
-    write_values(p, grid, box, cell, theme, (rows, columns), theme.color("text"))
-
-
-def _draw_lines(
-    p: QPainter, grid: SharedGrid, box: QRectF, cell: QSizeF, theme: Theme, threads: int
-) -> None:
-    if min(cell.width(), cell.height()) >= HAIRLINES_FROM:
-        p.setPen(pen(theme.color("panel", 0.75), 1))
-        for r in range(1, grid.rows):
-            y = round(box.top() + r * cell.height())
-            p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
-        for c in range(1, grid.columns):
-            x = round(box.left() + c * cell.width())
-            p.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
-    if len(grid.array.shape) > 2:
-        p.setPen(pen(theme.color("text_dim"), 1))
-        for r in range(grid.array.shape[-2], grid.rows, grid.array.shape[-2]):
-            y = round(box.top() + r * cell.height())
-            p.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
 
 
 # Draws the 32 banks of shared memory and the words that one access asks of them.
@@ -385,7 +364,12 @@ class BankPainter:
     """
 
     def __init__(
-        self, painter: QPainter, theme: Theme, session: Session, kept: Kept, g: SharedGeometry
+        self,
+        painter: QPainter,
+        theme: Theme,
+        session: Session,
+        kept: Pixmaps,
+        g: SharedGeometry,
     ) -> None:
         self.p, self.theme, self.session, self.kept, self.g = painter, theme, session, kept, g
         self.wide = g.banks.width() / BANKS
@@ -567,42 +551,38 @@ class SharedPainter:
         return wide, shortest_fit(choices, small, room - wide)
 
     def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
-        p, theme = self.p, self.theme
+        p, theme, ground = self.p, self.theme, self.ground
+        array = ArrayPicture(grid, box, cell, theme, self._threads)
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        self.ground.draw_cells(p, grid, box, cell, theme, self._threads)
-        lit_r, lit_c = np.divmod(grid.block_lit, grid.columns)
+        ground.draw("cells", p, array)
         strong = theme.color("load" if grid.verb == "loads" else "store")
         soft = QColor(strong)
         soft.setAlphaF(0.30)
-        fill(p, [cells_rect(box, cell, r) for r in rectangles(lit_r, lit_c)], soft)
+        fill(p, array.rects(*np.divmod(grid.block_lit, grid.columns)), soft)
         valued = cell.width() >= VALUES_FROM and cell.height() >= LANES_FROM
         if valued:
-            self.ground.draw_values(p, grid, box, cell, theme, self._threads)
-        mine_r, mine_c = np.divmod(np.unique(grid.warp_lit), grid.columns)
-        fill(p, [cells_rect(box, cell, r) for r in rectangles(mine_r, mine_c)], strong)
-        self._draw_bank_cells(grid, box, cell)
-        self.ground.draw_lines(p, grid, box, cell, theme, self._threads)
+            ground.draw("values", p, array)
+        fill(p, array.rects(*np.divmod(np.unique(grid.warp_lit), grid.columns)), strong)
+        self._draw_bank_cells(array)
+        ground.draw("lines", p, array)
         frame(p, [box], pen(theme.color("border"), 1))
         p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        self._draw_words(grid, box, cell, text_on(strong), valued=valued)
+        self._draw_words(array, text_on(strong), valued=valued)
 
-    def _draw_bank_cells(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
+    def _draw_bank_cells(self, array: ArrayPicture) -> None:
         """Outline the cells of the hovered bank."""
-        p, theme = self.p, self.theme
-        hover = self.session.hover
+        hover, grid = self.session.hover, array.grid
         if hover is None or hover.bank is None:
             return
         flats = np.arange(grid.size)
         address = grid.array.offset + flats * grid.array.dtype.itemsize
         rows, columns = np.divmod(flats[address // 4 % BANKS == hover.bank], grid.columns)
-        rects = [cells_rect(box, cell, r) for r in rectangles(rows, columns)]
-        frame(p, [inset(r, 0.5) for r in rects], pen(theme.color("hover"), 2))
+        rects = [inset(r, 0.5) for r in array.rects(rows, columns)]
+        frame(self.p, rects, pen(self.theme.color("hover"), 2))
 
-    def _draw_words(
-        self, grid: SharedGrid, box: QRectF, cell: QSizeF, ink: QColor, *, valued: bool
-    ) -> None:
+    def _draw_words(self, array: ArrayPicture, ink: QColor, *, valued: bool) -> None:
         """Over the cells that the warp touches, their values or the lanes, and whose they are."""
-        p, theme = self.p, self.theme
+        p, theme, grid, box, cell = self.p, self.theme, array.grid, array.box, array.cell
         if not len(grid.warp_lit):
             return
         lit: dict[int, list[int]] = {}
@@ -611,7 +591,7 @@ class SharedPainter:
         rows, columns = np.divmod(np.fromiter(lit, np.int64, len(lit)), grid.columns)
         if valued:
             there = grid.written[rows, columns]
-            write_values(p, grid, box, cell, theme, (rows[there], columns[there]), ink)
+            array.write_values(p, rows[there], columns[there], ink)
         elif min(cell.width(), cell.height()) >= LANES_FROM:
             font = theme.font("small")
             font.setPointSizeF(min(theme.sizes.small, cell.height() * 0.5))
@@ -629,7 +609,7 @@ class SharedPainter:
             frame(p, framed, pen(theme.color(name), 2))
 
 
-class SharedView(SessionView):
+class SharedView(PointedView):
     """Draws `SharedScene` for the session's step and warp.
 
     Hovering a bank lights every cell that lies in it; hovering a cell or word names the lanes.
@@ -638,20 +618,14 @@ class SharedView(SessionView):
     WATCHES = frozenset({"trace", "block", "step", "thread", "hover"})
     why_wanted = Signal()
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.caption = Caption()
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "Shared memory and banks", self._hover_at)
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
         self._scene: SharedScene | None = None
         self._geometry: SharedGeometry | None = None
         self._ground = SharedGround()
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Shared memory and banks")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def sizeHint(self) -> QSize:
         """Two arrays side by side above the banks."""
@@ -766,15 +740,6 @@ class SharedView(SessionView):
 
     # ---- pointing
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell the session what is pointed at."""
-        self.session.hover = self._hover_at(event.position())
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
-        self.session.hover = None
-        super().leaveEvent(event)
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select the element and the lane's thread."""
         hover = self._hover_at(event.position())
@@ -786,15 +751,6 @@ class SharedView(SessionView):
         if hover.element is not None:
             chosen["element"] = hover.element
         self.session.update(**chosen)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the element that is pointed at, else leave it to the window."""
-        hover = self._hover_at(QPointF(event.pos()))
-        event.setAccepted(hover is not None and hover.element is not None)
-        if hover is not None and hover.element is not None:
-            menu = element_menu(self.session, hover.element, self)
-            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            menu.popup(event.globalPos())
 
     def _hover_at(self, point: QPointF) -> Hover | None:
         scene, geometry = self._scene, self.geometry_now()

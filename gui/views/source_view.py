@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtGui import QBrush, QFontMetrics, QResizeEvent, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QLabel, QTextEdit, QVBoxLayout
+from PySide6.QtGui import QFontMetrics, QResizeEvent, QTextCursor
+from PySide6.QtWidgets import QLabel, QTextEdit
 
+from gui.looks.style import fill, set_style, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
@@ -54,8 +55,7 @@ class SourceView(SessionView):
         self.draft = Draft()
         self.edit = CodeEdit()
         self.head = GutterHead(self.edit.gutter)
-        self.state = QLabel()
-        self.state.setProperty("role", "small")
+        self.state = styled_label(role="small")
         self.mode = QLabel()
         self.switch = action_button("", "")
         self.switch.clicked.connect(self._switch)
@@ -66,11 +66,7 @@ class SourceView(SessionView):
         self.original.clicked.connect(self.original_wanted)
         self.run.clicked.connect(lambda: self.run_wanted.emit(self.draft.text))
         self.controls = [self.state, self.mode, self.switch, self.original, self.run]
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.head)
-        layout.addWidget(self.edit)
+        fill(self, self.head, self.edit)
         self._changed: list[QTextEdit.ExtraSelection] = []
         self._spans: list[QTextEdit.ExtraSelection] = []
         self._pointed: int | None = None  # the line of the compiled text that is lit
@@ -154,7 +150,7 @@ class SourceView(SessionView):
     def _mark_changes(self) -> None:
         changes, self._changed, self._spans = self.edit.gutter.changes, [], []
         for line in sorted(changes.lines)[:MOST_CHANGED]:
-            self._changed += self._band(line, QBrush(current_theme().tint(CHANGED, 0.13)))
+            self._changed += self.edit.band(line, current_theme().tint(CHANGED, 0.13))
         for place in changes.spans[:MOST_CHANGED]:
             self._spans += self._span(*place)
 
@@ -177,7 +173,7 @@ class SourceView(SessionView):
         self.edit.reveal(line)
 
     def saved(self) -> None:
-        """The text stands in its file now, and is no edit any more."""
+        """The text has been saved to its file: it no longer counts as an edit."""
         self.draft.saved()
         self._show_state()
 
@@ -208,9 +204,7 @@ class SourceView(SessionView):
     def _on_mode(self, editing: bool) -> None:
         words, button = MODES[editing]
         self.mode.setText(words)
-        self.mode.setProperty("role", "now" if editing else "small")
-        self.mode.style().unpolish(self.mode)
-        self.mode.style().polish(self.mode)
+        set_style(self.mode, "role", "now" if editing else "small")
         self.mode.setToolTip(TIPS[editing])
         self.switch.setText(button)
         self.switch.setToolTip(TIPS[editing])
@@ -221,8 +215,8 @@ class SourceView(SessionView):
         """Take up the theme's font and colours."""
         self._fit_type()
         self.edit.restyle()
-        for label in (self.state, self.mode):  # in line with the words of the buttons beside them
-            label.setMinimumHeight(self.switch.sizeHint().height())
+        for said in (self.state, self.mode):  # in line with the words of the buttons beside them
+            said.setMinimumHeight(self.switch.sizeHint().height())
         self._fit_gutter()
         self.show_changes(self.edit.gutter.changes, self.edit.gutter.sign)
         self._keep_in_sight()
@@ -312,28 +306,14 @@ class SourceView(SessionView):
             gutter.update()
         self._pointed = self.session.pointed_line
         pointed = None if self.edit.underMouse() else self.draft.place(self._pointed)
-        running = current_line_brush(stale=self.draft.stale)
-        lit = QBrush(current_theme().tint("hover", 0.18))
-        here = QBrush(current_theme().tint("text", 0.07))
         bands = (
-            *self._band(self.caret_place, here),
-            *self._band(pointed, lit),
-            *self._band(line, running),
+            *self.edit.band(self.caret_place or 0, current_theme().tint("text", 0.07)),
+            *self.edit.band(pointed or 0, current_theme().tint("hover", 0.18)),
+            *self.edit.band(line or 0, current_line_brush(stale=self.draft.stale)),
         )
         self.edit.marks = [*self._changed, *bands, *self._spans]
         self.edit.draw_marks()
         return line
-
-    def _band(self, line: int | None, brush: QBrush) -> list[QTextEdit.ExtraSelection]:
-        """A mark across the whole of a line of the editor; none where there is no such line."""
-        block = self.edit.document().findBlockByNumber((line or 0) - 1)
-        if line is None or not block.isValid():
-            return []
-        mark = QTextEdit.ExtraSelection()
-        mark.format.setBackground(brush)
-        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
-        mark.cursor = QTextCursor(block)
-        return [mark]
 
     def _span(self, line: int, start: int, length: int) -> list[QTextEdit.ExtraSelection]:
         """A mark on some characters of a line."""

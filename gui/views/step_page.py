@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
+from typing import TypeVar
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from gui.docks.dock_area import DockArea, Layout, ViewDock, layout_for, units
-from gui.frames.pieces import Steps
-from gui.scenes.findings import finding_rows
 from gui.scenes.session import Session
+from gui.scenes.step_views import VIEWS
+from gui.views.base import SessionView
 from gui.views.counters_view import CountersView
 from gui.views.matrix_canvas import MatrixCanvas
 from gui.views.page_parts import PageWidget
 from gui.views.phase_view import PhaseView
-from gui.views.places_views import BreakpointsView, FindingsView
 from gui.views.ptx_view import PtxView
 from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
-from gui.views.variables_view import VariablesView
 from gui.views.warp_view import WarpView
 from gui.views.widgets import FollowButton
+
+View = TypeVar("View", bound=SessionView)
 
 
 class StepPage(PageWidget, DockArea):
@@ -35,7 +37,12 @@ class StepPage(PageWidget, DockArea):
         super().__init__()
         self.session = session
         self._before, self._before_trace = "", session.trace  # when a view was made large
-        self._make_views()
+        self._rows = {row.name: row for row in VIEWS}
+        self.views = {name: _made(row.widget, session) for name, row in self._rows.items()}
+        self.matrices, self.warp = self.view(MatrixCanvas), self.view(WarpView)
+        self.shared, self.source = self.view(SharedView), self.view(SourceView)
+        self.ptx, self.phases = self.view(PtxView), self.view(PhaseView)
+        self.counters = self.view(CountersView)
         self.take(self._make_docks())
         session.offered["view"] = ("", *self.docks)
         for dock in self.docks.values():
@@ -44,54 +51,28 @@ class StepPage(PageWidget, DockArea):
         session.changed.connect(self._on_changed)
         session.breakpoints_changed.connect(lambda _: self._count_tabs())
         session.step_changed.connect(self._on_step)
-        self._missed_step = False  # while docks were moved
-        self.moving.ended.connect(self._on_moved_all)
         self.arrange(layout_for(self.size(), *units()))
 
-    def _make_views(self) -> None:
-        session = self.session
-        self.matrices = MatrixCanvas(session)
-        self.warp = WarpView(session)
-        self.shared = SharedView(session)
-        self.source = SourceView(session)
-        self.ptx = PtxView(session)
-        self.phases = PhaseView(session)
-        self.variables = VariablesView(session)
-        self.counters = CountersView(session)
-        self.breakpoints = BreakpointsView(session)
-        self.findings = FindingsView(session)
-
     def _make_docks(self) -> Iterator[ViewDock]:
-        def dock(name: str, title: str, view: QWidget, tab: str = "") -> ViewDock:
-            controls = tuple(getattr(view, "controls", ()))
+        self._follow = []
+        for name, view in self.views.items():
+            row, controls = self._rows[name], tuple(getattr(view, "controls", ()))
+            if row.group == "memory":
+                self._follow.append(FollowButton(self.session))
+                controls = (self._follow[-1], *controls)
             caption = getattr(view, "caption", None)
-            return ViewDock(name, title, view, tab=tab, caption=caption, controls=controls)
+            yield ViewDock(name, row.title, view, tab=row.tab, caption=caption, controls=controls)
 
-        self._follow = [FollowButton(self.session) for _ in range(2)]
-        for button, view in zip(self._follow, (self.warp, self.shared), strict=True):
-            view.controls = (button, *view.controls)  # type: ignore[attr-defined]
-        yield dock("Matrices", "Matrices", self.matrices)
-        yield dock("Warp", "Warp and global memory", self.warp, "Global memory")
-        yield dock("Shared", "Shared memory", self.shared)
-        yield dock("Source", "Source", self.source)
-        yield dock("PTX", "PTX", self.ptx)
-        yield dock("Phases", "Phase table", self.phases)
-        yield dock("Variables", "Variables", self.variables)
-        yield dock("Counters", "Counters", self.counters)
-        yield dock("Breakpoints", "Breakpoints", self.breakpoints)
-        yield dock("Findings", "Findings", self.findings)
+    def view(self, kind: type[View]) -> View:
+        """The page's view of a kind."""
+        return next(view for view in self.views.values() if isinstance(view, kind))
 
     def main_view(self) -> QWidget:
         """What has the keyboard when the page is opened: the picture, or what is in its place."""
         return self.matrices if self.matrices.isVisibleTo(self) else self
 
-    def preparing(self) -> Steps:
-        """Nothing: the page is first shown with the whole window."""
-        yield from ()
-
     def shut_down(self) -> None:
         """Stop what runs in the background, and put away what floats."""
-        self.settle()
         self.phases.shut_down()
         for dock in self.docks.values():
             if dock.isFloating():
@@ -113,13 +94,13 @@ class StepPage(PageWidget, DockArea):
         for button in self._follow:
             button.setVisible(offered)
 
-    def restyling(self) -> Steps:
-        """Lay the docks out for a theme's type: what a page does by itself is nothing."""
-        yield from DockArea.restyling(self)
+    def restyle(self) -> None:
+        """Lay the docks out for a theme's type."""
+        DockArea.restyle(self)
 
-    def laying_out(self, layout: Layout) -> Steps:
+    def arrange(self, layout: Layout) -> None:
         """Lay the views out; the memory that the step accesses stays in front of the other."""
-        yield from super().laying_out(layout)
+        super().arrange(layout)
         QTimer.singleShot(0, self, lambda: self._on_step(self.session.step))
 
     def front(self, name: str) -> None:
@@ -131,7 +112,6 @@ class StepPage(PageWidget, DockArea):
         dock = self.docks.get(name)
         if dock is None:
             return
-        self.settle()
         if self.large.name:
             self.large.show(name)
             return
@@ -142,24 +122,17 @@ class StepPage(PageWidget, DockArea):
 
     def show_large(self) -> None:
         """Show the session's view alone."""
-        self.settle()
         self._before, self._before_trace = self.session.view, self.session.trace
         self.large.show(self.session.view or next(iter(self.docks)))
 
     def show_all(self) -> None:
         """Show all views as they were; in front the session's, if that is another one by now."""
-        self.large.leave()
-        self.rearrange(self._showing_all())
-
-    def _showing_all(self) -> Steps:
-        same = yield from self.large.putting_back()
-        yield
+        same = self.large.put_back()
         shown = self._shown()
         if self._before_trace is not self.session.trace:
             self.show_what_there_is()
-            yield
         if not (same and shown == self._shown()):
-            yield from self._following_size()
+            self.follow_size()
         if self.session.view != self._before:
             self._bring(self.session.view)
 
@@ -172,21 +145,14 @@ class StepPage(PageWidget, DockArea):
         super().put_back()
 
     def has_something(self, name: str) -> bool:
-        """Findings where there are any, shared memory where the kernel has it."""
-        trace = self.session.trace
-        if name == "Findings":
-            return bool(finding_rows(trace))
-        return name != "Shared" or trace is None or bool(trace.shared_arrays)
+        """Whether a view has anything to show for this kernel."""
+        return self._rows[name].has_something(self.session.trace)
 
     def show_what_there_is(self) -> None:
         """Views that have nothing to show for this kernel are put away."""
-        self.settle()
         if self.large.name:
             return
-        shown = {
-            name: self.has_something(name) and name not in self._closed
-            for name in ("Shared", "Findings")
-        }
+        shown = {name: self.has_something(name) and name not in self._closed for name in self._rows}
         if all(wanted != self.docks[name].isHidden() for name, wanted in shown.items()):
             return
         with self.arranging():
@@ -203,9 +169,11 @@ class StepPage(PageWidget, DockArea):
 
     def _count_tabs(self) -> None:
         """Say on the tabs of lists how much is in them."""
-        found, stops = len(finding_rows(self.session.trace)), len(self.session.breakpoints)
-        self.docks["Findings"].setWindowTitle(f"▲ Findings {found}" if found else "Findings")
-        self.docks["Breakpoints"].setWindowTitle(f"Breakpoints {stops}" if stops else "Breakpoints")
+        for name, row in self._rows.items():
+            count = row.count(self.session) if row.count is not None else 0
+            if row.count is not None:
+                title = f"{row.mark}{row.title} {count}" if count else row.title
+                self.docks[name].setWindowTitle(title)
 
     def _on_changed(self, names: frozenset[str]) -> None:
         if "trace" in names:  # to show and hide docks has Qt lay out the page
@@ -220,8 +188,7 @@ class StepPage(PageWidget, DockArea):
 
     def _on_step(self, step: int) -> None:
         """Bring the memory that is accessed to the front, where the two share a place."""
-        self._missed_step = self.moving.busy
-        if self._missed_step or not self.session.follow_memory:
+        if not self.session.follow_memory:
             return
         block = self.session.block_trace
         access = block.access(step) if block is not None and block.n_steps else None
@@ -246,10 +213,13 @@ class StepPage(PageWidget, DockArea):
         # Qt moves covered docks out of sight at once, and tells of it later.
         return any(not d.isHidden() and self.rect().intersects(d.geometry()) for d in others)
 
-    def _on_moved_all(self) -> None:
-        if self._missed_step:
-            self._on_step(self.session.step)
-
     def _on_visible(self, dock: ViewDock, on: bool) -> None:
         if on and not self._busy and not self.large.name and self.tabifiedDockWidgets(dock):
             self.session.view = dock.name
+
+
+def _made(widget: str, session: Session) -> SessionView:
+    """A view of a class that is named as "module:Class"."""
+    module, _, name = widget.partition(":")
+    view: SessionView = getattr(import_module(module), name)(session)
+    return view

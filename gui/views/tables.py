@@ -1,4 +1,4 @@
-"""A list of places in the kernel: a mark, what is there, and more about it on the same row."""
+"""Tables of rows, cells drawn plainly, and lists of places in the kernel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
-from gui.frames.pieces import Steps, whole
 from gui.looks.theme import current_theme
 
 # Cells of a table that changes with the clock, drawn without the style's help.
@@ -236,14 +235,9 @@ class RowTable(QTableView):
 
     def fit(self) -> None:
         """Give rows, headings and columns the room that they need; after other rows or a theme."""
-        whole(self.fitting())
-
-    def fitting(self) -> Steps:
-        """`fit`, piece by piece."""
         theme, model = current_theme(), self._rows
         self.setFont(theme.font())
         self.verticalHeader().setDefaultSectionSize(theme.spacing.control - 4)
-        yield
         self.clearSpans()
         for place, row in enumerate(model.rows):
             if isinstance(row, str):
@@ -261,7 +255,6 @@ class RowTable(QTableView):
             )
             wide = max(wide, heads.horizontalAdvance(model.head(column)))
             self.setColumnWidth(column, wide + PADDING)
-            yield
 
 
 MARK, PLACE_EDGE, GAP = 9, 12, 12  # pixels: a mark's size, the row's margin, between two texts
@@ -387,7 +380,7 @@ class _Drawn(QStyledItemDelegate):
         return super().editorEvent(event, model, option, index)
 
     def _cross(self, box: QRect) -> QRect:
-        """What of a row is its cross to click on."""
+        """The part of a row in which a click removes it."""
         size = current_theme().spacing.control - 2
         return QRect(box.right() - size, box.top(), size, size)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.tour import Stop
 
@@ -28,13 +29,9 @@ class TourOverlay(QWidget):
         self.setAccessibleName("Tour")
         self.card = QFrame(self)
         self.card.setProperty("role", "panel")
-        self.title = QLabel()
-        self.title.setProperty("role", "figure")
-        self.text = QLabel()
-        self.text.setWordWrap(True)
-        self.text.setProperty("role", "caption")
-        self.count = QLabel()
-        self.count.setProperty("role", "dim")
+        self.title = styled_label(role="figure")
+        self.text = styled_label(role="caption", wrap=True)
+        self.count = styled_label(role="dim")
         self.skip = QPushButton("Skip")
         self.back = QPushButton("Back")
         self.next = QPushButton("Next")

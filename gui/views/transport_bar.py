@@ -18,7 +18,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QSizePolicy,
     QSlider,
     QSpacerItem,
@@ -27,7 +26,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
-from gui.looks.style import set_icon
+from gui.looks.style import set_icon, styled_label
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
 from gui.scenes.session import Session
@@ -330,8 +329,7 @@ class TransportBar(SessionView):
         self.buttons = self._make_buttons()
         self.units = Segmented({unit: unit.capitalize() for unit in UNITS}, UNIT_TIPS)
         self.units.chosen.connect(self._choose_unit)
-        self.units_label = QLabel("Step by")
-        self.units_label.setProperty("role", "dim")
+        self.units_label = styled_label("Step by", role="dim")
         self.speed = QSlider(Qt.Orientation.Horizontal)
         self.speed.setRange(0, SPEED_STEPS)
         self.speed.setFixedWidth(96)
@@ -339,8 +337,7 @@ class TransportBar(SessionView):
         self.speed.setToolTip("Steps a second while playing (+ and -)")
         self.speed.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.speed.valueChanged.connect(self._choose_speed)
-        self.speed_label = QLabel()
-        self.speed_label.setProperty("role", "dim")
+        self.speed_label = styled_label(role="dim")
         self.caption = Caption()
         self.position = Caption(role="figure")
         self.phase = Caption(role="dim")

@@ -11,8 +11,9 @@ from PySide6.QtCore import (
     Qt,
 )
 from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
+from gui.looks.style import fill
 from gui.looks.theme import current_theme
 from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
@@ -153,10 +154,7 @@ class VariablesView(SessionView):
         self.table.setWordWrap(False)
         self._wide = [0, 0]  # of names and types
         self._spans: list[int] = []  # rows of which one cell is for all lanes
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.table)
+        fill(self, self.table)
         self.scope.bind(session, "warp_table", {"thread": False, "warp": True})
         self.controls = (self.scope,)
         self.table.clicked.connect(self._clicked)
@@ -263,9 +261,10 @@ class VariablesView(SessionView):
             self.session.hover = None
         elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
             column = self.table.indexAt(event.position().toPoint()).column()
-            thread = self.session.warp * WARP_SIZE + column - 2
-            lane = self.model.across and column >= 2 and self.session.clamp_thread(thread) == thread
-            self.session.hover = Hover(thread) if lane else None
+            thread, block = self.session.warp * WARP_SIZE + column - 2, self.session.block_trace
+            lane = self.model.across and column >= 2
+            known = lane and block is not None and thread < block.n_threads
+            self.session.hover = Hover(thread) if known else None
         return False
 
     def _clicked(self, index: QModelIndex) -> None:

@@ -7,10 +7,9 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QContextMenuEvent,
     QFont,
     QFontMetricsF,
     QMouseEvent,
@@ -19,7 +18,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
 from gui.scenes.selection import Element, Hover
@@ -35,13 +34,13 @@ from gui.scenes.warp import (
     warp_scene,
     why_empty,
 )
-from gui.views.base import Caption, SessionView, element_menu
+from gui.views.base import PointedView
 from gui.views.drawing_tools import (
     CENTRE,
     LEFT,
     RIGHT,
     Figure,
-    Kept,
+    Pixmaps,
     Placed,
     blend,
     draw_figures,
@@ -146,9 +145,20 @@ def warp_geometry(scene: WarpScene, box: QRectF, theme: Theme) -> WarpGeometry:
     area = QRectF(box.left(), top + names_height, box.width(), bottom - top - names_height)
     strip, rows, cell = _strip(scene.lines, area, lane, small)
     return WarpGeometry(
-        figures, bar, bar_label, groups, lanes, names, strip, rows, cell,
-        readout, title, overview, line,
-    )  # fmt: skip
+        figures,
+        bar,
+        bar_label,
+        groups,
+        lanes,
+        names,
+        strip,
+        rows,
+        cell,
+        readout,
+        title,
+        overview,
+        line,
+    )
 
 
 def _overview(count: int, box: QRectF, line: float) -> tuple[QRectF, list[QRectF]]:
@@ -340,7 +350,12 @@ class StripPainter:
     """
 
     def __init__(
-        self, painter: QPainter, theme: Theme, scene: WarpScene, geometry: WarpGeometry, kept: Kept
+        self,
+        painter: QPainter,
+        theme: Theme,
+        scene: WarpScene,
+        geometry: WarpGeometry,
+        kept: Pixmaps,
     ) -> None:
         self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
         self.kept = kept
@@ -354,10 +369,12 @@ class StripPainter:
             return
         area = self._strip_area()
         state = (
-            self.meaning, scene.live, g.cell_width,
+            self.meaning,
+            scene.live,
+            g.cell_width,
             tuple((line.fetched, line.lanes) for line in scene.lines),
             tuple(corner(placed.box) for placed in g.strip),
-        )  # fmt: skip
+        )
         self.kept.draw(self.p, "strip", area.adjusted(-2, -2, 2, 2), state, self._draw_lines)
         small, dim = self.theme.font("small"), self.theme.color("text_dim")
         named = [
@@ -492,7 +509,7 @@ def _who(line: LineStrip) -> str:
 
 
 def _labels(named: list[tuple[QRectF, LineStrip]], font: QFont) -> list[Placed]:
-    """Who touches what of each line, as fully as there is room for in all of them."""
+    """Who touches what in each line, in the longest form that fits in every line."""
     metrics = QFontMetricsF(font)
     shown: list[Placed] = []
     for shorter in (str, _tight, _element):
@@ -565,7 +582,7 @@ class WarpPainter:
         scene: WarpScene,
         geometry: WarpGeometry,
         session: Session,
-        kept: Kept,
+        kept: Pixmaps,
     ) -> None:
         self.p, self.theme, self.scene, self.geometry = painter, theme, scene, geometry
         self.session, self.kept = session, kept
@@ -632,11 +649,17 @@ class WarpPainter:
         threads = self.session.block_trace.n_threads if self.session.block_trace else LANES
         area = QRectF(g.groups.topLeft(), g.lanes[-1].bottomRight()).adjusted(-4, -2, 4, 2)
         state = (
-            scene.live, scene.warp, scene.active.tobytes(), scene.faulty.tobytes(),
+            scene.live,
+            scene.warp,
+            scene.active.tobytes(),
+            scene.faulty.tobytes(),
             tuple(scene.one_row_per_y),
-            scene.threads.tobytes(), threads,
-            corner(g.lanes[0]), corner(g.lanes[-1]), corner(g.groups),
-        )  # fmt: skip
+            scene.threads.tobytes(),
+            threads,
+            corner(g.lanes[0]),
+            corner(g.lanes[-1]),
+            corner(g.groups),
+        )
         self.kept.draw(p, "lanes", area, state, lambda q: self._draw_boxes(q, threads))
         if g.names:
             self._draw_names({self.session.lane, *lit})
@@ -657,9 +680,12 @@ class WarpPainter:
         area = QRectF(g.names[0].topLeft(), g.names[-1].bottomRight()).adjusted(-2, 0, 2, 0)
         state = scene.names, scene.faulty.tobytes(), frozenset(strong)
         self.kept.draw(
-            self.p, "names", area, state,
+            self.p,
+            "names",
+            area,
+            state,
             lambda q: upright_texts(q, dim, color("text_dim"), small, RIGHT),
-        )  # fmt: skip
+        )
         named = [(rect, words) for lane, rect, words in placed if lane in strong - wrong]
         upright_texts(self.p, named, color("text"), small, RIGHT)
         crossed = [(rect, words) for lane, rect, words in placed if lane in wrong]
@@ -810,7 +836,7 @@ class WarpPainter:
         return set()
 
 
-class WarpView(SessionView):
+class WarpView(PointedView):
     """Draws `WarpScene` for the session's step and warp.
 
     Hovering a lane or a cell lights the other end and tells the session; a click selects the
@@ -820,21 +846,15 @@ class WarpView(SessionView):
     WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "trouble"})
     why_wanted = Signal()
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.caption = Caption()
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, "Warp and memory", self._hover_at)
         self.why = why_button()
         self.why.clicked.connect(self.why_wanted)
         self.controls: tuple[QWidget, ...] = (self.why,)
         self._scene: WarpScene | None = None
         self._geometry: WarpGeometry | None = None
-        self._kept = Kept()
+        self._kept = Pixmaps()
         self._shown: tuple[int, bool, int, int] | None = None
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Warp and memory")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def sizeHint(self) -> QSize:
         """Room for 32 lanes, the strip of memory and the overview."""
@@ -874,7 +894,7 @@ class WarpView(SessionView):
     def restyle(self) -> None:
         """Lay out anew for the theme's type."""
         self._geometry = None
-        self._kept = Kept()
+        self._kept = Pixmaps()
         super().restyle()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -913,15 +933,6 @@ class WarpView(SessionView):
 
     # ---- pointing
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell the session what is pointed at."""
-        self.session.hover = self._hover_at(event.position())
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Nothing is pointed at any more."""
-        self.session.hover = None
-        super().leaveEvent(event)
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select a lane's thread, a cell's element or a warp of the overview; explain a figure.
 
@@ -948,15 +959,6 @@ class WarpView(SessionView):
         if hover.element is not None and hover.sector is not None:  # a cell, not a lane
             chosen["element"] = hover.element
         self.session.update(**chosen)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the element that is pointed at, else leave it to the window."""
-        hover = self._hover_at(QPointF(event.pos()))
-        event.setAccepted(hover is not None and hover.element is not None)
-        if hover is not None and hover.element is not None:
-            menu = element_menu(self.session, hover.element, self)
-            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            menu.popup(event.globalPos())
 
     def _hover_at(self, point: QPointF) -> Hover | None:
         scene, geometry = self._scene, self.geometry_now()

@@ -7,7 +7,6 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QMainWindow,
     QSizeGrip,
     QTextBrowser,
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from core.explain.total import Place
 from core.explain.words import Explanation
-from gui.looks.style import set_icon
+from gui.looks.style import fill, set_icon, styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.session import Session
 from gui.scenes.why import FOLDED, Topic, as_html, explain, heading_of
@@ -55,9 +54,7 @@ class WhyPanel(SessionView):
         """Headings of lists that are shown whole."""
         self.frame = QFrame(self)
         self.frame.setProperty("role", "panel")
-        self.title = QLabel()
-        self.title.setProperty("role", "figure")
-        self.title.setWordWrap(True)
+        self.title = styled_label(role="figure", wrap=True)
         self.copy = QToolButton()
         self.copy.setText("Copy")
         self.copy.setProperty("role", "action")
@@ -96,9 +93,7 @@ class WhyPanel(SessionView):
         inner.addLayout(head)
         inner.addWidget(self.body, 1)
         inner.addLayout(foot)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.frame)
+        fill(self, self.frame)
 
     def ask(self, topic: Topic, beside: QPoint | None = None, view: QRect | None = None) -> None:
         """Explain a topic; `beside` is where the number stands, in the parent's coordinates.

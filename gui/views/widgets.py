@@ -1,4 +1,4 @@
-"""Asks for one thing: a number, a text or one of a few names. Mistakes are said below the field."""
+"""Small controls: buttons, switches, sliders with stops, fields that scroll, and questions."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
 from gui.scenes.launch_form import moved, place_of, reach_text
 from gui.scenes.session import Session
@@ -237,11 +238,11 @@ class Fields(QScrollArea):
     def take(self, body: QWidget | None, grid: QGridLayout | None = None) -> None:
         """Show the rows of a grid in place of those there are, which go away; or nothing."""
         self._grid = grid
+        if (shown := self.takeWidget()) is not None:
+            shown.deleteLater()
         if body is not None:
             self.setWidget(body)
             body.installEventFilter(self)
-        elif (shown := self.takeWidget()) is not None:
-            shown.deleteLater()
 
     def sizeHint(self) -> QSize:
         """Room for every row."""
@@ -293,18 +294,12 @@ class Question(QDialog):
         self.setWindowTitle(title)
         self.setObjectName("question")
         self.field = field
-        heading = QLabel(title)
-        heading.setProperty("role", "question")
-        about = QLabel(hint)
-        about.setProperty("role", "dim")
-        about.setWordWrap(True)
+        heading = styled_label(title, role="question")
+        about = styled_label(hint, role="dim", wrap=True)
         about.setVisible(bool(hint))
         field.setAccessibleName(title)
         field.setAccessibleDescription(hint)
-        self.error = QLabel()
-        self.error.setProperty("role", "error")
-        self.error.setTextFormat(Qt.TextFormat.PlainText)
-        self.error.setWordWrap(True)
+        self.error = styled_label(role="error", wrap=True, plain=True)
         self.error.hide()
         self.answer, cancel = QPushButton(action), QPushButton("Cancel")
         self.answer.setProperty("role", "primary")

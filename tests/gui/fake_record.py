@@ -240,9 +240,6 @@ class BlockTrace:
         flats = self.accesses[stores[0]].elements[who]
         return SoFar(flats, who, np.asarray(now[1]), ("sum",), np.zeros_like(who))
 
-    def read_so_far_ahead(self, name: str, stores: int) -> bool:
-        return False
-
     @property
     def filling(self) -> Filling:
         return Filling()

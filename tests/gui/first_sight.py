@@ -12,10 +12,9 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QLabel, QPushButton, QTabBar, QToolButton
 
 from gui.looks.theme import current_theme
-from gui.shell import state_file
-from gui.shell.app import main
 from gui.views.base import Caption
 from gui.views.code_edit import STYLES
+from tests.gui.reported_app import main, state
 
 
 def cut(window):
@@ -60,17 +59,15 @@ def sight(window):
         "cut": cut(window),
         "captions": [caption.text() for caption in shown],
         "transport": place(window.transport),
-        "source": place(window.source.edit),
+        "source": place(window.step_page.source.edit),
         "words": {kind: theme.color(name).getRgb()[:3] for kind, (name, _) in STYLES.items()},
         "busy": window.recorder.worker.busy,
     }
 
 
 def report(window):
-    return {**plain(window), "sight": sight(window)}
+    return {**state(window), "sight": sight(window)}
 
 
 if __name__ == "__main__":
-    plain = state_file.state
-    state_file.state = report
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(report))

@@ -1,7 +1,7 @@
 """The real window on a real X server (Xvfb), driven from outside with keys and mouse by xdotool.
 
-What happened is read from the file that `--report` keeps, and the picture from the X server's own
-frame buffer.
+What happened is read from the file that `tests.gui.reported_app` keeps, and the picture from the X
+server's own frame buffer.
 """
 
 import json
@@ -62,7 +62,7 @@ def display(tmp_path, size):
 class App:
     """The application's process, and hands to use it with."""
 
-    MODULE = "gui"
+    MODULE = "tests.gui.reported_app"
 
     def __init__(self, display, folder, size=None, *options):
         self.folder = folder
@@ -76,9 +76,8 @@ class App:
                 sys.executable,
                 "-m",
                 self.MODULE,
-                "--no-tour",
-                "--report",
                 self.report_file,
+                "--no-tour",
                 *sized,
                 *options,
             ],

@@ -2,16 +2,14 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QMenu
 
-from gui.commands.comparing import Comparing
 from gui.looks.theme import current_theme
 from gui.scenes.compare import PRESETS, counterpart
 from gui.scenes.differences import factor
 from gui.scenes.link import parse_link
 from gui.scenes.saved import Saved
 from gui.scenes.selection import Configuration
-from gui.shell.compare_page import ComparePage, CompareSide
 from gui.shell.menus import compare_page
 from gui.shell.session_persistence import Keeper
 
@@ -226,9 +224,9 @@ LOOP = "    for (int half"
 
 def edit(window, qtbot, old, new):
     """Put a change into the source and run it."""
-    text = window.source.draft.text
+    text = window.step_page.source.draft.text
     assert old in text
-    window.source.edit.setPlainText(text.replace(old, new))
+    window.step_page.source.edit.setPlainText(text.replace(old, new))
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         window.workbench.run_source()
 
@@ -252,6 +250,11 @@ def test_a_repair_stands_right_of_what_it_repairs(window, qtbot, tmp_path):
     assert [side.head.badge.text() for side in (theirs, mine)] == ["Before", "After"]
     assert [letter.text() for letter in page.letters] == ["After", "Before"]
     assert page.switch.button("b").text() == "Before"
+    menu = next(m for m in window.findChildren(QMenu) if m.title().replace("&", "") == "Compare")
+    menu.aboutToShow.emit()
+    said = [action.text() for action in menu.actions()]
+    assert page.copy.text() in said
+    assert f"Swap {page.comparing.naming.first} and {page.comparing.naming.second}" in said
     assert page.verdict.text().endswith("no findings. The race on part is gone.")
     assert page.verdict.text().startswith("After: as many global sectors")
     heads = [page.differences.model.head(column) for column in range(5)]
@@ -288,7 +291,7 @@ def test_an_edited_launch_is_compared_with_its_original(window, qtbot):
     window.moments.open_link("tiled?n=16&tile=4")
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         pass
-    text = window.source.draft.text
+    text = window.step_page.source.draft.text
     edit(window, qtbot, "A[row * N + phase * TILE_WIDTH + tx]", "A[phase * TILE_WIDTH + tx]")
     page = settled(window, qtbot)
     qtbot.keyClick(window, Qt.Key.Key_D, CTRL)
@@ -448,25 +451,3 @@ def test_numbers_of_either_side_are_explained(compared, window, qtbot):
     assert not compared.why.isVisible()
     window.show_page("step")
     assert b.question is None
-
-
-def test_a_side_may_be_sized_while_it_is_being_made(session, qtbot):
-    side = CompareSide(session, "a")
-    qtbot.addWidget(side)
-    for width, _ in enumerate(side.building(), 300):
-        side.resize(width, 400)
-        side.grab()  # sends what waits until the widget is shown
-    assert not side.matrices.fit_button.isVisibleTo(side)
-    assert all(not panel.heading.isVisibleTo(side) for panel in side._framed)
-
-
-def test_the_page_may_be_hidden_while_it_is_being_made(window, qapp):
-    """As a window that closes meanwhile hides it."""
-    do = window.commands
-    comparing = Comparing(window, do.workbench, do.moments)
-    page = ComparePage(window, comparing, do.explaining, now=False)
-    for _ in page.building():
-        qapp.sendEvent(page, QHideEvent())
-    assert not page.comparing.active
-    page.shut_down()
-    page.deleteLater()

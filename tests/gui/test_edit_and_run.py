@@ -20,13 +20,13 @@ def record(window, qtbot, act):
 
 
 def line_of(window, words):
-    lines = window.source.edit.toPlainText().split("\n")
+    lines = window.step_page.source.edit.toPlainText().split("\n")
     return next(i for i, line in enumerate(lines, start=1) if words in line)
 
 
 def replace_line(window, words, new):
     line = line_of(window, words)
-    cursor = QTextCursor(window.source.edit.document().findBlockByNumber(line - 1))
+    cursor = QTextCursor(window.step_page.source.edit.document().findBlockByNumber(line - 1))
     cursor.select(QTextCursor.SelectionType.LineUnderCursor)
     cursor.insertText(new)
     return line
@@ -35,11 +35,11 @@ def replace_line(window, words, new):
 def focus_editor(window, qtbot):
     window.activateWindow()
     window.workbench.edit_source()
-    qtbot.waitUntil(window.source.edit.hasFocus)
+    qtbot.waitUntil(window.step_page.source.edit.hasFocus)
 
 
 def test_an_edit_is_run_and_the_original_is_one_click_away(window, qtbot):
-    source, session = window.source, window.session
+    source, session = window.step_page.source, window.session
     before = session.trace
     replace_line(window, "float value = 0", "    float value = 1.0f;")
     assert source.draft.stale
@@ -68,7 +68,7 @@ def test_parameters_keep_the_edit(window, qtbot):
 
 
 def test_errors_stand_on_their_lines_and_nothing_is_lost(window, qtbot):
-    source, before = window.source, window.session.trace
+    source, before = window.step_page.source, window.session.trace
     line = replace_line(window, "float value = 0", "    float value = nothing;")
     text = source.edit.toPlainText()
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
@@ -91,10 +91,10 @@ def test_errors_stand_on_their_lines_and_nothing_is_lost(window, qtbot):
 
 
 def test_marks_move_with_the_text_and_are_shown_as_stale(window, qtbot):
-    gutter, session = window.source.edit.gutter, window.session
+    gutter, session = window.step_page.source.edit.gutter, window.session
     current, totals = session.current_line, dict(gutter.totals)
     assert gutter.current == current
-    QTextCursor(window.source.edit.document()).insertText("\n\n")
+    QTextCursor(window.step_page.source.edit.document()).insertText("\n\n")
     assert gutter.stale
     assert gutter.current == current + 2
     assert gutter.totals == {line + 2: found for line, found in totals.items()}
@@ -107,16 +107,16 @@ def test_marks_move_with_the_text_and_are_shown_as_stale(window, qtbot):
 def test_unrun_text_comes_back_with_its_kernel(window, qtbot):
     replace_line(window, "float value = 0", "    float value = 5.0f;")
     record(window, qtbot, lambda: window.recorder.configure("coalesced"))
-    assert "5.0f" not in window.source.edit.toPlainText()
-    assert not window.source.draft.stale
+    assert "5.0f" not in window.step_page.source.edit.toPlainText()
+    assert not window.step_page.source.draft.stale
     record(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    assert "5.0f" in window.source.edit.toPlainText()
-    assert window.source.draft.stale
+    assert "5.0f" in window.step_page.source.edit.toPlainText()
+    assert window.step_page.source.draft.stale
 
 
 def test_typing_does_not_reach_the_shortcuts(window, qtbot):
     focus_editor(window, qtbot)
-    edit, step, unit = window.source.edit, window.session.step, window.session.unit
+    edit, step, unit = window.step_page.source.edit, window.session.step, window.session.unit
     before = edit.toPlainText()
     edit.moveCursor(QTextCursor.MoveOperation.Start)
     for key in (Qt.Key.Key_Space, Qt.Key.Key_3, Qt.Key.Key_N, Qt.Key.Key_Plus, Qt.Key.Key_Right):
@@ -131,7 +131,7 @@ def test_typing_does_not_reach_the_shortcuts(window, qtbot):
 
 def test_return_indents_and_tab_is_four_spaces(window, qtbot):
     focus_editor(window, qtbot)
-    edit = window.source.edit
+    edit = window.step_page.source.edit
     edit.put_caret(line_of(window, "for (int k"))
     edit.moveCursor(QTextCursor.MoveOperation.EndOfLine)
     qtbot.keyClick(edit, Qt.Key.Key_Return)
@@ -143,12 +143,12 @@ def test_return_indents_and_tab_is_four_spaces(window, qtbot):
 
 
 def test_a_kernel_that_lost_its_name_or_arguments_is_a_sentence(window, qtbot):
-    text = window.source.edit.toPlainText()
+    text = window.step_page.source.edit.toPlainText()
     for new in (
         text.replace("void tiled(", "void other("),
         text.replace("int N)", "int N, int q)"),
     ):
-        window.source.edit.set_text(new)
+        window.step_page.source.edit.set_text(new)
         with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
             window.workbench.run_source()
         assert window.message.sentence.endswith(".")
@@ -181,7 +181,7 @@ def test_lines_are_shown_from_where_they_begin(window, qtbot):
     window.resize(1024, 700)
     window.workbench.edit_source()
     window.commands.leave_field()
-    source, session = window.source, window.session
+    source, session = window.step_page.source, window.session
     source.edit.set_text(source.draft.original.replace("float value = 0", "float " + "v" * 300))
     bar = source.edit.horizontalScrollBar()
     far_right(source.edit)
@@ -201,7 +201,7 @@ def test_lines_are_shown_from_where_they_begin(window, qtbot):
 
 
 def test_editing_begins_at_the_running_line(window, qtbot):
-    session, edit = window.session, window.source.edit
+    session, edit = window.session, window.step_page.source.edit
     focus_editor(window, qtbot)
     assert edit.textCursor().blockNumber() + 1 == session.current_line
     text = edit.textCursor().block().text()
@@ -217,7 +217,7 @@ def test_editing_begins_at_the_running_line(window, qtbot):
 
 def test_what_is_too_long_is_not_pasted(window, qtbot):
     focus_editor(window, qtbot)
-    edit = window.source.edit
+    edit = window.step_page.source.edit
     edit.moveCursor(QTextCursor.MoveOperation.Start)
     before = edit.toPlainText()
     pasted = QMimeData()
@@ -236,22 +236,22 @@ def test_what_is_too_long_is_not_pasted(window, qtbot):
 
 def test_a_text_that_is_too_long_is_a_sentence(window, qtbot):
     """It may come with a link, and no editor could lay it out while somebody waits."""
-    before = window.source.edit.toPlainText()
+    before = window.step_page.source.edit.toPlainText()
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS) as failed:
         window.recorder.run_source(before + "\n" * 70_000)
     assert "at most 65,536 are read" in str(failed.args[0])
-    assert window.source.edit.toPlainText() == before
+    assert window.step_page.source.edit.toPlainText() == before
 
 
 def text_point(window, line):
-    edit = window.source.edit
+    edit = window.step_page.source.edit
     rect = edit.block_rect(edit.document().findBlockByNumber(line - 1))
     return QPoint(60, int(rect.center().y()))
 
 
 def test_letters_are_commands_until_the_text_is_edited(window, qtbot):
     """A click does not begin an edit; F2 does, and Escape ends it and keeps what was typed."""
-    source, edit, session = window.source, window.source.edit, window.session
+    source, edit, session = window.step_page.source, window.step_page.source.edit, window.session
     window.activateWindow()
     before, line = edit.toPlainText(), edit.firstVisibleBlock().blockNumber() + 3
     qtbot.mouseClick(edit.viewport(), Qt.MouseButton.LeftButton, pos=text_point(window, line))
@@ -283,7 +283,7 @@ def test_letters_are_commands_until_the_text_is_edited(window, qtbot):
 
 
 def test_undo_and_redo_work_while_reading(window, qtbot):
-    edit = window.source.edit
+    edit = window.step_page.source.edit
     before = edit.toPlainText()
     focus_editor(window, qtbot)
     qtbot.keyClicks(edit, "k++;")
@@ -294,7 +294,7 @@ def test_undo_and_redo_work_while_reading(window, qtbot):
     while edit.document().isUndoAvailable():
         qtbot.keyClick(window, Qt.Key.Key_Z, CONTROL)
     assert edit.toPlainText() == before
-    assert not window.source.draft.stale
+    assert not window.step_page.source.draft.stale
     qtbot.keyClick(window, Qt.Key.Key_Z, CONTROL)
     assert window.message.sentence == "There is no edit to undo."
     qtbot.keyClick(window, Qt.Key.Key_Z, CONTROL | SHIFT)
@@ -307,13 +307,13 @@ def test_undo_and_redo_work_while_reading(window, qtbot):
 def test_editing_ends_where_the_keyboard_goes_elsewhere(window, qtbot):
     """Or the next click on a line, to select it, would have letters typed into it."""
     focus_editor(window, qtbot)
-    assert window.source.edit.editing
-    window.matrices.setFocus()
-    qtbot.waitUntil(lambda: not window.source.edit.editing)
-    window.source.switch.click()
-    assert window.source.edit.editing
-    window.source.switch.click()
-    assert not window.source.edit.editing
+    assert window.step_page.source.edit.editing
+    window.step_page.matrices.setFocus()
+    qtbot.waitUntil(lambda: not window.step_page.source.edit.editing)
+    window.step_page.source.switch.click()
+    assert window.step_page.source.edit.editing
+    window.step_page.source.switch.click()
+    assert not window.step_page.source.edit.editing
     focus_editor(window, qtbot)
     record(window, qtbot, lambda: window.recorder.configure("coalesced"))
-    assert not window.source.edit.editing, "another source is read at first"
+    assert not window.step_page.source.edit.editing, "another source is read at first"

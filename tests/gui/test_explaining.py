@@ -196,7 +196,7 @@ def test_ptx_and_source_are_linked(qtbot, session) -> None:
     click(view, view.text.viewport(), QPoint(60, rect.center().y()))
     assert session.line == 25
     with qtbot.waitSignal(view.line_wanted) as wanted:
-        view.text.row_double_clicked.emit(chosen)
+        view.text.line_double_clicked.emit(chosen + 1)
     assert wanted.args == [25]
 
 

@@ -46,16 +46,17 @@ def window(qtbot, tiled):
 
 def test_numbers_open_their_explanations(window, qtbot) -> None:
     panel, session = window.explaining.panel, window.session
-    click(window, window.warp, window.warp.geometry_now().figures.center().toPoint())
+    warp = window.step_page.warp
+    click(window, warp, warp.geometry_now().figures.center().toPoint())
     assert panel.isVisible()
     assert panel.topic == Step("global")
     window.commands.leave_field()
     assert not panel.isVisible()
-    gutter = window.source.edit.gutter
+    gutter = window.step_page.source.edit.gutter
     line = 24
-    window.source.edit.reveal(line)
-    block = window.source.edit.document().findBlockByNumber(line - 1)
-    y = window.source.edit.block_rect(block).center().y()
+    window.step_page.source.edit.reveal(line)
+    block = window.step_page.source.edit.document().findBlockByNumber(line - 1)
+    y = window.step_page.source.edit.block_rect(block).center().y()
     click(window, gutter, QPoint(gutter.number_width() + 8, int(y)))
     assert panel.topic == Place("global", "ld", line)
     assert session.line is None
@@ -63,18 +64,18 @@ def test_numbers_open_their_explanations(window, qtbot) -> None:
     assert session.line is None
     assert session.breakpoints == {Breakpoint(line=line)}
     window.step_page.front("Counters")
-    model = window.counters.model
+    model = window.step_page.counters.model
     row = next(
         i for i, r in enumerate(model.rows) if not isinstance(r, str) and r.place == "tile_a"
     )
-    window.counters.table.clicked.emit(model.index(row, 3))
+    window.step_page.counters.table.clicked.emit(model.index(row, 3))
     assert panel.topic == Place("shared", "ld", None, "tile_a")
     window.explaining.why()
     assert not panel.isVisible()
 
 
 def test_a_double_click_in_the_gutter_goes_to_the_lines_next_step(window) -> None:
-    session, gutter = window.session, window.source.edit.gutter
+    session, gutter = window.session, window.step_page.source.edit.gutter
     steps = [s for s in range(session.n_steps) if session.block_trace.line[s] == 29]
     session.step = steps[0]
     gutter._edit.line_double_clicked.emit(29)
@@ -84,28 +85,30 @@ def test_a_double_click_in_the_gutter_goes_to_the_lines_next_step(window) -> Non
 
 
 def test_the_stack_shows_one_of_source_ptx_and_phases(window, qtbot) -> None:
-    for name, view in (("PTX", window.ptx), ("Phases", window.phases), ("Source", window.source)):
-        window.step_page.front(name)
-        others = {window.ptx, window.phases, window.source} - {view}
+    page = window.step_page
+    for name, view in (("PTX", page.ptx), ("Phases", page.phases), ("Source", page.source)):
+        page.front(name)
+        others = {page.ptx, page.phases, page.source} - {view}
         assert view.isVisible()
         assert not any(other.isVisible() for other in others)
-    window.ptx.line_wanted.emit(29)
+    window.step_page.ptx.line_wanted.emit(29)
     assert window.session.line == 29
 
 
 def test_a_warp_of_the_overview_is_explained(window) -> None:
     window.session.trace = record(LADDER["coalesced"].workload(n=16), blocks=[0])
-    places = window.warp.geometry_now().overview
+    places = window.step_page.warp.geometry_now().overview
     assert len(places) == 4
-    click(window, window.warp, places[2].center().toPoint())
+    click(window, window.step_page.warp, places[2].center().toPoint())
     assert (window.session.warp, window.session.question) == (2, None)
-    click(window, window.warp, window.warp.geometry_now().overview[2].center().toPoint())
+    warp = window.step_page.warp
+    click(window, warp, warp.geometry_now().overview[2].center().toPoint())
     assert window.session.question == Step("global")
     assert "warp 2" in window.explaining.panel.title.text()
 
 
 def test_a_count_of_the_heat_map_is_explained(window) -> None:
-    session, canvas = window.session, window.matrices
+    session, canvas = window.session, window.step_page.matrices
     session.update(heat=True, step=session.n_steps - 1)
     grid = canvas.grids[0]
     at = canvas._layout.rect(grid, canvas._view, (1, 0, 1, 1)).center()
@@ -141,7 +144,7 @@ def test_a_question_that_is_asked_twice_leaves_no_place_for_the_next_one(window,
 def test_figures_of_the_counters_are_not_cut(window) -> None:
     window.step_page.front("Counters")
     window.session.trace = record(LADDER["uncoalesced"].workload(n=64))
-    table = window.counters.table
+    table = window.step_page.counters.table
     shown = [c for c in range(5) if not table.isColumnHidden(c)]
     assert all(table.columnWidth(c) >= table.sizeHintForColumn(c) for c in shown)
 
@@ -181,9 +184,9 @@ def test_w_explains_the_memory_that_is_looked_at(window, qtbot) -> None:
 
 
 def test_return_in_a_row_of_the_counters_asks_why(window, qtbot) -> None:
-    panel, table = window.explaining.panel, window.counters.table
+    panel, table = window.explaining.panel, window.step_page.counters.table
     window.session.view = "Counters"
-    rows = window.counters.model.rows
+    rows = window.step_page.counters.model.rows
     chosen = [place for place, row in enumerate(rows) if not isinstance(row, str)][:2]
     for place in chosen:
         table.setCurrentIndex(table.model().index(place, 0))
@@ -197,7 +200,7 @@ def test_return_in_a_row_of_the_counters_asks_why(window, qtbot) -> None:
 
 
 def test_a_smaller_block_is_offered_where_the_phase_table_has_no_room(window, qtbot) -> None:
-    view, recorder = window.phases, window.recorder
+    view, recorder = window.step_page.phases, window.recorder
     window.session.view = "Phases"
     with qtbot.waitSignal(recorder.recorded, timeout=20_000):
         recorder.configure("uncoalesced", {"n": 16, "block_x": 32, "block_y": 4})
@@ -226,8 +229,8 @@ def test_w_explains_the_page_that_is_shown(window, qtbot) -> None:
     panel = window.explaining.panel
     for key, words in (("occupancy", "What limits"), ("ceilings", "Measured")):
         window.show_page(key)
-        qtbot.waitUntil(lambda key=key: window.pages.ready(key) is not None, timeout=20_000)
-        page = window.pages.ready(key)
+        qtbot.waitUntil(lambda key=key: window.pages.made(key) is not None, timeout=20_000)
+        page = window.pages.made(key)
         qtbot.waitUntil(lambda page=page: page.explanation() is not None, timeout=60_000)
         window.explaining.why()
         qtbot.waitUntil(panel.isVisible)
@@ -236,7 +239,7 @@ def test_w_explains_the_page_that_is_shown(window, qtbot) -> None:
         window.show_page("step")
         assert not panel.isVisible()  # it was about the page
     window.show_page("occupancy")
-    page = window.pages.ready("occupancy")
+    page = window.pages.made("occupancy")
     window.explaining.why()
     page.fields["registers"].setValue(200)
     qtbot.waitUntil(lambda: page.resources.registers == 200)

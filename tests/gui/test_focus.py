@@ -25,7 +25,7 @@ def press(qtbot, key, modifier=Qt.KeyboardModifier.NoModifier):
 
 
 def test_space_plays_right_after_the_start(tiled, qtbot):
-    qtbot.waitUntil(tiled.matrices.hasFocus)
+    qtbot.waitUntil(tiled.step_page.matrices.hasFocus)
     press(qtbot, Qt.Key.Key_Space)
     assert tiled.session.playing == 1
     press(qtbot, Qt.Key.Key_Space)
@@ -38,13 +38,13 @@ def test_each_page_has_the_keyboard_when_it_is_opened(tiled, qtbot):
         qtbot.keyClick(
             tiled, Qt.Key.Key_1 + len(PAGES) - 1 - number, Qt.KeyboardModifier.ControlModifier
         )
-        qtbot.waitUntil(lambda key=page.key: tiled.pages.ready(key) is tiled.pages.currentWidget())
+        qtbot.waitUntil(lambda key=page.key: tiled.pages.made(key) is tiled.pages.currentWidget())
         shown = tiled.pages.currentWidget()
         focused = QApplication.focusWidget()
         assert focused is shown or shown.isAncestorOf(focused), page.key
         assert not tiled.header.isAncestorOf(focused)
         assert focused.isVisible()
-    assert tiled.matrices.hasFocus()
+    assert tiled.step_page.matrices.hasFocus()
     tiled.show_page("compare")
     press(qtbot, Qt.Key.Key_Space)
     assert tiled.session.playing == 1
@@ -65,14 +65,14 @@ def test_the_field_of_a_number_leaves_commands_to_the_window(tiled, qtbot):
     press(qtbot, Qt.Key.Key_4)
     assert (session.unit, field.text()) == (unit, "4")
     tiled.workbench.edit_source()
-    tiled.source.edit.moveCursor(QTextCursor.MoveOperation.Start)
+    tiled.step_page.source.edit.moveCursor(QTextCursor.MoveOperation.Start)
     session.playing = 0
     press(qtbot, Qt.Key.Key_Space)
     assert session.playing == 0
 
 
 def test_a_line_is_chosen_and_stopped_at_by_keys_alone(tiled, qtbot):
-    session, text = tiled.session, tiled.source.edit
+    session, text = tiled.session, tiled.step_page.source.edit
     session.update(line=None, step=session.first_access)
     alt = Qt.KeyboardModifier.AltModifier
     lines = sorted({int(line) for line in session.block_trace.line})
@@ -98,7 +98,7 @@ def test_a_line_is_chosen_and_stopped_at_by_keys_alone(tiled, qtbot):
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
 def test_tab_goes_past_what_lies_in_hidden_tabs(tiled, qtbot, qapp, key):
-    tiled.matrices.setFocus()
+    tiled.step_page.matrices.setFocus()
     seen = []
     while (focused := qapp.focusWidget()) not in seen:
         assert not focused.visibleRegion().isEmpty(), focused.accessibleName()
@@ -110,7 +110,7 @@ def test_tab_goes_past_what_lies_in_hidden_tabs(tiled, qtbot, qapp, key):
     assert "Enlarge Breakpoints" not in names
     tiled.session.view = "Breakpoints"
     qtbot.waitUntil(lambda: not tiled.step_page.docks["Breakpoints"].visibleRegion().isEmpty())
-    tiled.matrices.setFocus()
+    tiled.step_page.matrices.setFocus()
     for _ in range(60):
         qtbot.keyClick(qapp.focusWidget(), key)
         names.add(qapp.focusWidget().accessibleName())

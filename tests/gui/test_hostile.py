@@ -73,9 +73,10 @@ def test_mouse_everywhere(window, qtbot):
     """Presses, drags, wheels and menus at random places of every view."""
     recorded(window, qtbot, "tiled_rect", m=9, k=5, n=7, tile=4)
     rng = random.Random(3)
-    views = [window.matrices, window.warp, window.shared, window.transport.scrub,
-             window.source.edit.viewport(), window.source.edit.gutter,
-             window.phases.grid.viewport(), window.variables.table.viewport()]  # fmt: skip
+    page = window.step_page
+    views = [page.matrices, page.warp, page.shared, window.transport.scrub]
+    views += [page.source.edit.viewport(), page.source.edit.gutter, page.phases.grid.viewport()]
+    views.append(page.views["Variables"].table.viewport())
     for _ in range(120):
         view = rng.choice(views)
         if not view.isVisible():
@@ -170,7 +171,7 @@ def test_four_by_four_and_four_thousand(window, qtbot):
     for fraction in (0.1, 0.5, 0.9):
         session.step = int(session.n_steps * fraction)
         window.grab()
-    canvas = window.matrices
+    canvas = window.step_page.matrices
     fitted = canvas._view.scale
     for _ in range(40):
         wheel(canvas, QPoint(canvas.width() // 2, canvas.height() // 2), 240)
@@ -192,7 +193,7 @@ def test_four_by_four_and_four_thousand(window, qtbot):
 def test_a_kernel_with_findings_all_the_way(window, qtbot):
     for rung in ("broken_fill_barrier", "broken_bounds"):
         recorded(window, qtbot, rung)
-        view = window.findings
+        view = window.step_page.views["Findings"]
         window.step_page.front("Findings")
         for row in range(min(view.list.count(), 4)):
             finding = window.session.trace.findings[row]
@@ -214,8 +215,8 @@ def test_escape_codes_and_marks_of_direction_are_shown_as_such(window, qtbot, tm
     assert window.session.trace.workload.title == "k\\x1b[31m\\u202e.cu: k"
     assert "a\\x1b[2J" in window.message.sentence
     assert not set("\x1b\u202e") & set(window.message.sentence)
-    window.source.edit.setPlainText(f"{text}}}\n#error \x1b]0;\n")
+    window.step_page.source.edit.setPlainText(f"{text}}}\n#error \x1b]0;\n")
     with qtbot.waitSignal(window.recorder.failed, timeout=20_000):
         window.workbench.run_source()
-    assert any("\\x1b]0;" in error.message for error in window.source.edit.errors)
+    assert any("\\x1b]0;" in error.message for error in window.step_page.source.edit.errors)
     assert "\x1b" not in window.message.sentence

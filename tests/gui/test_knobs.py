@@ -134,11 +134,11 @@ def test_dragging_a_constant_edits_the_source_and_records(window, qtbot):
     slider = knobs.sliders["TILE"]
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         slider.setValue(slider.stops.index(4))
-    assert window.source.edit.toPlainText().startswith("#define TILE 4\n")
+    assert window.step_page.source.edit.toPlainText().startswith("#define TILE 4\n")
     assert window.session.trace.workload.launch.block.count == 16
     assert window.form.file.current().block == "4,4"
-    assert window.source.draft.edited
-    assert not window.source.draft.stale
+    assert window.step_page.source.draft.edited
+    assert not window.step_page.source.draft.stale
     assert window.form.knobs.sliders["TILE"] is slider, "the handle is still held"
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         slider = knobs.sliders["PAD"]
@@ -150,7 +150,7 @@ def test_dragging_a_constant_edits_the_source_and_records(window, qtbot):
     assert window.form.file.current().arguments[-1] == ("n", "20")
     assert window.form.file.current().grid == "5,5"
     assert {a.shape for a in window.session.trace.arrays} == {(20, 20)}
-    assert "#define TILE 4" in window.source.edit.toPlainText()
+    assert "#define TILE 4" in window.step_page.source.edit.toPlainText()
 
 
 def test_a_rung_has_no_such_rows(window, qtbot):
@@ -180,7 +180,7 @@ def test_two_numbers_dragged_at_once_both_arrive(window, qtbot):
         lambda: (
             not window.recorder.worker.busy
             and window.session.trace.shared_arrays[0].shape == (4, 4)
-            and "PAD = 0;" in window.source.edit.toPlainText()
+            and "PAD = 0;" in window.step_page.source.edit.toPlainText()
         ),
         timeout=MS,
     )
@@ -236,7 +236,7 @@ def test_a_mapping_of_ones_own_is_a_switch(window, qtbot, tmp_path):
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         switch.button("1").click()
     assert gap() > 4
-    assert window.source.edit.toPlainText() == MAPPED.replace("ROWS 0", "ROWS 1")
+    assert window.step_page.source.edit.toPlainText() == MAPPED.replace("ROWS 0", "ROWS 1")
     assert window.session.thread == 9
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         window.workbench.run_original()

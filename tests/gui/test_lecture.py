@@ -141,7 +141,7 @@ def test_a_moment_returns_to_its_page_and_leaves_the_theme(listed, qtbot, monkey
     source = "__global__ void k(float* a) { a[threadIdx.x] *= 2; }"
     with qtbot.waitSignal(listed.recorder.recorded, timeout=MS):
         listed.recorder.configure("tiled", {"n": 8, "tile": 4})
-    listed.source.edit.set_text(source)
+    listed.step_page.source.edit.set_text(source)
     with qtbot.waitSignal(listed.recorder.recorded, timeout=MS):
         listed.workbench.run_alone()
     listed.show_page("occupancy")

@@ -42,30 +42,30 @@ def test_a_lesson_needs_the_session_alone(window, qtbot):
     assert window.selection._boxes["warp"].value() == 0
 
     session.update(view="Counters", counts_by="line")
-    assert window.counters.isVisible()
-    assert window.counters.grouping.value == "line"
+    assert window.step_page.counters.isVisible()
+    assert window.step_page.counters.grouping.value == "line"
     session.update(view="Variables", warp_table=True)
-    assert window.variables.model.across
+    assert window.step_page.views["Variables"].model.across
     session.heat = True
-    assert window.matrices.mode.value == "loads"
+    assert window.step_page.matrices.mode.value == "loads"
     session.close_up = True
-    assert window.matrices.extent.value == "block"
+    assert window.step_page.matrices.extent.value == "block"
 
     source = load_ladder()["tiled"].source
     edited = source.replace("__syncthreads();", "", 1)
     asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}, edited))
     session.view = "Source"
-    assert window.source.edit.toPlainText() == edited
+    assert window.step_page.source.edit.toPlainText() == edited
     session.view = "Findings"
-    assert window.findings.isVisible()
-    assert window.findings.list.count() > 0
+    assert window.step_page.views["Findings"].isVisible()
+    assert window.step_page.views["Findings"].list.count() > 0
 
     asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}))
-    assert window.source.edit.toPlainText() == source
+    assert window.step_page.source.edit.toPlainText() == source
     session.update(breakpoints={Breakpoint(element=("A", (0, 2)))}, step=0)
     assert session.run_to_break()
     session.view = "Breakpoints"
-    assert window.breakpoints.list.count() == 1
+    assert window.step_page.views["Breakpoints"].list.count() == 1
     session.hover = Hover(thread=3)
     session.element = ("B", (1, 1))
     session.question = Step("global")
@@ -77,7 +77,7 @@ def test_a_lesson_needs_the_session_alone(window, qtbot):
     session.view = "Warp"
     session.last()
     while session.seek("access", forward=False):
-        assert window.warp.isVisible()
+        assert window.step_page.warp.isVisible()
 
     session.theme = "projector"
     assert window.session.theme == "projector"
@@ -178,13 +178,12 @@ def test_the_tour_shows_what_it_speaks_of_and_puts_everything_back(window, qtbot
     touring.start()
     while window.overlay is not None:
         overlay, stop = window.overlay, STOPS[touring._at]
-        touring.finish()
         access = session.block_trace.access(session.step)
         if stop.space:
             assert (access.kind, access.space) == ("load", stop.space)
             assert page.in_front(stop.view)
         if stop.space == "shared":
-            assert window.shared.scene.banks is not None
+            assert window.step_page.shared.scene.banks is not None
         if stop.place in ("ladder", "configuration"):
             heading = {"ladder": "Kernel ladder", "configuration": "Configuration"}[stop.place]
             label = next(x for x in window.left.findChildren(QLabel) if x.text() == heading)

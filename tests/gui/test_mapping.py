@@ -20,7 +20,6 @@ def window(qtbot, qapp, ladder):
     qtbot.waitExposed(window)
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         window.recorder.configure("uncoalesced", SIZES)
-    window.form.finish()  # its fields come in events of their own
     yield window
     window.close()
     qapp.processEvents()
@@ -48,9 +47,8 @@ def test_the_switch_swaps_kernel_and_source_and_keeps_the_place(window, qtbot):
     text, step = session.trace.workload.source, session.step
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
         ways.button("columns").click()
-    window.form.finish()
     assert session.trace.workload.rung == "coalesced"
-    assert window.source.edit.toPlainText() == session.trace.workload.source != text
+    assert window.step_page.source.edit.toPlainText() == session.trace.workload.source != text
     assert window.form.rung.name == "coalesced"
     assert ways.value == "columns"
     assert neighbours(session) == (0, 1)
@@ -70,7 +68,6 @@ def test_breakpoints_stay_with_their_rung_when_the_switch_takes_them_along(windo
     def shows(act):
         with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
             act()
-        window.form.finish()
 
     session, ways = window.session, window.form.mapping.ways
     lines = session.trace.workload.source.split("\n")
@@ -94,7 +91,6 @@ def test_a_breakpoint_taken_away_in_the_twin_does_not_come_back(window, qtbot):
     def shows(act):
         with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
             act()
-        window.form.finish()
 
     session, ways = window.session, window.form.mapping.ways
     lines = session.trace.workload.source.split("\n")

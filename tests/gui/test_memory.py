@@ -44,7 +44,8 @@ def one_round(window, qtbot):
         for place in range(4):
             session.update(step=place * session.n_steps // 4, thread=place, heat=place % 2 == 1)
             QCoreApplication.processEvents()
-        qtbot.waitUntil(lambda: not (window.phases.worker.busy or window.recorder.counter.busy))
+        works = window.step_page.phases.worker, window.recorder.counter
+        qtbot.waitUntil(lambda: not any(work.busy for work in works))  # noqa: B023
         blocks.append(weakref.ref(session.block_trace))
     return blocks
 

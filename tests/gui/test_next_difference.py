@@ -4,7 +4,6 @@ import pytest
 from PySide6.QtCore import Qt
 
 from core.runs.recording import record
-from gui.frames.pieces import whole
 from gui.jobs.record_work import make_workload
 from gui.scenes.compare import PRESETS, Comparison, Cost, Pairs, largest_difference, next_difference
 from gui.scenes.selection import Configuration
@@ -30,12 +29,12 @@ def block(ladder):
 
 def test_the_next_difference_is_the_next_access_that_costs_something_else(block):
     pairs = Pairs(block("uncoalesced", n=32), block("coalesced", n=32), 0)
-    first = whole(next_difference(pairs, -1))
+    first = next_difference(pairs, -1)
     assert pairs.at(first) == (Cost("global", 32, 32), Cost("global", 32, 1))
-    later = whole(next_difference(pairs, first))
+    later = next_difference(pairs, first)
     assert later > first
-    assert whole(next_difference(pairs, later, forward=False)) == first
-    assert whole(next_difference(pairs, first, forward=False)) is None
+    assert next_difference(pairs, later, forward=False) == first
+    assert next_difference(pairs, first, forward=False) is None
     steps = [int(s) for s in pairs.a.access_steps if first < s < later]
     assert all(not mine.differs(theirs, "cost") for mine, theirs in map(pairs.at, steps))
 
@@ -43,14 +42,14 @@ def test_the_next_difference_is_the_next_access_that_costs_something_else(block)
 def test_equal_launches_differ_nowhere(block):
     one = block("tiled", n=16, tile=8)
     pairs = Pairs(one, one, 1)
-    assert whole(next_difference(pairs, -1)) is None
-    assert whole(largest_difference(pairs)) is None
-    assert whole(next_difference(Pairs(one, one, 99), -1)) is None, "a warp that is not there"
+    assert next_difference(pairs, -1) is None
+    assert largest_difference(pairs) is None
+    assert next_difference(Pairs(one, one, 99), -1) is None, "a warp that is not there"
 
 
 def test_the_largest_is_no_smaller_than_any(block):
     pairs = Pairs(block("aat_strided", n=64, block_x=32), block("aat_shared", n=64, tile=32), 0)
-    found = whole(largest_difference(pairs))
+    found = largest_difference(pairs)
 
     def ratio(step):
         mine, theirs = pairs.at(step)

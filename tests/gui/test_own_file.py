@@ -82,7 +82,7 @@ def test_a_file_opens_and_runs_at_once(opened, file):
     rows = opened.ladder_panel.list
     assert (rows.currentRow(), rows.item(0).text()) == (0, "mine.cu: twice")
     assert "kernel of your own" in opened.ladder_panel.summary.text()
-    assert opened.source.edit.toPlainText() == SOURCE
+    assert opened.step_page.source.edit.toPlainText() == SOURCE
     assert opened.windowTitle() == "mine.cu: twice – Tilescope"
     assert opened.session.configuration.key == str(file)
     opened.grab()
@@ -131,13 +131,13 @@ def test_the_launch_of_a_file_is_remembered(opened, qtbot, file):
 
 def test_an_edited_signature_gets_its_fields(opened, qtbot):
     new = SOURCE.replace("float* v, int n", "float* v, int n, float by").replace("2.0f", "by")
-    opened.source.edit.set_text(new)
+    opened.step_page.source.edit.set_text(new)
     recorded(opened, qtbot, opened.workbench.run_source)
     trace = opened.session.trace
     assert "arg:by" in opened.form.file.fields
     assert trace.workload.source == new
-    assert opened.source.original.isEnabled()
-    recorded(opened, qtbot, opened.source.original.click)
+    assert opened.step_page.source.original.isEnabled()
+    recorded(opened, qtbot, opened.step_page.source.original.click)
     assert "arg:by" not in opened.form.file.fields
     assert opened.session.configuration.source is None
 
@@ -152,8 +152,7 @@ def test_files_that_cannot_be_opened_are_a_sentence(window, qtbot, tmp_path):
     ):
         window.message.clear()
         window.workbench.open_file(str(tmp_path / name))
-        qtbot.waitUntil(lambda: window.message.sentence != "", timeout=5000)
-        assert words in window.message.sentence
+        qtbot.waitUntil(lambda words=words: words in window.message.sentence, timeout=20_000)
 
 
 def drop(window, path):
@@ -174,7 +173,7 @@ def test_a_file_can_be_dropped(window, qtbot, file, tmp_path):
     assert "is none of .cu, .cuh, .npz and .txt" in window.message.sentence
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(file))])
-    assert not window.source.edit.canInsertFromMimeData(data)
+    assert not window.step_page.source.edit.canInsertFromMimeData(data)
 
 
 def test_a_file_is_saved_to_its_place(opened, qtbot, monkeypatch, file, tmp_path):
@@ -182,14 +181,14 @@ def test_a_file_is_saved_to_its_place(opened, qtbot, monkeypatch, file, tmp_path
     asked = []
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (asked.append(a), ("", ""))[1])
     file.write_bytes(b"\xef\xbb\xbf" + SOURCE.replace("\n", "\r\n").encode())
-    opened.source.edit.set_text(SOURCE + "// mine: \u00b5s\n")
-    assert opened.source.draft.edited
+    opened.step_page.source.edit.set_text(SOURCE + "// mine: \u00b5s\n")
+    assert opened.step_page.source.draft.edited
     qtbot.keyClick(opened, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
     wanted = (SOURCE + "// mine: \u00b5s\n").replace("\n", "\r\n").encode()
     assert file.read_bytes() == b"\xef\xbb\xbf" + wanted
     assert not asked
     assert opened.message.sentence == f"Saved {file}."
-    assert not opened.source.draft.edited
+    assert not opened.step_page.source.draft.edited
     copy = tmp_path / "copy.cu"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a: (str(copy), ""))
     opened.workbench.save_source_as()
@@ -201,13 +200,13 @@ def test_a_file_is_saved_to_its_place(opened, qtbot, monkeypatch, file, tmp_path
 
 def test_what_another_program_wrote_is_not_overwritten_unasked(opened, file):
     file.write_text("// written elsewhere\n")
-    opened.source.edit.set_text(SOURCE + "// mine\n")
+    opened.step_page.source.edit.set_text(SOURCE + "// mine\n")
     opened.workbench.save_source()
     assert "Another program has changed mine.cu" in opened.message.sentence
     assert file.read_text() == "// written elsewhere\n"
     opened.message.go.click()
     assert file.read_text() == SOURCE + "// mine\n"
-    opened.source.edit.set_text(SOURCE + "// mine, too\n")
+    opened.step_page.source.edit.set_text(SOURCE + "// mine, too\n")
     opened.workbench.save_source()
     assert file.read_text() == SOURCE + "// mine, too\n"
 
@@ -218,13 +217,13 @@ def test_a_rung_is_saved_where_it_was_saved_first(window, qtbot, monkeypatch, tm
     monkeypatch.setattr(
         QFileDialog, "getSaveFileName", lambda *a: (asked.append(a[2]), (str(target), ""))[1]
     )
-    text = window.source.draft.text
+    text = window.step_page.source.draft.text
     window.workbench.save_source()
-    window.source.edit.set_text(text + "// more\n")
+    window.step_page.source.edit.set_text(text + "// more\n")
     window.workbench.save_source()
     assert asked == ["tiled.cu"]
     assert target.read_text() == text + "// more\n"
-    assert window.source.draft.edited, "the rung's own text is another"
+    assert window.step_page.source.draft.edited, "the rung's own text is another"
 
 
 @pytest.mark.slow
@@ -240,11 +239,11 @@ def test_nothing_of_the_kernel_before_stays_beside_an_error(window, qtbot, tmp_p
         window.workbench.open_file(str(path))
     assert session.trace is None
     said = "This source does not compile. Put line 4 right and press Ctrl+Return."
-    assert window.warp.caption.text() == said
-    assert window.source.edit.toPlainText() == path.read_text()
-    assert list(window.source.edit.gutter.errors) == [4]
-    assert not window.source.edit.gutter.totals
-    assert not window.source.edit.gutter.breaks
+    assert window.step_page.warp.caption.text() == said
+    assert window.step_page.source.edit.toPlainText() == path.read_text()
+    assert list(window.step_page.source.edit.gutter.errors) == [4]
+    assert not window.step_page.source.edit.gutter.totals
+    assert not window.step_page.source.edit.gutter.breaks
     assert "Tiled" not in window.windowTitle() + window.header.title.text()
     for view in ("PTX", "Phases", "Variables", "Counters", "Breakpoints", "Source"):
         window.step_page.front(view)
@@ -253,10 +252,10 @@ def test_nothing_of_the_kernel_before_stays_beside_an_error(window, qtbot, tmp_p
         window.show_page(page)
         qtbot.wait(20)
     window.step_page.front("Source")
-    assert window.ptx.text.toPlainText() == ""
-    assert window.counters.model.rows == ()
-    assert window.source.edit.toPlainText() == path.read_text(), "it was hidden meanwhile"
-    window.source.edit.set_text(right)
+    assert window.step_page.ptx.text.toPlainText() == ""
+    assert window.step_page.counters.model.rows == ()
+    assert window.step_page.source.edit.toPlainText() == path.read_text(), "it was hidden meanwhile"
+    window.step_page.source.edit.set_text(right)
     recorded(window, qtbot, window.workbench.run_source)
     assert session.trace.workload.kernel == "fill"
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
@@ -286,7 +285,7 @@ def test_a_link_restores_the_moment_of_a_file(opened, qtbot, file, qapp):
 
 def test_a_link_carries_an_edited_text_even_without_the_file(opened, qtbot, file, qapp):
     edited = SOURCE.replace("2.0f", "3.0f")
-    opened.source.edit.setPlainText(edited)
+    opened.step_page.source.edit.setPlainText(edited)
     recorded(opened, qtbot, opened.workbench.run_source)
     opened.moments.copy_link()
     link = qapp.clipboard().text()
@@ -312,8 +311,8 @@ def test_a_short_link_guesses_the_rest_or_says_what_is_wrong(window, qtbot, file
         assert (window.session.trace.workload.kernel, window.session.step) == ("add", 2)
         return
     window.moments.open_link(link)
-    qtbot.waitUntil(window.message.isVisible)
-    assert window.message.sentence == words
+    # On a busy machine "Reading takes a while." comes first.
+    qtbot.waitUntil(lambda: window.message.sentence == words, timeout=20_000)
 
 
 def test_a_link_to_a_pipe_or_to_nobody_is_a_sentence(window, qtbot, tmp_path):
@@ -354,8 +353,8 @@ def test_the_command_line_takes_links_to_files(ladder, file):
 
 def test_a_kernel_pasted_over_a_rung_can_run_by_itself(window, qtbot):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    original = window.source.draft.original
-    window.source.edit.setPlainText(SOURCE)
+    original = window.step_page.source.draft.original
+    window.step_page.source.edit.setPlainText(SOURCE)
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
         window.workbench.run_source()
     assert "no kernel called tiled; it has: twice" in window.message.sentence
@@ -363,12 +362,12 @@ def test_a_kernel_pasted_over_a_rung_can_run_by_itself(window, qtbot):
     recorded(window, qtbot, window.message.go.click)
     assert window.session.trace.workload.kernel == "twice"
     assert window.form.file.isVisible()
-    assert window.source.edit.toPlainText() == SOURCE
-    assert not window.source.draft.edited
+    assert window.step_page.source.edit.toPlainText() == SOURCE
+    assert not window.step_page.source.draft.edited
     assert window.session.origin.configuration.own.name == "untitled.cu"
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    assert window.source.edit.toPlainText() == original, "the rung has its own text again"
-    window.source.edit.setPlainText("no kernel")
+    assert window.step_page.source.edit.toPlainText() == original, "the rung has its own text again"
+    window.step_page.source.edit.setPlainText("no kernel")
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
         window.workbench.run_source()
     assert window.message.go.isHidden() or window.message.go.text() != "Run it by itself"
@@ -380,14 +379,14 @@ def test_pictures_say_what_to_do_where_nothing_has_run(window, qtbot, tmp_path):
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
         window.workbench.open_file(str(path))
     assert window.session.trace is None
-    assert window.warp.caption.text() == (
+    assert window.step_page.warp.caption.text() == (
         "This source does not compile. Put line 4 right and press Ctrl+Return."
     )
-    blank = window.matrices.grab().toImage()
+    blank = window.step_page.matrices.grab().toImage()
     window.session.trouble = ""
-    assert window.matrices.grab().toImage() != blank
+    assert window.step_page.matrices.grab().toImage() != blank
     assert not window.transport.buttons["pause"].isEnabled()
-    window.source.edit.set_text(path.read_text().replace("= 1", "= 1;"))
+    window.step_page.source.edit.set_text(path.read_text().replace("= 1", "= 1;"))
     recorded(window, qtbot, window.workbench.run_source)
     assert (window.session.trace is not None, window.session.trouble) == (True, "")
 
@@ -426,21 +425,19 @@ def test_the_title_is_shortened_before_anything_else_that_counts(opened, qtbot):
         assert all(right < left for (_, right), (left, _) in pairwise(edges))
 
 
-def test_the_rows_of_a_kernel_come_in_several_events(qtbot):
+def test_the_rows_of_another_kernel_take_the_place_of_those_before(qtbot):
     form = FileForm()
     qtbot.addWidget(form)
     twice, add = (FileLaunch("mine.cu", kernel) for kernel in ("twice", "add"))
     for shown in (add, twice):
         form.show_launch(shown, ("twice", "add"), read_signature(SOURCE, shown.kernel))
-    assert form.widget() is None
     assert {"arg:v", "arg:n"} < form.fields.keys()
     assert form.current().kernel == "twice"
     before = form.widget()
     form.show_launch(add, ("twice", "add"), read_signature(SOURCE, "add"))
     form.follow(add)
     form.show_errors({})
-    assert form.widget() is before
-    qtbot.waitUntil(lambda: form.widget() is not before)
+    assert form.widget() is not before
     assert {"arg:a", "arg:b", "arg:c"} < form.fields.keys()
     form.show_errors({"arg:a": "Wrong."})
     assert form.errors["arg:a"].text() == "Wrong."
@@ -500,7 +497,7 @@ def test_what_ran_before_the_budget_was_spent_is_shown(opened, qtbot, tmp_path, 
     assert opened.session.n_steps > 1000
     assert "The kernel was still running after 20\u202f000 instructions" in said
     assert not opened.recorder.counter.busy  # it would not end either
-    opened.findings.refresh(opened.findings.WATCHES)
+    opened.step_page.views["Findings"].refresh(opened.step_page.views["Findings"].WATCHES)
     if most == 64:
         assert trace.findings == ()
         assert said.endswith("this is the record up to there.")

@@ -26,12 +26,9 @@ def window(window, qtbot, qapp):
 
 
 def all_is_read(window, qapp):
-    """Goes on until no canvas reads ahead: it draws the other blocks' parts when it has them all.
-
-    How far it is at a moment depends on how busy the machine is.
-    """
+    """Goes on until each canvas knows the other blocks' parts, which it draws then."""
     canvases = [view for view in window.findChildren(MatrixCanvas) if view.isVisible()]
-    while any(canvas.ahead.busy for canvas in canvases):
+    while any(canvas.sharing.isActive() for canvas in canvases):
         qapp.processEvents()
 
 
@@ -75,7 +72,7 @@ def test_a_pause_shows_everything(window, qapp, qtbot, front):
     session = window.session
     session.view = front
     if front == "Phases":  # its arrival would change the picture, too
-        qtbot.waitUntil(lambda: window.phases.table is not None)
+        qtbot.waitUntil(lambda: window.step_page.phases.table is not None)
     session.first()
     waited = 0
     for frames in (1, 2, 7, 13):
@@ -90,7 +87,6 @@ def test_a_pause_shows_everything(window, qapp, qtbot, front):
 
 def test_no_view_starves_while_the_clock_plays(window, qapp):
     window.resize(1920, 1080)  # with room for the source and the variables at once
-    window.step_page.settle()
     session, seen = window.session, {}
     session.first()
     reading = [view for view in views_of(window) if view.READ]
@@ -111,7 +107,7 @@ def test_no_view_starves_while_the_clock_plays(window, qapp):
         painted.append(session.step)
         session.play_on()
         qapp.processEvents()
-        assert window.matrices.scene is not None
+        assert window.step_page.matrices.scene is not None
     for frames in seen.values():
         assert max(after - before for before, after in pairwise([*frames, 25])) <= LONGEST
     session.playing = 0
@@ -123,13 +119,13 @@ def test_pictures_move_in_every_frame(window, qapp):
     session.update(speed=MAX_SPEED, playing=1)
     window.transport.stop()
     for _ in range(8):
-        before = window.matrices.grab().toImage()
+        before = window.step_page.matrices.grab().toImage()
         step = session.step
         session.play_on()
         qapp.processEvents()
         assert session.step != step
         assert window.transport.scrub.x_of(session.step) != window.transport.scrub.x_of(step)
-        assert window.matrices.grab().toImage() != before
+        assert window.step_page.matrices.grab().toImage() != before
 
 
 def test_the_end_of_play_and_a_breakpoint_show_everything(window, qapp):
@@ -188,7 +184,7 @@ def test_a_window_closed_while_it_plays_leaves_nothing(window, ladder):
     window.session.update(speed=MAX_SPEED, playing=1)
     for _ in range(5):
         window.session.play_on()
-    window.form.begin(ladder["tuned"])
+    window.form.show_rung(ladder["tuned"])
     assert [timer for timer in window.findChildren(QTimer) if timer.isActive()]
     window.close()
     assert not window.session.turns.waiting

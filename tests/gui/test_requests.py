@@ -61,7 +61,7 @@ def test_a_link_is_not_taken_for_the_recording_before_it(window, qtbot, file):
 
 def pasted(window, qtbot):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    window.source.edit.setPlainText(SOURCE)
+    window.step_page.source.edit.setPlainText(SOURCE)
     assert window.workbench.stands_alone
 
 
@@ -72,12 +72,12 @@ def test_a_text_that_did_not_come_to_run_by_itself_stays_with_its_rung(window, q
     recorded(window, qtbot, lambda: window.workbench.open_file(str(file)))
     assert window.session.origin.configuration.key == str(file)
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    assert window.source.edit.toPlainText() == SOURCE
-    assert window.source.draft.stale
+    assert window.step_page.source.edit.toPlainText() == SOURCE
+    assert window.step_page.source.draft.stale
 
 
 def test_pasted_texts_are_told_from_one_another(window, qtbot, qapp):
-    session, source = window.session, window.source
+    session, source = window.session, window.step_page.source
     pasted(window, qtbot)
     recorded(window, qtbot, window.workbench.run_alone)
     session.breakpoints = frozenset({Breakpoint(line=3)})
@@ -109,13 +109,13 @@ def test_a_file_that_is_called_untitled_is_not_a_pasted_texts(
     (tmp_path / "untitled.cu").write_text("// somebody's\n" + SOURCE.replace("2.0f", "9.0f"))
     pasted(window, qtbot)
     recorded(window, qtbot, window.workbench.run_alone)
-    draft = window.source.draft
+    draft = window.step_page.source.draft
     assert window.session.origin.original == draft.original == draft.text == SOURCE
-    assert not window.source.original.isEnabled()
+    assert not window.step_page.source.original.isEnabled()
     recorded(window, qtbot, window.workbench.run_source)
     assert window.session.trace.workload.source == SOURCE
     edited = SOURCE.replace("2.0f", "4.0f")
-    window.source.edit.setPlainText(edited)
+    window.step_page.source.edit.setPlainText(edited)
     recorded(window, qtbot, window.workbench.run_source)
     window.moments.copy_link()
     link = qapp.clipboard().text()
@@ -133,7 +133,7 @@ def test_a_file_that_does_not_compile_is_shown_and_can_be_put_right(window, qtbo
     broken = SOURCE.replace("2.0f * v", "factor * v")
     line = next(i for i, text in enumerate(broken.split("\n"), start=1) if "factor" in text)
     file.write_text(broken)
-    source = window.source
+    source = window.step_page.source
     with qtbot.waitSignal(window.recorder.failed, timeout=RECORDING_MS):
         window.workbench.open_file(str(file))
     assert source.edit.toPlainText() == broken

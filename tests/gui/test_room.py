@@ -36,19 +36,17 @@ def filled(window, qtbot, traces):
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     qtbot.waitUntil(lambda: window.step_page.width() > 1000)
-    window.step_page.settle()
     return window
 
 
 def wear(window, size, theme="light"):
     window.session.update(theme=theme, text_size=size)
-    window.dressing.finish()
 
 
 def test_rows_of_variables_are_as_high_as_they_were_after_large_text(filled, qtbot):
     filled.step_page.front("Variables")
-    qtbot.waitUntil(lambda: filled.variables.model.rows != ())
-    table = filled.variables.table
+    qtbot.waitUntil(lambda: filled.step_page.views["Variables"].model.rows != ())
+    table = filled.step_page.views["Variables"].table
     before = [table.rowHeight(row) for row in range(table.model().rowCount())]
     for size in (175, 100, 200, 100):
         wear(filled, size)
@@ -95,7 +93,7 @@ def test_what_scrolls_is_a_part_with_what_the_step_is_about(traces):
 
 def values_high(window):
     """The height of a cell where values are written, else 0."""
-    canvas = window.matrices
+    canvas = window.step_page.matrices
     view = canvas._view
     drawn = view.across >= 21 and view.scale >= 12
     return view.scale if drawn else 0.0
@@ -106,7 +104,6 @@ def test_larger_text_makes_larger_numbers_and_never_none(filled, qtbot):
     seen = []
     for size in TEXT_SIZES:
         wear(filled, size)
-        qtbot.waitUntil(lambda: not filled.step_page.moving.busy)
         seen.append(values_high(filled))
         assert seen[-1] >= int(READ_FROM[1] * type_scale())
     assert seen == sorted(seen)
@@ -118,7 +115,7 @@ def test_larger_text_makes_larger_numbers_and_never_none(filled, qtbot):
 def test_fit_shows_all_and_then_what_can_be_read(filled, qtbot):
     filled.session.update(view="Matrices", large=True)
     wear(filled, 130)
-    canvas = filled.matrices
+    canvas = filled.step_page.matrices
     assert canvas.grids[2].rows < 32
     canvas.fit_button.click()
     assert [(g.rows, g.columns) for g in canvas.grids] == [(32, 32)] * 3
@@ -135,11 +132,9 @@ def test_fit_shows_all_and_then_what_can_be_read(filled, qtbot):
 def test_one_view_large_has_larger_text(filled, qtbot):
     small = current_theme().sizes.body
     filled.session.update(view="Matrices", large=True)
-    filled.dressing.finish()
     assert current_theme().sizes.body == pytest.approx(1.3 * small)
     assert filled.session.text_size == 100  # which is what is kept
     filled.session.large = False
-    filled.dressing.finish()
     assert current_theme().sizes.body == small
 
 
@@ -177,7 +172,6 @@ def test_a_button_has_one_label_at_every_width(filled, qtbot):
     for size, text in ((QSize(800, 560), 100), (QSize(1024, 700), 150), (QSize(1920, 1080), 100)):
         filled.resize(size)
         wear(filled, text)
-        filled.step_page.settle()
         now = labels(filled)
         common = wide.keys() & now.keys()
         assert len(common) > 8
@@ -197,7 +191,6 @@ def test_headings_and_tabs_are_whole_in_the_smallest_window(filled, qtbot, theme
     wear(filled, 100, theme)
     filled.resize(800, 560)
     qtbot.waitUntil(lambda: filled.width() == 800)
-    filled.step_page.settle()
 
     def place(widget):
         return QRect(widget.mapTo(filled, QPoint(0, 0)), widget.size())
@@ -232,7 +225,7 @@ def test_a_message_moves_nothing_and_is_gone_on_another_page(filled, qtbot):
     assert {name: dock.geometry() for name, dock in page.docks.items()} == places
     assert filled.message.geometry().bottom() < filled.pages.height()
     filled.look_at_page("occupancy")
-    qtbot.waitUntil(lambda: filled.pages.ready("occupancy") is filled.pages.currentWidget())
+    qtbot.waitUntil(lambda: filled.pages.made("occupancy") is filled.pages.currentWidget())
     assert not filled.message.isVisible()
     filled.message.show_message("A recording failed.")
     filled.look_at_page("step")
@@ -272,14 +265,12 @@ def reached(window, key=Qt.Key.Key_Tab):
 
 
 def test_tab_reaches_everything_in_reading_order_and_leaves_it(filled, qtbot):
-    filled.source.edit.setReadOnly(True)  # as it is read
+    filled.step_page.source.edit.setReadOnly(True)  # as it is read
     page = filled.step_page
-    filled.matrices.setFocus()
+    page.matrices.setFocus()
     found = reached(filled)
-    wanted = [
-        filled.tabs.button("step"), filled.ladder_panel.list, filled.matrices, filled.source.edit,
-        filled.transport.buttons["back"], filled.transport.scrub,
-    ]  # fmt: skip
+    wanted = [filled.tabs.button("step"), filled.ladder_panel.list, page.matrices, page.source.edit]
+    wanted += [filled.transport.buttons["back"], filled.transport.scrub]
     turn = found.index(wanted[0])
     order = found[turn:] + found[:turn]
     places = [order.index(widget) for widget in wanted]
@@ -291,9 +282,7 @@ def test_tab_reaches_everything_in_reading_order_and_leaves_it(filled, qtbot):
     for name in ("Variables", "Counters", "PTX", "Phases"):
         page.front(name)
         if name == "Phases":
-            qtbot.waitUntil(
-                lambda: filled.phases.grid.isVisible() and not filled.phases.worker.busy
-            )
+            qtbot.waitUntil(lambda: page.phases.grid.isVisible() and not page.phases.worker.busy)
         found = reached(filled)
         view = page.docks[name].view
         assert any(view.isAncestorOf(w) or w is view for w in found), name
@@ -301,7 +290,7 @@ def test_tab_reaches_everything_in_reading_order_and_leaves_it(filled, qtbot):
 
 def test_what_has_the_keyboard_is_framed_while_keys_move_it(filled, qtbot):
     ring = filled._focus_keys.ring
-    filled.matrices.setFocus()
+    filled.step_page.matrices.setFocus()
     assert ring.isHidden()
     for _ in range(40):
         QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
@@ -310,8 +299,8 @@ def test_what_has_the_keyboard_is_framed_while_keys_move_it(filled, qtbot):
         box = QRect(now.mapTo(filled, QPoint(0, 0)), now.size())
         assert ring.geometry().intersected(box) == box.intersected(ring.geometry())
         assert ring.geometry().intersects(box)
-    QTest.mouseClick(filled.matrices, Qt.MouseButton.LeftButton)
-    filled.matrices.setFocus()
+    QTest.mouseClick(filled.step_page.matrices, Qt.MouseButton.LeftButton)
+    filled.step_page.matrices.setFocus()
 
 
 def test_tab_leaves_the_table_of_a_comparison(filled, qtbot):

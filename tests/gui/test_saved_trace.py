@@ -23,7 +23,7 @@ __global__ void scale(const float *x, float *y, float a, int n)
 def opened(window, qtbot, path):
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         window.workbench.open_file(str(path))
-    qtbot.waitUntil(lambda: window.source.draft.key != "", timeout=MS)
+    qtbot.waitUntil(lambda: window.step_page.source.draft.key != "", timeout=MS)
 
 
 def test_a_rung_is_shown_as_it_was_recorded(window, qtbot, ladder, tmp_path):
@@ -64,7 +64,7 @@ def test_a_kernel_of_ones_own_brings_its_launch(window, qtbot, tmp_path):
     kept = dict(own.arguments)
     (x,) = [a for a in workload.launch.arguments if a.name == "x"]
     assert kept["x"].endswith(f"float32[{x.data.size}]")
-    assert window.source.edit.toPlainText() == MINE
+    assert window.step_page.source.edit.toPlainText() == MINE
     recorded = session.trace
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         window.workbench.run_source()

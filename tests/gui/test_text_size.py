@@ -64,7 +64,7 @@ def styled(window):
 
 def wear(window, size, theme="light"):
     window.session.update(theme=theme, text_size=size)
-    window.dressing.finish()
+    window.dressing.dress_hidden(window)
 
 
 @pytest.mark.parametrize(("theme", "size"), [("light", 150), ("projector", 80)])
@@ -86,13 +86,11 @@ def test_there_are_rules_for_every_theme_and_size():
 
 def test_everything_follows_and_comes_back(window, qtbot):
     before, height = styled(window), window.transport.height()
-    digits, source = window.left.minimumWidth(), window.source.edit.font().pointSizeF()
-    window.session.text_size = 150
-    assert window.dressing.busy  # piece by piece, as a theme is put on
-    window.dressing.finish()
+    digits, source = window.left.minimumWidth(), window.step_page.source.edit.font().pointSizeF()
+    wear(window, 150)
     qtbot.wait(20)
     assert current_theme() is load_theme("light", 150)
-    assert window.source.edit.font().pointSizeF() == pytest.approx(1.5 * source)
+    assert window.step_page.source.edit.font().pointSizeF() == pytest.approx(1.5 * source)
     assert window.transport.height() > height
     assert window.left.minimumWidth() == pytest.approx(1.5 * digits, rel=0.1)
     after = styled(window)
@@ -100,8 +98,7 @@ def test_everything_follows_and_comes_back(window, qtbot):
     assert len(grown) > 50
     assert min(grown) == pytest.approx(1.5, rel=0.02)
     assert max(grown) == pytest.approx(1.5, rel=0.02)
-    window.session.text_size = NORMAL
-    window.dressing.finish()
+    wear(window, NORMAL)
     again = styled(window)
     assert all(again[widget] == points for widget, points in before.items() if widget in again)
     assert current_theme() is load_theme("light")

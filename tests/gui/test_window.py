@@ -107,7 +107,7 @@ def test_a_compile_error_goes_to_its_line_and_keeps_the_trace(tiled, qtbot):
     assert tiled.message.sentence.startswith("Line 24")
     tiled.message.go.click()
     assert tiled.session.line == 24
-    assert tiled.source.edit.gutter.errors == {24: 'identifier "x" is undefined'}
+    assert tiled.step_page.source.edit.gutter.errors == {24: 'identifier "x" is undefined'}
     assert tiled.session.trace is before
     press(qtbot, tiled, Qt.Key.Key_Escape)
     assert tiled.message.sentence == ""
@@ -147,7 +147,7 @@ def test_a_large_launch_is_counted_whole_in_the_background(window, qtbot):
     loads = window.session.counts.counters.totals["global_ld_requests"]
     assert loads.value == 2 * 32 * 32 * 32 * 8  # A and B; 32 phases; 32 x 32 blocks; 8 warps
     window.step_page.front("Counters")
-    assert window.counters.caption.text().startswith("The whole launch moved")
+    assert window.step_page.counters.caption.text().startswith("The whole launch moved")
     assert "024 blocks of 256 threads" in window.form.facts.text()
     assert "all counted" in window.form.facts.text()
     counted = window.session.counted
@@ -184,7 +184,7 @@ def test_shared_memory_has_its_own_place_where_there_is_room(tiled, qtbot, size)
             if access is not None:
                 assert page.in_front("Shared") == (access.space == "shared")
                 assert page.in_front("Warp") == (access.space != "shared")
-                assert tiled.shared.isVisible() == page.in_front("Shared")
+                assert tiled.step_page.shared.isVisible() == page.in_front("Shared")
 
 
 def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
@@ -197,16 +197,15 @@ def test_a_kernel_with_faults_says_so_and_shows_where(window, qtbot):
     assert session.step == first.step
     assert window.step_page.in_front("Findings")
     count = len(session.trace.findings)
-    assert window.findings.list.count() == count
+    assert window.step_page.views["Findings"].list.count() == count
     assert window.step_page.docks["Findings"].windowTitle() == f"▲ Findings {count}"
-    assert f"line {first.line}" in window.findings.list.item(0).text()
+    assert f"line {first.line}" in window.step_page.views["Findings"].list.item(0).text()
     assert list(window.transport.scrub.timeline.faults) == sorted(
         {f.step for f in session.trace.findings if f.block == first.block}
     )
     last = session.trace.findings[-1]
-    window.findings.list.itemClicked.emit(
-        window.findings.list.item(window.findings.list.count() - 1)
-    )
+    rows = window.step_page.views["Findings"].list
+    rows.itemClicked.emit(rows.item(rows.count() - 1))
     assert (session.block, session.step) == (last.block, last.step)
     recorded(window, qtbot, "tiled")
     assert window.message.sentence == ""
@@ -220,7 +219,6 @@ def test_cheat_sheet_lists_every_command(tiled, qtbot):
 
     tiled.show_cheat_sheet()
     sheet = tiled.findChild(CheatSheet)
-    sheet.finish()
     text = "\n".join(column.toPlainText() for column in sheet.findChildren(QTextEdit))
     assert {"\tShift+Right\tNext phase", "\tSpace\tPlay or pause"} <= set(text.splitlines())
     sheet.close()
@@ -257,14 +255,13 @@ def test_closing_while_recording_leaves_no_thread(qtbot, qapp, ladder):
 def test_a_view_floats_and_comes_home(tiled, qtbot, qapp):
     page = tiled.step_page
     dock = page.docks["PTX"]
-    assert not tiled.ptx.isVisible()  # behind the source
+    assert not tiled.step_page.ptx.isVisible()  # behind the source
     dock.setFloating(True)
-    qtbot.waitUntil(tiled.ptx.isVisible)
+    qtbot.waitUntil(tiled.step_page.ptx.isVisible)
     assert page.arranged
     assert dock.title.heading.isVisible()
     layout = page.save_layout()
     page.reset_layout()
-    page.settle()
     assert not dock.isFloating()
     assert page.docks["Source"] in page.tabifiedDockWidgets(dock)
     page.restore_layout(layout)

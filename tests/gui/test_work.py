@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from core.errors import Cancelled, ParameterError
-from gui.frames.work import Worker
+from gui.background.work import Worker
 
 
 @pytest.fixture

@@ -141,12 +141,6 @@ def test_rungs_show_a_running_sum_of_every_element_until_it_is_stored(name):
     assert not np.array_equal(half.values, now.values)
 
 
-def test_reading_ahead_ends_and_changes_nothing():
-    block, other = run(ARRAY), run(ARRAY)
-    while block.read_so_far_ahead("y", 2):
-        pass
-    for step in range(block.n_steps):
-        a, b = block.so_far("y", step), other.so_far("y", step)
-        assert np.array_equal(a.values, b.values)
+def test_a_sum_of_no_array_is_refused():
     with pytest.raises(KeyError):
-        block.so_far("z", 0)
+        run(ARRAY).so_far("z", 0)

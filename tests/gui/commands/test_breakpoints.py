@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QMenu
 
 from core.ladder import load_ladder
 from core.runs.recording import record
+from gui.scenes.breakpoints import break_rows, break_steps, carried_over, line_starts, stops_of
 from gui.scenes.selection import Breakpoint
-from gui.scenes.session import Session, break_rows, break_steps, carried_over, line_starts, stops_of
+from gui.scenes.session import Session
 from gui.views.tables import PlaceList, PlaceRow
 
 RECORDING_MS = 20_000
@@ -183,14 +184,14 @@ def window(window, qtbot):
 
 
 def gutter_point(window, line):
-    edit = window.source.edit
+    edit = window.step_page.source.edit
     edit.reveal(line)
     block = edit.document().findBlockByNumber(line - 1)
     return QPoint(6, int(edit.block_rect(block).center().y()))
 
 
 def test_clicks_in_the_margin_and_the_keys(window, qtbot):
-    session, gutter = window.session, window.source.edit.gutter
+    session, gutter = window.session, window.step_page.source.edit.gutter
     qtbot.mouseClick(gutter, Qt.MouseButton.LeftButton, pos=gutter_point(window, 24))
     assert session.breakpoints == {Breakpoint(line=24)}
     assert window.transport.scrub.timeline is not None
@@ -209,7 +210,7 @@ def test_clicks_in_the_margin_and_the_keys(window, qtbot):
 
 
 def test_an_elements_menu(window, qtbot, monkeypatch):
-    session, canvas = window.session, window.matrices
+    session, canvas = window.session, window.step_page.matrices
     grid = canvas.grids[0]
     cell = canvas._layout.rect(grid, canvas._view, (1, 2, 1, 1)).center()
     menu = canvas.menu_at(QPointF(cell))
@@ -235,7 +236,7 @@ def test_an_elements_menu(window, qtbot, monkeypatch):
 
 
 def test_the_list_goes_to_the_next_stop_and_deletes(window, qtbot):
-    session, view = window.session, window.breakpoints
+    session, view = window.session, window.step_page.views["Breakpoints"]
     window.step_page.front("Breakpoints")
     assert view.pages.currentWidget() is view.hint
     session.breakpoints = {Breakpoint(line=24), Breakpoint(element=("B", (0, 0)))}
@@ -277,9 +278,9 @@ def test_go_to_step(window, monkeypatch, qtbot):
 
 
 def test_breakpoints_show_where_the_edited_text_has_their_lines(window, qtbot):
-    session, gutter = window.session, window.source.edit.gutter
+    session, gutter = window.session, window.step_page.source.edit.gutter
     session.breakpoints = {Breakpoint(line=24)}
-    QTextCursor(window.source.edit.document()).insertText("// above\n")
+    QTextCursor(window.step_page.source.edit.document()).insertText("// above\n")
     assert gutter.breaks == {25}
     qtbot.mouseClick(gutter, Qt.MouseButton.LeftButton, pos=gutter_point(window, 26))
     assert session.breakpoints == {Breakpoint(line=24), Breakpoint(line=25)}
@@ -290,7 +291,7 @@ def test_breakpoints_show_where_the_edited_text_has_their_lines(window, qtbot):
 
 def test_a_breakpoint_follows_its_line_through_edits(window, qtbot):
     """What is written at the end of its line, above it and below it does not take it away."""
-    session, edit = window.session, window.source.edit
+    session, edit = window.session, window.step_page.source.edit
     session.breakpoints = {Breakpoint(line=24), Breakpoint(line=26)}
     lines = session.trace.workload.source.split("\n")
     lines[23] += "  // c"
@@ -299,10 +300,10 @@ def test_a_breakpoint_follows_its_line_through_edits(window, qtbot):
     lines.insert(23, "    // a line above")
     edit.set_text("\n".join(lines))
     assert edit.gutter.breaks == {25, 27}
-    window.source.toggle_break(27)
+    window.step_page.source.toggle_break(27)
     assert session.breakpoints == {Breakpoint(line=24)}
-    window.source.toggle_break(27)
-    window.source.toggle_break(24)
+    window.step_page.source.toggle_break(27)
+    window.step_page.source.toggle_break(24)
     assert session.breakpoints == {Breakpoint(line=24), Breakpoint(line=26)}
     assert "has not run yet" in window.message.sentence
     with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
@@ -317,7 +318,8 @@ def test_a_breakpoint_follows_its_line_through_edits(window, qtbot):
 
 def test_a_key_sets_a_breakpoint_at_the_line_that_was_clicked(window, qtbot):
     """In the column of sectors as well, where a click asks why and selects nothing."""
-    session, edit, gutter = window.session, window.source.edit, window.source.edit.gutter
+    session, edit = window.session, window.step_page.source.edit
+    gutter = edit.gutter
     window.activateWindow()
     first = edit.firstVisibleBlock().blockNumber() + 1
     line = next(n for n in sorted(gutter.totals) if n > first and "sectors" in gutter.totals[n])

@@ -6,10 +6,9 @@ from PySide6.QtTest import QTest
 
 from core.errors import ParameterError
 from core.runs.recording import record
-from gui.frames.still import is_still
 from gui.looks.theme import theme_names
 from gui.scenes.link import go_to, link_to, parse_link
-from gui.scenes.selection import VIEWS
+from gui.scenes.step_views import VIEW_NAMES
 from gui.shell.session_persistence import Keeper
 
 
@@ -31,9 +30,6 @@ def filled(window, qtbot, trace):
 def places(window):
     """Where every view is, and how wide the left column, once all of it wears its type."""
     page = window.step_page
-    page.settle()
-    window.dressing.finish()
-    page.settle()
     docks = {
         name: (dock.isHidden(), dock.isFloating(), dock.tabbed, page.in_front(name))
         for name, dock in page.docks.items()
@@ -49,11 +45,11 @@ def alone(window, name):
 
 
 def test_links_know_the_views_of_the_page(window):
-    assert tuple(window.step_page.docks) == VIEWS
+    assert tuple(window.step_page.docks) == VIEW_NAMES
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", VIEW_NAMES)
 def test_each_view_fills_the_page_and_everything_comes_back(filled, qtbot, name):
     page, session = filled.step_page, filled.session
     if page.docks[name].isHidden():
@@ -74,7 +70,7 @@ def test_each_view_fills_the_page_and_everything_comes_back(filled, qtbot, name)
 
 
 def test_the_key_enlarges_the_view_in_focus_and_brings_all_back(filled, qtbot):
-    filled.source.edit.setFocus()
+    filled.step_page.source.edit.setFocus()
     before = places(filled)
     QTest.keyClick(filled, Qt.Key.Key_F10)
     assert filled.session.view == "Source"
@@ -99,7 +95,6 @@ def test_escape_closes_what_is_open_before_it_brings_all_back(filled, qtbot):
     assert filled.session.large
     QTest.keyClick(filled, Qt.Key.Key_Escape)
     assert not filled.session.large
-    filled.step_page.settle()
     assert not filled.step_page.docks["Matrices"].isHidden()
 
 
@@ -117,9 +112,9 @@ def test_its_button_says_what_it_does(filled, qtbot):
 
 def test_the_clock_moves_on_in_a_large_view(filled, qtbot):
     filled.session.update(view="Warp", large=True)
-    step, caption = filled.session.step, filled.warp.caption.text()
+    step, caption = filled.session.step, filled.step_page.warp.caption.text()
     QTest.keyClick(filled, Qt.Key.Key_End)
-    qtbot.waitUntil(lambda: filled.warp.caption.text() != caption)
+    qtbot.waitUntil(lambda: filled.step_page.warp.caption.text() != caption)
     assert filled.session.step > step
     assert filled.session.large
 
@@ -170,7 +165,6 @@ def test_ctrl_0_brings_all_back_too(filled):
     filled.session.large = True
     filled.step_page.reset_layout()
     assert not filled.session.large
-    filled.step_page.settle()
     assert not filled.step_page.docks["Source"].isHidden()
 
 
@@ -219,28 +213,17 @@ def test_a_new_record_comes_into_the_large_view(filled, qtbot, ladder):
     qtbot.wait(30)
     assert alone(filled, "Warp")  # which has its place in the layout
     filled.session.large = False
-    filled.step_page.settle()
     assert filled.step_page.docks["Shared"].isHidden()
     assert filled.step_page.in_front("Warp")
 
 
-def test_views_come_back_one_by_one_and_the_layout_is_not_restored(filled, qtbot, monkeypatch):
-    page, restored = filled.step_page, []
-    monkeypatch.setattr(page, "restoreState", lambda *state: restored.append(state))
+def test_a_view_is_large_before_the_layout_is_whole(filled, qtbot):
     before = places(filled)
+    filled.step_page.reset_layout()
     filled.session.update(view="Warp", large=True)
-    qtbot.wait(20)
+    assert alone_now(filled.step_page) == ["Warp"]
     filled.session.large = False
-    assert alone_now(page) == ["Warp"]
-    qtbot.waitUntil(lambda: not page.moving.busy)
-    assert alone_now(page) == [name for name, (hidden, *_) in before[0].items() if not hidden]
-    assert not is_still(filled)
-    page.reset_layout()
-    filled.session.update(view="Warp", large=True)  # before the layout is whole
-    filled.session.large = False
-    page.settle()
     qtbot.waitUntil(lambda: places(filled) == before)  # Qt lays out the column beside the page
-    assert not restored
 
 
 def alone_now(page):

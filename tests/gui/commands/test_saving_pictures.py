@@ -48,7 +48,7 @@ def how_it_is(window):
 
 @pytest.mark.parametrize("name", ["PTX", "Counters", "Breakpoints"])
 def test_a_view_behind_a_tab_is_had_as_it_would_be_shown(window, qtbot, tmp_path, name):
-    view = {"PTX": window.ptx, "Counters": window.counters, "Breakpoints": window.breakpoints}[name]
+    view = window.step_page.views[name]
     assert not view.isVisible()
     before = how_it_is(window)
     image = saved(window, qtbot, name, tmp_path / "x.png")
@@ -200,8 +200,8 @@ def test_a_link_to_a_file_stays_one(window, qtbot, tmp_path):
 
 
 def test_a_picture_is_copied(window, qtbot, qapp):
-    window.matrices.setFocus()
-    size = window.matrices.size()  # before the message takes up room
+    window.step_page.matrices.setFocus()
+    size = window.step_page.matrices.size()  # before the message takes up room
     with qtbot.waitSignal(window.exporter.writer.finished, timeout=MS):
         window.exporter.copy_view()
     data = qapp.clipboard().mimeData()

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSize
 
-from gui.docks.dock_area import layout_for
+from gui.docks.dock_area import APART, layout_for, units
 
 VIEWS = {
     "Matrices", "Warp", "Shared", "Source", "PTX", "Phases",
@@ -39,3 +39,14 @@ def test_a_low_page_shows_one_view_beside_the_matrices():
     assert [len(column.rows) for column in low] == [1, 1]
     higher = layout_for(QSize(1264, 29 * LINE), DIGIT, LINE)
     assert [len(column.rows) for column in higher] == [1, 2]
+
+
+def test_a_view_apart_from_the_page_can_be_read(window):
+    dock = window.step_page.docks["Source"]
+    digit, line = units()
+    dock.setFloating(True)
+    dock.resize(62, 30)  # as Qt does with one that nothing takes
+    assert dock.width() >= APART[0] * digit
+    assert dock.height() >= APART[1] * line
+    dock.setFloating(False)
+    assert dock.minimumSize() == QSize(0, 0)

@@ -135,10 +135,9 @@ def test_what_the_views_paint_is_read(window, qtbot, monkeypatch, name, rung, si
     session.trace = record(load_ladder()[rung].workload(**size))
     session.update(theme=name)
     window.resize(1500, 900)
-    window.dressing.finish()
-    window.step_page.settle()
     reader = Reader(monkeypatch)
-    views = [window.matrices, window.warp, window.shared, window.transport.scrub]
+    page = window.step_page
+    views = [page.matrices, page.warp, page.shared, window.transport.scrub]
     last = session.n_steps - 1
     for step in sorted({session.first_access, last // 3, last // 2, last}):
         session.step = step
@@ -148,5 +147,5 @@ def test_what_the_views_paint_is_read(window, qtbot, monkeypatch, name, rung, si
             worst = reader.read(view)
             assert worst[0] >= LEAST, (type(view).__name__, step, worst)
     session.heat = True
-    window.matrices.catch_up(hidden=True)
-    assert reader.read(window.matrices)[0] >= LEAST
+    window.step_page.matrices.catch_up(hidden=True)
+    assert reader.read(window.step_page.matrices)[0] >= LEAST

@@ -154,3 +154,33 @@ def test_a_session_plays_in_frames(trace):
     assert len(done) == 4  # alone in the queue: its turn comes in every frame
     session.playing = 0
     assert not session.turns.waiting
+
+
+def test_changes_made_together_are_read_once_at_the_end():
+    done = []
+    turns = Turns(lambda: 0.0)
+    with turns.together():
+        for names in ({"trace", "step"}, {"thread"}):
+            with turns.change(frozenset(names)):
+                turns.offer("a", lambda names=names: done.append(names))
+        assert not done
+    assert done == [{"thread"}]
+    assert not turns.waiting
+    turns.offer("a", lambda: done.append("now"))
+    assert done[-1] == "now"
+
+
+def test_a_fault_leaves_nothing_together():
+    done = []
+    turns = Turns(lambda: 0.0)
+
+    def fail():
+        with turns.together():
+            turns.offer("a", lambda: done.append("a"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert done == ["a"]
+    turns.offer("b", lambda: done.append("b"))
+    assert done == ["a", "b"]

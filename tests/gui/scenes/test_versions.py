@@ -11,13 +11,14 @@ from core.gpu.result import load_recorded
 from core.runs.recording import record
 from gui.jobs.record_work import make_workload
 from gui.scenes.benchmark import times_text
+from gui.scenes.compare import Naming, naming, older
 from gui.scenes.differences import Difference, differences, moved
 from gui.scenes.findings import fault_names
 from gui.scenes.results import Outcome, outcome, reference_text, result_text
 from gui.scenes.selection import Configuration, Origin
 from gui.scenes.session import Session
 from gui.scenes.verdict import repaired_text, verdict
-from gui.scenes.versions import MOST_LINES, Naming, changes, naming
+from gui.scenes.versions import MOST_LINES, changes
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_of_two_edits_the_one_that_ran_first_is_older(shown):
         versions = Session().versions
         for session in (first, second):
             versions.note("tiled", session.trace.workload.source)
-        assert versions.older(one, two) == left
+        assert older(versions, one, two) == left
         assert versions.before("tiled", second.trace.workload.source) == (
             first.trace.workload.source
         )

@@ -12,7 +12,7 @@ def shown_in(window, qtbot, theme, width, height):
     """The window wears a theme at a size."""
     window.session.theme = theme
     window.resize(width, height)
-    qtbot.waitUntil(lambda: window.header.width() == width and not window.dressing.busy)
+    qtbot.waitUntil(lambda: window.header.width() == width)
     window.header.restyle()
 
 

@@ -74,7 +74,7 @@ def test_a_link_into_a_large_launch_records_its_block(window, qtbot):
 
 def test_a_link_carries_an_edit(window, qtbot):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    QTextCursor(window.source.edit.document()).insertText("// mine\n")
+    QTextCursor(window.step_page.source.edit.document()).insertText("// mine\n")
     recorded(window, qtbot, window.workbench.run_source)
     window.moments.copy_link()
     recorded(window, qtbot, lambda: window.recorder.configure("coalesced"))
@@ -99,9 +99,9 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     first = open_window()
     Keeper(first, path)
     recorded(first, qtbot, lambda: first.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    QTextCursor(first.source.edit.document()).insertText("// run\n")
+    QTextCursor(first.step_page.source.edit.document()).insertText("// run\n")
     recorded(first, qtbot, first.workbench.run_source)
-    QTextCursor(first.source.edit.document()).insertText("// typed\n")
+    QTextCursor(first.step_page.source.edit.document()).insertText("// typed\n")
     first.session.update(block=1, step=20, thread=3, unit="line")
     first.set_theme("dark")
     page = first.step_page
@@ -124,8 +124,8 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     session = second.session
     assert (session.block, session.step, session.thread, session.unit) == (1, 20, 3, "line")
     assert session.trace.workload.source.startswith("// run")
-    assert second.source.edit.toPlainText().startswith("// typed\n// run")
-    assert second.source.draft.stale
+    assert second.step_page.source.edit.toPlainText().startswith("// typed\n// run")
+    assert second.step_page.source.draft.stale
     assert second.session.breakpoints == {
         Breakpoint(line=25),
         Breakpoint(element=("A", (0, 2))),
@@ -137,7 +137,6 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     beside = {dock.objectName() for dock in page.tabifiedDockWidgets(page.docks["Phases"])}
     assert beside == {"Source", "Variables", "Counters"}
     page.reset_layout()
-    page.settle()
     assert not page.arranged
     assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])
 
@@ -201,7 +200,6 @@ def test_a_saved_rung_that_is_gone(open_window, qtbot, tmp_path):
 def test_pictures_of_the_window_and_of_views(window, qtbot, tmp_path, monkeypatch):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     window.resize(1920, 1080)  # with room for more views at once
-    window.step_page.settle()
     names = list(window.exporter.views())
     assert {"Whole window", "Matrices", "Source", "Variables", "Scrub bar"} <= set(names)
     for name in names:
@@ -256,9 +254,9 @@ def test_of_two_windows_both_keep_what_was_typed(open_window, qtbot, tmp_path):
     for window, rung, text in ((first, "coalesced", "// one\n"), (second, "tiled", "// two\n")):
         Keeper(window, path)
         recorded(window, qtbot, lambda w=window: w.recorder.configure("tiled", {"n": 8, "tile": 4}))
-        QTextCursor(window.source.edit.document()).insertText(f"{text}// of both\n")
+        QTextCursor(window.step_page.source.edit.document()).insertText(f"{text}// of both\n")
         recorded(window, qtbot, lambda w=window, r=rung: w.recorder.configure(r))
-    QTextCursor(first.source.edit.document()).insertText("// alone\n")
+    QTextCursor(first.step_page.source.edit.document()).insertText("// alone\n")
     first.close()
     second.close()
     saved = load(path)
@@ -270,7 +268,7 @@ def test_of_two_windows_both_keep_what_was_typed(open_window, qtbot, tmp_path):
     keeper.restore_window(saved)
     third.moments.say_with_launch(said_aside(saved.aside))
     recorded(third, qtbot, lambda: keeper.restore_session(saved, "tiled"))
-    assert third.source.edit.toPlainText().startswith("// two")
+    assert third.step_page.source.edit.toPlainText().startswith("// two")
     qtbot.waitUntil(lambda: kept in third.message.sentence)
     recorded(third, qtbot, lambda: third.workbench.open_file(kept))
     assert third.session.trace.workload.source.startswith("// one")

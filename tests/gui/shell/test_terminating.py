@@ -30,10 +30,10 @@ app = QApplication(["tilescope"])
 
 def type_in():
     window = next((w for w in app.topLevelWidgets() if isinstance(w, MainWindow)), None)
-    if window is None or window.source.draft.key != "tiled":
+    if window is None or window.step_page.source.draft.key != "tiled":
         return
     clock.stop()
-    QTextCursor(window.source.edit.document()).insertText("// typed\\n")
+    QTextCursor(window.step_page.source.edit.document()).insertText("// typed\\n")
     window.session.playing = 1  # events that run Python all the time
     if "dialog" in sys.argv:
         QTimer.singleShot(0, lambda: window.moments.ask_for_link())

@@ -11,7 +11,6 @@ from PySide6.QtGui import QImage
 from core.errors import GpuUnavailable
 from core.gpu.failures import WorkerFailure
 from core.gpu.files import read_results
-from gui.frames.pieces import whole
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.benchmark_plots import LaunchPlot
@@ -49,7 +48,6 @@ def page(qtbot, ladder, gpu, tmp_path):
 
 def finish(qtbot, page):
     qtbot.waitUntil(lambda: not page.model.running)
-    page.finish()
 
 
 def coloured(widget):
@@ -67,7 +65,6 @@ def test_without_a_gpu_the_recorded_results_are_shown(qtbot, ladder):
     view.resize(1000, 760)
     view.show()
     qtbot.waitUntil(lambda: "no NVIDIA driver" in view.caption.text())
-    view.finish()
     assert not view.run_button.isEnabled()
     assert "NVIDIA H200, recorded" in view.results.caption.text()
     assert "driver" in view.results.caption.text()
@@ -162,22 +159,17 @@ def test_plots_of_other_quantities(qtbot, page):
     page.run_button.click()
     finish(qtbot, page)
     page.curves.quantity.button("speedup").click()
-    page.finish()
     assert page.curves.baseline.isVisible()
     (curve,) = page.curves.plot.curves
     assert [p.y for p in curve.points] == pytest.approx([1.0, 1.0])
     page.curves.over.button("tile").click()
-    page.finish()
     (curve,) = page.curves.plot.curves
     assert [p.x for p in curve.points] == [8, 16]
     assert "N = 64" in page.curves.caption.text()
     page.curves.quantity.button("bandwidth").click()
-    page.finish()
     assert page.curves.plot.curves
     page.curves.quantity.button("share").click()
-    page.finish()
     qtbot.waitUntil(lambda: bool(page.curves.plot.curves), timeout=20000)
-    page.finish()
     assert "ceiling that binds" in page.curves.caption.text()
 
 
@@ -250,19 +242,27 @@ def test_results_from_another_machine(qtbot, page, tmp_path):
 def test_a_file_is_taken_into_the_sweep(qtbot, page, ladder, tmp_path):
     path = tmp_path / "mine.cu"
     path.write_text(ladder["tiled"].source)
-    dialog = FileDialog(path, None, page)
-    qtbot.addWidget(dialog)
+    page.add_file(path)
+    qtbot.waitUntil(lambda: page.findChild(FileDialog) is not None)
+    dialog = page.findChild(FileDialog)
     dialog.fields["expected"].setText("C = A @ nothing")
     dialog.take()
     assert dialog.kernel is None
     assert dialog.error.text()
     dialog.fields["expected"].setText("C = A @ B")
     dialog.fields["flops"].setText("2*n*n*n")
+    assert dialog.error.text()
     dialog.take()
-    assert dialog.error.text() == ""
-    page._take_file(dialog)
-    page.finish()
     assert page.strip.plan.text() == "2 kernels, 8 launches."
+
+
+def test_a_file_without_a_kernel_is_refused_in_a_sentence(qtbot, page, tmp_path):
+    path = tmp_path / "none.cu"
+    path.write_text("int main() { return 0; }\n")
+    with qtbot.waitSignal(page.said) as told:
+        page.add_file(path)
+    assert told.args == ["none.cu has no kernel: mark a function __global__.", False]
+    assert page.findChild(FileDialog) is None
 
 
 def test_every_theme(qtbot, page):
@@ -274,7 +274,7 @@ def test_every_theme(qtbot, page):
     finish(qtbot, page)
     for name in (*theme_names(), "light"):
         apply_theme(QApplication.instance(), name)
-        whole(page.restyling())
+        page.restyle()
         assert coloured(page.curves.plot) > 50
 
 
@@ -300,7 +300,6 @@ def test_curves_far_apart_are_drawn_by_logarithms(qtbot, ladder):
     panel.family.setCurrentIndex(other)
     panel.family.activated.emit(other)
     view.curves.quantity.button("bandwidth").click()
-    view.finish()
     titles = {c.title for c in plot.curves}
     assert "Transpose, tiled" in titles
     assert "Tiled" not in titles
@@ -315,12 +314,10 @@ def test_the_chosen_kernel_stands_out_and_no_two_lines_are_alike(qtbot, ladder):
     qtbot.addWidget(view)
     view.resize(1000, 760)
     view.show()
-    view.finish()
     plot = view.curves.plot
     every = view.results.family.findData("all")
     view.results.family.setCurrentIndex(every)
     view.results.family.activated.emit(every)
-    view.finish()
     pens = {curve.key: plot.pen(curve) for curve in plot.curves}
     assert len(pens) >= 20
     assert len({(pen.color().name(), pen.style()) for pen in pens.values()}) == len(pens)
@@ -343,7 +340,6 @@ def test_the_chosen_kernel_stands_out_and_no_two_lines_are_alike(qtbot, ladder):
 def test_the_median_is_said_in_as_many_words_as_there_is_room_for(qtbot, width):
     plot = LaunchPlot()
     qtbot.addWidget(plot)
-    whole(plot.building())
     plot.resize(width, 300)
     plot.show()
     qtbot.waitExposed(plot)
@@ -364,7 +360,6 @@ def test_simple_shows_the_kernel_its_neighbours_and_the_library(qtbot, ladder):
     qtbot.addWidget(view)
     view.resize(1000, 760)
     view.show()
-    view.finish()
     plot, table = view.curves.plot, view.results.table
     few = {"coalesced", "tiled", "tiled_bounds", "cuBLAS:cublasSgemm"}
     assert {curve.key for curve in plot.curves} == few
@@ -381,7 +376,6 @@ def test_simple_shows_the_kernel_its_neighbours_and_the_library(qtbot, ladder):
     qtbot.waitUntil(lambda: "tensor_half" in {curve.key for curve in plot.curves})
     session.everything = True
     qtbot.waitUntil(lambda: not table.isColumnHidden(3))
-    view.finish()
     view.shut_down()
 
 
@@ -393,7 +387,6 @@ def test_every_curve_is_named_beside_its_end(qtbot, ladder):
     qtbot.addWidget(view)
     view.resize(1300, 900)
     view.show()
-    view.finish()
     key = view.curves.plot.key
     qtbot.waitUntil(lambda: len(key.rows) > 12 and len({row.end for row in key.rows}) > 8)
     middles = key.middles()

@@ -16,7 +16,6 @@ from core.errors import Cancelled
 from core.gpu.achieved import reported_device
 from core.gpu.result import load_recorded
 from core.launching.file_launch import FileLaunch
-from gui.frames.pieces import whole
 from gui.jobs.ceilings_work import key_of
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Configuration
@@ -61,7 +60,6 @@ def occupancy(qtbot, qapp, session, ladder):
 
 def counted(qtbot, view):
     qtbot.waitUntil(lambda: view.found is not None, timeout=WAIT_MS)
-    view.finish()
     return view.found
 
 
@@ -279,7 +277,7 @@ def test_themes(qapp, qtbot, ceilings, occupancy) -> None:
     for name in ("dark", "projector", "light"):
         apply_theme(qapp, name)
         for view in (ceilings, occupancy):
-            whole(view.restyling())
+            view.restyle()
             assert not view.grab().isNull()
 
 
@@ -288,7 +286,6 @@ def test_themes(qapp, qtbot, ceilings, occupancy) -> None:
 
 def compiled(qtbot, view):
     qtbot.waitUntil(lambda: view._compiled is not None, timeout=WAIT_MS)
-    view.finish()
     return view._compiled
 
 
@@ -306,7 +303,6 @@ def test_a_dragged_line_is_a_what_if(qtbot, occupancy) -> None:
     occupancy.plots["registers"].dragged.emit(130.2)
     qtbot.waitUntil(lambda: occupancy.fields["registers"].value() == 130, timeout=WAIT_MS)
     assert occupancy.resources.registers == 130
-    occupancy.finish()
     assert occupancy.plots["registers"]._curve.now == 130
     assert occupancy.reset.isEnabled()
     occupancy.fields["block_threads"].setValue(96)

@@ -48,18 +48,18 @@ def painted(edit, names):
 
 def check(window, theme):
     """Of the text in view: comments, keywords and names have their own colours in the pixels."""
-    edit, wanted = window.source.edit, defaultdict(set)
+    edit, wanted = window.step_page.source.edit, defaultdict(set)
     text = edit.toPlainText().split("\n")
     for line, spans in enumerate(highlight(edit.toPlainText()), start=1):
         wanted[line] = {STYLES[s.category][0] for s in spans if s.length > 2}
     names = {name for name, _ in STYLES.values()}
-    running = {window.source.edit.gutter.current}
+    running = {window.step_page.source.edit.gutter.current}
     shown = {n: c for n, c in painted(edit, names).items() if n not in running}
-    assert len(shown) >= 3
+    assert len(shown) >= 5
     for line, colours in shown.items():
         if text[line - 1].strip():
             assert colours >= wanted[line], (theme, line, text[line - 1], colours, wanted[line])
-    assert len(set().union(*shown.values())) >= 3
+    assert len(set().union(*shown.values())) >= 5
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_the_listing_is_coloured_from_the_start(window, qtbot, theme):
     window.set_theme(theme)
     record(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     window.step_page.front("PTX")
-    text = window.ptx.text
+    text = window.step_page.ptx.text
     qtbot.waitUntil(text.isVisible)
     text.grab()
     first = text.firstVisibleBlock().blockNumber() + 1

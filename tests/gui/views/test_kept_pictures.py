@@ -90,10 +90,8 @@ def drawn(qtbot, qapp, traces, name):
     view.show()
     view.restyle()
 
-    def work():
-        return not (isinstance(view, MatrixCanvas) and view.ahead.busy)
-
-    qtbot.waitUntil(work)
+    if isinstance(view, MatrixCanvas):
+        qtbot.waitUntil(lambda: not view.sharing.isActive())
     return session, view
 
 

@@ -118,7 +118,7 @@ class TestMatrices:
         session, view = shown
         click(qtbot, view, self.at(view, "C", 6, 2))
         assert (session.element, session.thread, session.block) == (("C", (6, 2)), 10, 3)
-        qtbot.waitUntil(lambda: len(view.ahead.owned) == 6)
+        qtbot.waitUntil(lambda: not view.sharing.isActive())
         click(qtbot, view, self.at(view, "C", 1, 5))
         assert (session.block, session.thread) == (1, 5)
 

@@ -1,7 +1,9 @@
 """Widgets as PDF and PNG: text that can be selected, cells as vectors, cut off as in the window."""
 
+import gc
 import io
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -153,6 +155,34 @@ def test_the_matrices_have_no_bitmap_and_their_words(session, qtbot):
     page = page_of(canvas)
     assert not page.images
     assert {"A", "B", "C"} <= set(re.split(r"\s+", page.extract_text()))
+
+
+def test_nothing_of_a_picture_stays(session, qtbot, monkeypatch):
+    """Whatever a view asks of its painter, PySide must not keep a device or its engine for it."""
+    from gui.pictures import painted
+    from gui.views.drawing_tools import Kept
+    from gui.views.matrix_canvas import MatrixCanvas
+
+    refs, sheet = [], painted.Sheet
+
+    def noted(*given):
+        made = sheet(*given)
+        refs.extend((weakref.ref(made), weakref.ref(made.paintEngine())))
+        return made
+
+    monkeypatch.setattr(painted, "Sheet", noted)
+    kept, box = Kept(), QRectF(5, 5, 20, 20)
+    plain = Painted(lambda p: kept.draw(p, "x", box, 0, lambda p: p.drawEllipse(box)))
+    canvas = MatrixCanvas(session)
+    for view in (plain, canvas):
+        qtbot.addWidget(view)
+        view.resize(500, 400)
+        view.show()
+        pdf_of(view, "A title")
+        refs.append(weakref.ref(image_of(view)))
+    gc.collect()
+    assert len(refs) == 6
+    assert [ref() for ref in refs] == [None] * 6
 
 
 def test_cells_of_an_image_are_rectangles(qtbot):

@@ -196,7 +196,7 @@ def test_an_element_that_another_block_stores_is_said_to_be(qtbot, shown, sessio
     """C[3, 2] of 4 x 4 in tiles of 2 belongs to thread (0, 1) of block (1, 1)."""
     said = []
     canvas = shown(MatrixCanvas)
-    qtbot.waitUntil(lambda: canvas.ahead.owned.get(3) is not None, timeout=5000)
+    qtbot.waitUntil(lambda: not canvas.sharing.isActive(), timeout=5000)
     monkeypatch.setattr(
         "gui.views.matrix_drawing.text",
         lambda painter, area, words, *rest, **named: said.append(words),

@@ -72,7 +72,7 @@ def test_cells_show_the_sums_while_they_have_room_for_values(qtbot, tiled, sessi
     view.show()
     session.trace = tiled
     session.step = last_before_store(tiled.block(0))
-    qtbot.waitUntil(lambda: view.scene is not None and not view.ahead.busy)
+    qtbot.waitUntil(lambda: view.scene is not None and not view.sharing.isActive())
     result = view.grids[2]
     with_sums = picture(view, result)
     marks = view.scene.marks

@@ -9,7 +9,7 @@ from core.trace.access import SharedArray
 from gui.looks.theme import apply_theme, load_theme
 from gui.scenes.session import Session
 from gui.scenes.shared import SharedGrid, SharedScene
-from gui.views.shared_view import SharedGround, shared_geometry
+from gui.views.shared_view import ArrayPicture, SharedGround, shared_geometry
 
 BOX = QRectF(12, 4, 470, 330)
 
@@ -70,17 +70,15 @@ def painted(ground, one, light, scale=1.0):
     session = Session()
     assert session.trace is None
     cell = shared_geometry(SharedScene("", (one,), None), BOX, light).cells[0] * scale
-    ground.draw_cells(painter, one, QRectF(0, 0, 160, 80), cell, light, 32)
+    array = ArrayPicture(one, QRectF(0, 0, 160, 80), cell, light, 32)
+    ground.draw("cells", painter, array)
     painter.end()
     return bytes(image.constBits())
 
 
 def test_the_ground_is_painted_again_only_when_something_was_written(light, monkeypatch):
-    import gui.views.shared_view as module
-
-    drawn = []
-    draw = module._draw_cells
-    monkeypatch.setattr(module, "_draw_cells", lambda *a: (drawn.append(1), draw(*a)))
+    drawn, draw = [], ArrayPicture.draw_cells
+    monkeypatch.setattr(ArrayPicture, "draw_cells", lambda *a: (drawn.append(1), draw(*a)))
     ground, full, empty = SharedGround(), grid("t", 8, 8), grid("t", 8, 8, written=False)
     first = painted(ground, full, light)
     assert painted(ground, full, light) == first

@@ -80,7 +80,7 @@ def test_pointing_and_clicking_name_the_thread_that_stores(canvas, qtbot):
         assert (session.thread, session.element) == (thread, (name, (flat,)))
     canvas.point_at(cell(canvas, "Q", 3))
     assert session.hover.thread is None, "another block's"
-    qtbot.waitUntil(lambda: len(canvas.ahead.owned) == 2)
+    qtbot.waitUntil(lambda: not canvas.sharing.isActive())
     canvas.click_at(cell(canvas, "Q", 3))
     assert (session.block, session.thread) == (1, N - 1 - 3 - 40)
     canvas.grab()

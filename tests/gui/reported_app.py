@@ -1,17 +1,25 @@
-"""A JSON file that says what the window shows, for tests that drive it from outside."""
+"""The application, which keeps a JSON file that says what its window shows.
+
+Tests that drive it from outside start it as `python -m tests.gui.reported_app FILE OPTION …`.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtWidgets import QListWidget, QTabBar, QWidget
 
+from gui.__main__ import run
+from gui.shell import main_window
+from gui.shell.main_window import MainWindow
+
 if TYPE_CHECKING:
     from gui.commands.comparing import Comparing
-    from gui.shell.main_window import MainWindow
 
 EVERY_MS = 30
 
@@ -42,7 +50,7 @@ def state(window: MainWindow) -> dict[str, Any]:
 
 def compared(window: MainWindow) -> Comparing | None:
     """The comparison, where its page was made."""
-    page = window.pages.ready("compare")
+    page = window.pages.made("compare")
     if page is None:
         return None
     from gui.shell.compare_page import ComparePage  # imported by then: it costs nothing before
@@ -129,7 +137,7 @@ def docks(window: MainWindow) -> dict[str, Any]:
     }
 
 
-def keep_state_file(window: MainWindow, path: str) -> None:
+def keep_state_file(window: MainWindow, path: str, state: Callable[[MainWindow], Any]) -> None:
     """Keep `state` in the file `path`, whole or not at all, up to date within EVERY_MS."""
     target = Path(path)
     draft = target.with_suffix(".part")
@@ -146,3 +154,21 @@ def keep_state_file(window: MainWindow, path: str) -> None:
     timer = QTimer(window)
     timer.timeout.connect(write)
     timer.start(EVERY_MS)
+
+
+def main(state: Callable[[MainWindow], Any] = state) -> int:
+    """Run the application as it is, but for the file."""
+    _, path, *options = sys.argv
+    sys.argv[1:] = options
+
+    class Reported(MainWindow):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            keep_state_file(self, path, state)
+
+    main_window.MainWindow = Reported  # type: ignore[misc]
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

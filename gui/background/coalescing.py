@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
-from gui.frames.work import Worker
+from gui.background.work import Worker
 
 PATIENCE_MS = 200
 MOST_PATIENCE_MS = 2000

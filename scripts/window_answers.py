@@ -1,34 +1,48 @@
-"""The UI thread's work besides painting: the longest that one event keeps it from the next."""
+"""How soon the window answers what is done all the time: steps, clicks, switches, sliders."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from bench_figures import Figure
-from window_stage import LARGE, SMALL, Launch, change, named, settle
-from window_watch import WatchedApplication
+from PySide6.QtWidgets import QApplication
+from window_stage import (
+    ANSWER_MS,
+    LARGE,
+    NEW_MS,
+    SMALL,
+    Frame,
+    Launch,
+    answer,
+    change,
+    figure,
+    frame,
+    named,
+    settle,
+)
 
 from gui.scenes.grids import shares_of
 from gui.shell.main_window import MainWindow
 
 RUNS = 5
 TRACED: tuple[Launch, ...] = (
+    SMALL,
+    LARGE,
     ("coalesced", {"n": 1024, "block_x": 32, "block_y": 32}),
     ("coalesced", {"n": 4096, "block_x": 32, "block_y": 32}),
     ("broken_bounds", {"n": 40, "tile": 4}),
 )
-"""Further launches whose traces arrive: many phases, the largest, one with findings."""
-GOAL = 8  # milliseconds
+"""Launches whose traces arrive: small, many phases, the largest, one with findings."""
 
 
-def work(app: WatchedApplication, window: MainWindow) -> Iterator[Figure]:
-    """The longest single work in each use of the window."""
+def answers(app: QApplication, window: MainWindow) -> Iterator[Figure]:
+    """The answer to each of these, painted."""
     session = window.session
     dice = random.Random(5)
     actions: dict[str, Callable[[], object]] = {
-        "a step": lambda: session.seek(forward=True),
         "a jump": lambda: setattr(session, "step", dice.randrange(session.n_steps)),
         "another thread": lambda: setattr(session, "thread", dice.randrange(256)),
         "another line": lambda: setattr(session, "line", dice.randrange(18, 32)),
@@ -38,22 +52,22 @@ def work(app: WatchedApplication, window: MainWindow) -> Iterator[Figure]:
     }
     actions["a click on an element of C"] = lambda: _click_on_result(window, dice)
     for launch in (SMALL, LARGE):
-        times = [_longest_of_change(app, window, launch) for _ in range(RUNS)]
-        yield _figure(f"a new trace: {named(launch)}", times)
+        change(app, window, launch)
         session.step = 2 * session.n_steps // 3
         for what, action in actions.items():
-            times = [_longest(app, what, action) for _ in range(2 * RUNS)]
-            yield _figure(f"{what}: {named(launch)}", times)
+            frames = [answer(app, action) for _ in range(2 * RUNS)]
+            yield figure(f"{what}: {named(launch)}", frames, ANSWER_MS)
         session.line = session.element = None
     for launch in TRACED:
-        times = [_longest_of_change(app, window, launch) for _ in range(RUNS)]
-        yield _figure(f"a new trace: {named(launch)}", times)
-    yield _figure("a slider that is dragged", [_slide(app, window) for _ in range(RUNS)])
+        times = [_arrival(app, window, launch) for _ in range(RUNS)]
+        yield figure(f"the UI thread at a new launch: {named(launch)}", times, NEW_MS)
+    slides = [_slide(app, window) for _ in range(RUNS)]
+    yield figure("the slowest answer to a slider that is dragged", slides, ANSWER_MS)
 
 
 def _click_on_result(window: MainWindow, dice: random.Random) -> None:
     """Select an element of the block's part of C, and with it the thread that stores it."""
-    canvas = window.matrices
+    canvas = window.step_page.matrices
     assert canvas._layout is not None
     grid = next(grid for grid in canvas.grids if grid.result)
     (mine,) = shares_of(canvas._own, grid)
@@ -62,35 +76,31 @@ def _click_on_result(window: MainWindow, dice: random.Random) -> None:
     canvas.click_at(canvas._layout.rect(grid, canvas._view, (row, column, 1, 1)).center())
 
 
-def _slide(app: WatchedApplication, window: MainWindow) -> float:
-    """Milliseconds of the longest single work while n is dragged and the traces follow."""
+def _slide(app: QApplication, window: MainWindow) -> Frame:
+    """The slowest answer while n is dragged and the traces follow."""
     change(app, window, SMALL)
     slider = window.form.sliders["n"]
-    burden = app.watch()
+    frames = []
     for place in (*range(8), *range(8, 0, -1)):
-        slider.setValue(place)
+        frames.append(frame(app, lambda place=place: slider.setValue(place)))  # type: ignore[misc]
         settle(app, 0.1)
     settle(app, 0.5)
-    app.rest()
-    return burden.longest * 1e3
+    walls, spent = zip(*frames, strict=True)
+    return max(walls), max(spent)
 
 
-def _figure(what: str, times: list[float]) -> Figure:
-    return Figure(f"work for {what}", tuple(times), "ms", GOAL)
-
-
-def _longest_of_change(app: WatchedApplication, window: MainWindow, launch: Launch) -> float:
+def _arrival(app: QApplication, window: MainWindow, launch: Launch) -> Frame:
+    """What the UI thread does to show a record that another thread has made."""
     rung, parameters = launch
     change(app, window, (rung, {**parameters, "n": parameters["n"] // 2}))
-    burden = app.watch()
+    recorder, seen = window.recorder, list[Frame]()
+
+    def take(recorded: Any) -> None:
+        seen.append(frame(app, lambda: recorder._take(recorded)))
+
+    recorder.worker.finished.disconnect(recorder._take)
+    recorder.worker.finished.connect(take)
     change(app, window, launch)
-    app.rest()
-    return burden.longest * 1e3
-
-
-def _longest(app: WatchedApplication, what: str, action: Callable[[], object]) -> float:
-    burden = app.watch()
-    app.run(what, action)
-    settle(app, 0.05)
-    app.rest()
-    return burden.longest * 1e3
+    recorder.worker.finished.disconnect(take)
+    recorder.worker.finished.connect(recorder._take)
+    return seen[-1]

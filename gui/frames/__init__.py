@@ -1,1 +1,0 @@
-"""What keeps the UI thread's events short: workers, and long work done in pieces."""

@@ -1,0 +1,29 @@
+"""The collector of garbage goes through little where a window must paint."""
+
+import gc
+import sys
+
+import pytest
+
+from core import gc_control
+
+
+@pytest.fixture(autouse=True)
+def collector():
+    """The collector and the switch of threads as they were."""
+    before, interval = gc.get_threshold(), sys.getswitchinterval()
+    yield
+    sys.setswitchinterval(interval)
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+def test_what_stays_is_out_of_the_collectors_sight():
+    gc_control.keep_pauses_short()
+    assert gc.get_threshold()[2] > 10
+    assert sys.getswitchinterval() < 0.001
+    frozen = gc.get_freeze_count()
+    assert frozen > 10 * len(gc.get_objects())
+    kept = [[i] for i in range(1000)]
+    gc_control.leave_out()
+    assert gc.get_freeze_count() >= frozen + len(kept)
