@@ -8,7 +8,6 @@ events as it would alone. Arrays of registers are never written in place: what w
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,11 +45,10 @@ class Machine:
         observers: tuple[Observer, ...] = (),
         record: ChunkRecord | None = None,
         limits: Limits = DEFAULTS,
-        cancelled: Callable[[], bool] | None = None,
         schedule: Schedule | None = None,
     ) -> None:
         """`schedule` None is lock step: all warps advance together."""
-        self.state = MachineState(image, geometry, observers, record, limits, cancelled)
+        self.state = MachineState(image, geometry, observers, record, limits)
         self.queue = RunQueue(self.state, schedule)
         self.barriers = Barriers(self.state, self.queue)
         self.warps = WarpSync(self.state, self.queue, self.barriers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,10 +32,9 @@ class MachineState:
         observers: tuple[Observer, ...],
         record: ChunkRecord | None,
         limits: Limits,
-        cancelled: Callable[[], bool] | None,
     ) -> None:
         self.image, self.geometry, self.observers = image, geometry, observers
-        self.record, self.budget = record, Budget(limits, cancelled)
+        self.record, self.budget = record, Budget(limits)
         self.count = geometry.lanes
         self.unit = MemoryUnit(image, geometry, observers)
         self.tick = 0

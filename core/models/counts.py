@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SECTOR = 32
 
-# A block of a large launch may run long; who counts can stop it by `cancelled`.
+# A block of a large launch may run long; who counts can give it up (`core.cancelling`).
 _LIMITS = Limits(instructions=1 << 31, seconds=None)
 
 
@@ -81,7 +81,6 @@ def measure(
     build: BuildKind = "as_compiled",
     written: bool = True,
     progress: Callable[[float], None] | None = None,
-    cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
     """Counts a launch in the build that runs and as written. Raises as `count` does.
 
@@ -102,7 +101,6 @@ def measure(
             limits=_LIMITS,
             probe=probe,
             progress=told,
-            cancelled=cancelled,
         )
     note = next((c.note for c in counted.values() if c.note), "")
     assembly = counted[build].assembly
@@ -165,7 +163,6 @@ def measure_rung(
     written: bool = True,
     steps: tuple[int, ...] = _STEPS,
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
     """Counts a launch of a rung, or of an edited `source` of it, over arrays of zeros.
 
@@ -183,12 +180,9 @@ def measure_rung(
 
     edited = source is not None and source != rung.source
     if len(given) != 1 or edited:
-        return measure(
-            make(None), build=build, written=written, progress=progress, cancelled=cancelled
-        )
+        return measure(make(None), build=build, written=written, progress=progress)
     return measure_at(
         make, given.pop(), build=build, written=written, steps=steps, progress=progress,
-        cancelled=cancelled,
     )  # fmt: skip
 
 
@@ -209,7 +203,6 @@ def measure_at(
     written: bool = True,
     steps: tuple[int, ...] = _STEPS,
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
     """Counts the launch that `make` gives for N = `n`, where all its sizes are N.
 
@@ -228,10 +221,10 @@ def measure_at(
         target = make(n)
         if not _grows(small, target, n // step):
             continue
-        found = _counted(small, target, (n, step), build, written, progress, cancelled)
+        found = _counted(small, target, (n, step), build, written, progress)
         if found is not None:
             return found
-    return measure(make(n), build=build, written=written, progress=progress, cancelled=cancelled)
+    return measure(make(n), build=build, written=written, progress=progress)
 
 
 def _counted(
@@ -241,7 +234,6 @@ def _counted(
     build: BuildKind,
     written: bool,
     progress: Progress | None,
-    cancelled: Callable[[], bool] | None,
 ) -> Counts | None:
     """The counts of `target` from the small launches, if theirs lie on a line.
 
@@ -251,15 +243,10 @@ def _counted(
     for place, workload in enumerate(small):
         told = None if progress is None else _part(progress, place)
         both = written and place == 0
-        counts.append(
-            measure(workload, build=build, written=both, progress=told, cancelled=cancelled)
-        )
+        counts.append(measure(workload, build=build, written=both, progress=told))
     as_written = [counts[0].written]
     if written and counts[0].written != Asked.of(counts[0].work):
-        others = (
-            measure(one, build="as_written", written=False, cancelled=cancelled)
-            for one in small[1:]
-        )
+        others = (measure(one, build="as_written", written=False) for one in small[1:])
         as_written += [one.written for one in others]
     return _extrapolated(target, counts, as_written, *sizes)
 

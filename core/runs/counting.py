@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import Assembly, assembly_of
+from core.cancelling import check
 from core.compiler.compiler import Build, compile_ptx, find_entry
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
@@ -24,7 +25,7 @@ from core.emulator.events import AccessEvent
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
-from core.errors import Cancelled, LaunchError
+from core.errors import LaunchError
 from core.launch import Workload
 from core.rules.counters import (
     Counters,
@@ -96,7 +97,6 @@ def count(
     shortcut: bool = True,
     limits: Limits | None = None,
     progress: Callable[[float], None] | None = None,
-    cancelled: Callable[[], bool] | None = None,
     probe: WorkProbe | None = None,
 ) -> Counted:
     """Counts a launch without recording it.
@@ -122,8 +122,7 @@ def count(
     module = module_of(build, entry)
     assembly = assembly_of(build, module, entry)
     counter = _Counter(
-        workload, Image(module, entry, workload.launch), limits or Limits(), progress, cancelled,
-        probe,
+        workload, Image(module, entry, workload.launch), limits or Limits(), progress, probe,
     )  # fmt: skip
     note = ""
     if shortcut:
@@ -133,7 +132,7 @@ def count(
         except DependsOnData as reason:
             note = f"Every block was run: {reason}."
             image = Image(module, entry, workload.launch)
-            counter = _Counter(workload, image, limits or Limits(), progress, cancelled, probe)
+            counter = _Counter(workload, image, limits or Limits(), progress, probe)
     counter.every_block()
     return Counted(workload, build, counter.counters(), (), note, assembly)
 
@@ -145,10 +144,9 @@ class _Counter:
         image: Image,
         limits: Limits,
         progress: Callable[[float], None] | None,
-        cancelled: Callable[[], bool] | None,
         probe: WorkProbe | None,
     ) -> None:
-        self.image, self.limits, self.cancelled, self.probe = image, limits, cancelled, probe
+        self.image, self.limits, self.probe = image, limits, probe
         if probe is not None:
             probe.restart()
         self.program = program_info(image, workload)
@@ -175,13 +173,12 @@ class _Counter:
         must_be_runnable(self.image.launch, total, counting=True)
         at_once = max(1, _LANES // self.image.launch.block.count)
         for first in range(0, total, at_once):
-            if self.cancelled is not None and self.cancelled():
-                raise Cancelled("Stopped.")
+            check()
             geometry = self._geometry(np.arange(first, min(total, first + at_once)))
             observer, part = self._observer(self.tally, geometry), self._part(geometry)
             observers = (observer,) if part is None else (observer, part)
             record = None if part is None else part.record
-            Machine(self.image, geometry, observers, record, self.limits, self.cancelled).run()
+            Machine(self.image, geometry, observers, record, self.limits).run()
             self._keep(part, 1)
             self.progress(min(1.0, (first + at_once) / total))
 
@@ -207,7 +204,7 @@ class _Counter:
         observer = self._observer(run.tally, geometry)
         part = self._part(geometry)
         record = None if part is None else part.record
-        machine = AffineMachine(self.image, geometry, (), record, self.limits, self.cancelled)
+        machine = AffineMachine(self.image, geometry, (), record, self.limits)
         grid = self.image.launch.grid
         index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
 
@@ -238,8 +235,7 @@ class _Counter:
             self.tally.add(*key, sums * int(alike.sum()))
         steps = index.T[alike] - index[:, 0]
         for moving in run.moving:
-            if self.cancelled is not None and self.cancelled():
-                raise Cancelled("Stopped.")
+            check()
             self._count_moving(moving, geometry, steps, alike)
         self._keep(part, int(alike.sum()), run.moves.steps(steps, alike))
         return alike

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.assembler.assembled_module import module_of
+from core.cancelling import check
 from core.compiler.compiler import Build, compile_ptx, find_entry
 from core.emulator.events import Observer, Printed
 from core.emulator.groups import Geometry
@@ -18,7 +19,7 @@ from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.record import ChunkRecord
 from core.emulator.run_queue import Schedule, WarpOrder
-from core.errors import BudgetExceeded, Cancelled
+from core.errors import BudgetExceeded
 from core.findings.hazards import GlobalState, Hazards
 from core.findings.reporting import FaultCollector, Reporter, counted
 from core.gc_control import uncollected
@@ -74,7 +75,6 @@ def record(
     order: WarpOrder = "lockstep",
     seed: int = 0,
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
     build: Build | None = None,
     l1: L1Probe | None = None,
 ) -> Trace:
@@ -113,11 +113,11 @@ def record(
     )
     options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed)
     try:
-        return _Recording(workload, build, image, debug, options, progress, cancelled, l1).trace()
+        return _Recording(workload, build, image, debug, options, progress, l1).trace()
     except _BlocksWait:  # start again, this time with all blocks side by side
         again = Image(module, image.function.name, workload.launch, image.watched)
         return _Recording(
-            workload, build, again, debug, options, progress, cancelled, l1, together=True
+            workload, build, again, debug, options, progress, l1, together=True
         ).trace()
 
 
@@ -144,7 +144,6 @@ class _Recording:
         debug: DebugInfo,
         options: _Options,
         progress: Progress | None,
-        cancelled: Callable[[], bool] | None,
         l1: L1Probe | None = None,
         together: bool = False,
     ) -> None:
@@ -157,7 +156,6 @@ class _Recording:
         with uncollected():  # it goes through the source's words
             self.program: ProgramInfo = program_info(image, workload, debug)
         self.progress = progress or (lambda fraction: None)
-        self.cancelled = cancelled
         self.l1 = l1
         if l1 is not None:
             l1.start(image, self.program.issues, self.program.lines)
@@ -178,8 +176,7 @@ class _Recording:
         total = self.image.launch.grid.count
         ran = 0
         for blocks, keep in self._runs(total):
-            if self.cancelled is not None and self.cancelled():
-                raise Cancelled("Stopped.")
+            check()
             ran += len(blocks)
             try:
                 self._run(blocks, keep)
@@ -260,7 +257,7 @@ class _Recording:
         if record is not None:
             observers.append(record)
         machine = Machine(
-            self.image, geometry, tuple(observers), record, self.options.limits, self.cancelled,
+            self.image, geometry, tuple(observers), record, self.options.limits,
             self.schedule,
         )  # fmt: skip
         over: BudgetExceeded | None = None

@@ -37,7 +37,7 @@ class Importer(QObject):
         if not self._worker.busy and any(module not in self._done for module in self._wanted):
             left = [module for module in self._wanted if module not in self._done]
             self._now = module = left[0]
-            self._worker.submit(lambda progress, cancelled: self._import(module))
+            self._worker.submit(lambda _: self._import(module))
         return all(module in self._done for module in modules)
 
     def now(self, modules: Sequence[str]) -> None:
