@@ -175,10 +175,12 @@ class Calls:
         targets = self.state.return_to[group.depth - 1]
         lanes = group.lanes(self.state.count)
         alone = self.queue.alone()
-        for pc in np.unique(targets[lanes]):
+        several = targets[lanes]
+        one = not np.count_nonzero(several != several[0])
+        for pc in several[:1] if one else np.unique(several):
             here = targets == pc
             mask = here if group.mask is None else here & group.mask
-            whole = group.mask if bool(mask.sum() == len(lanes)) else mask
+            whole = group.mask if one else mask
             caller_group = Group(int(pc), group.depth - 1, whole, group.warp)
             caller = self.state.frame(caller_group)
             call: Call = caller.code.ops[int(pc) - 1 - caller.code.first_pc].payload

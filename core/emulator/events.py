@@ -6,7 +6,7 @@ by block, in order of their linear threadIdx. `mask` says which lanes take part;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,10 +28,10 @@ MOST_MISSES = 32  # of one instruction in a row, after which its patterns are no
 
 @dataclass(eq=False, slots=True)
 class Pattern:
-    """One access that lay in one region, aligned. `address` as in `AccessEvent`, one a lane.
+    """One access that lay in one region, aligned. `address` as in `AccessEvent`.
 
     `low` is its first byte and `high` the one after its last; `first` the places of the lanes'
-    first elements in the region's data.
+    first elements in the region's data. `counted` is for the observer that counts accesses.
     """
 
     access: MemoryAccess
@@ -41,6 +41,7 @@ class Pattern:
     low: int
     high: int
     first: NDArray[np.int64]
+    counted: dict[int, Any] = field(default_factory=dict)
 
     def shift(
         self, access: MemoryAccess, address: NDArray[np.int64], mask: NDArray[np.bool_] | None
@@ -57,13 +58,13 @@ class Pattern:
             return None
         moved = address - self.address
         shift = moved[0]
-        if not (moved == shift).all():
-            return None
-        distance = int(shift)
+        return None if np.count_nonzero(moved != shift) else self.moved_by(int(shift))
+
+    def moved_by(self, distance: int) -> int | None:
+        """The distance in bytes, None where the same lanes may not access what lies there."""
         low, high = self.low + distance, self.high + distance
         inside = self.region.base <= low and high <= self.region.end
-        width = access.type.nbytes * access.count
-        return distance if inside and not distance & (width - 1) else None
+        return distance if inside and not distance & (self.access.width - 1) else None
 
     def _same_lanes(self, mask: NDArray[np.bool_] | None) -> bool:
         if mask is self.mask:
@@ -74,7 +75,7 @@ class Pattern:
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)  # never changed; frozen it would take four times as long to make
 class AccessEvent:
     """One memory instruction, executed for all the lanes of a group at once.
 

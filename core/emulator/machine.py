@@ -106,7 +106,10 @@ class Machine:
                         return
                 op = ops[pc - first]
                 if op.kind is Kind.COMPUTE:
-                    end = max(min(ends[pc - first] + first, boundary), pc + 1)
+                    end = ends[pc - first] + first
+                    end = min(end, boundary)
+                    if end <= pc:  # it has a guard
+                        end = pc + 1
                     self.compute(frame, group, ops[pc - first : end - first])
                     pc = end
                 elif op.kind is Kind.MEMORY:

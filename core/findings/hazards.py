@@ -376,6 +376,7 @@ class Order:
         self.block = np.asarray(geometry.blocks, np.int64)[self._place]
         self.thread: Stamps = self.block * self._size + within
         self._warp = within // WARP
+        self._own_warp = self._warps_of(self.thread)
         self._machine_warp = self._place * geometry.warps + self._warp
         self._warp_sizes = np.bincount(self._machine_warp)
         self._by_block = np.full(count, timeline.serial, np.int64)
@@ -398,7 +399,7 @@ class Order:
         serial, thread = stamps >> 32, stamps & LOW
         mine = self.thread[lanes]
         result: NDArray[np.bool_] = (thread != mine) & (stamps != 0)
-        if not result.any():
+        if not np.count_nonzero(result):
             return result
         same_block = thread // self._size == self.block[lanes]
         result &= ~(same_block & (serial < self._by_block[lanes]))
@@ -429,10 +430,14 @@ class Order:
 
     def same_warp(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Whether each stamp's thread belongs to the lane's warp."""
-        thread = stamps & LOW
-        same_block = thread // self._size == self.block[lanes]
-        result: NDArray[np.bool_] = same_block & (thread % self._size // WARP == self._warp[lanes])
+        result: NDArray[np.bool_] = self._warps_of(stamps & LOW) == self._own_warp[lanes]
         return result
+
+    def _warps_of(self, thread: Stamps) -> Stamps:
+        """Numbers the warps of the grid, with gaps perhaps: the warp of each thread."""
+        if self._size % WARP == 0:
+            return thread // WARP
+        return thread // self._size * self._size + thread % self._size // WARP
 
     def _of(self, lane: int) -> list[Knowledge]:
         found = (self._known.get(lane), self._block_known.get(int(self._place[lane])))
@@ -601,7 +606,7 @@ Class = Literal["plain", "volatile", "atomic"]
 Bad = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Touch:
     """Lanes touch one granule each. All arrays have one place a lane that takes part.
 
@@ -628,11 +633,11 @@ class Reads:
         """Notes a read. What `before` holds makes way for a read by another warp."""
         place, stamp = touch.place, touch.stamp
         old = self.last[place]
-        distinct = (old & 0xFFFFFFFF) != (stamp & 0xFFFFFFFF)
-        kept = self.before[place]
-        useless = (kept == 0) | order.same_warp(kept, touch.lanes)
-        move = distinct & (old != 0) & (useless | ~order.same_warp(old, touch.lanes))
-        if move.any():
+        move = ((old ^ stamp) & LOW != 0) & (old != 0)
+        if np.count_nonzero(move):
+            kept = self.before[place]
+            useless = (kept == 0) | order.same_warp(kept, touch.lanes)
+            move &= useless | ~order.same_warp(old, touch.lanes)
             self.before[place[move]] = old[move]
         self.last[place] = stamp
         self.first[place[::-1]] = stamp[::-1]
@@ -721,7 +726,7 @@ class Shadow:
         if touch.value is not None:
             self._values[place] = touch.value
             lost = self._values[place] != touch.value
-            if lost.any():
+            if np.count_nonzero(lost):
                 yield lost, writes[place]
         if self.written is not None:
             self.written[place] = True
@@ -766,12 +771,12 @@ class Shadow:
             bound = order.bound
             if len(touch.lanes) != len(bound):
                 bound = bound[touch.lanes]
-            if not (found >= bound).any():
+            if not np.count_nonzero(found >= bound):
                 return None
-        elif not found.any():
+        elif not np.count_nonzero(found):
             return None
         bad = order.unordered(found, touch.lanes)
-        return bad if bad.any() else None
+        return bad if np.count_nonzero(bad) else None
 
     def _rule(self, one: Class, other: Class) -> str | None:
         """When two accesses that nothing orders race, given that one of them writes."""

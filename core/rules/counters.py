@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.values import Affine, Dependence
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Pattern
+from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
 from core.emulator.groups import Geometry, warp_rows
 from core.ptx.arithmetic.operation import immediate
 from core.rules import atomics, global_memory, shared_memory
@@ -292,32 +292,27 @@ class CountingObserver:
         """`shared_name` gives the name of the array at an offset in shared memory."""
         self.tally, self.geometry, self._shared_name = tally, geometry, shared_name
         self._issues = issues
-        # By pc: its latest pattern, and what that counts by the part of the shift that matters.
-        self._known: dict[int, tuple[Pattern, dict[int, _Repeated | None]]] = {}
         # By pc: what a `cp.async` has loaded; it counts when it stores.
         self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
 
     def on_access(self, event: AccessEvent) -> None:
         """Counts one access; a repetition counts as the first of its kind did."""
         shared = event.region.space == "shared"
+        pattern = event.pattern
         if (
-            event.pattern is None
+            pattern is None
             or self._issues[event.pc].is_copy
             or (event.kind == "atomic" and not shared)
         ):
             self._count(event)
             return
         grain = shared_memory.WORD if shared else global_memory.SECTOR
-        pattern, counted = self._known.get(event.pc, (None, {}))
-        if pattern is not event.pattern:
-            counted = {}
-            self._known[event.pc] = (event.pattern, counted)
-        part = event.shift % grain
-        if part not in counted:
+        part = event.shift % grain  # all of the shift that matters
+        if part not in pattern.counted:
             self._last: _Repeated | None = None
             self._count(event)
-            counted[part] = self._last
-        elif (known := counted[part]) is not None:
+            pattern.counted[part] = self._last
+        elif (known := pattern.counted[part]) is not None:
             array = known.array
             if event.region.space == "shared":
                 lane = known.lane if event.address.size > 1 else 0
