@@ -37,14 +37,6 @@ def cubin_of(workload: Workload, options: Sequence[str] = ()) -> tuple[bytes, st
     )
 
 
-def nvrtc_version() -> str:
-    """The version of the compiler library, such as 13.0."""
-    from cuda.bindings import nvrtc
-
-    _, major, minor = nvrtc.nvrtcVersion()
-    return f"{major}.{minor}"
-
-
 @contextmanager
 def device() -> Iterator[Any]:
     """`pycuda.driver` with a context on the first GPU."""

@@ -24,13 +24,12 @@ from core.cli.workloads import file_launch, is_file, parse_settings, ptx_launch,
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
 from core.rules.counters import UNITS, WAYS
-from core.rules.l1 import DEVICE, L1Count, L1Estimate
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
     from core.compiler.compiler import Build
     from core.launch import Workload
-    from core.rules.l1 import L1Probe
+    from core.rules.l1 import L1Count, L1Estimate, L1Probe
     from core.runs.counting import Counted
     from core.trace import Trace
 
@@ -336,6 +335,8 @@ def _verdict(trace: Trace) -> Iterator[Text]:
 
 def l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
     """The estimate as plain data; `hit_rate` is null where nothing was loaded."""
+    from core.rules.l1 import DEVICE
+
     model = estimate.model
     return {
         "device": DEVICE,
@@ -386,6 +387,8 @@ def _table(
 
 
 def _basis(estimate: L1Estimate) -> str:
+    from core.rules.l1 import DEVICE
+
     model = estimate.model
     text = f"L1 of an {DEVICE}: {model.sms} SMs, {model.nbytes // 1024} KiB each."
     if not estimate.extrapolated:

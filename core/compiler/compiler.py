@@ -18,7 +18,8 @@ from typing import Any, Literal, TypeVar
 
 from core.cancelling import check
 from core.compiler.cubin import MachineAccess, machine_accesses
-from core.compiler.nvrtc import Compiled, Request, compile_request, define_items, nvrtc_version
+from core.compiler.nvrtc import Compiled, Request, compile_request, define_items
+from core.compiler.nvrtc_library import version as nvrtc_version
 from core.errors import Cancelled, Diagnostic, TilescopeError
 from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.compiler import nvrtc_library
 from core.compiler.compiler import compile_kernel
 from core.errors import GpuUnavailable, TilescopeError
 from core.ladder.buffers import poisoned, random_array
@@ -280,9 +280,7 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
 
     Raises CompileError, and GpuUnavailable where NVRTC makes nothing that the device runs.
     """
-    status, *answer = _nvrtc().nvrtcGetSupportedArchs()
-    known = [int(number) for number in answer[-1]] if answer and not int(status) else []
-    chosen = nearest_architecture(capability, known) if known else capability
+    chosen = nearest_architecture(capability, nvrtc_library.architectures())
     cubin, entry = compile_kernel(
         workload.source,
         workload.kernel,
@@ -301,13 +299,9 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
         cubin=cubin,
         entry=entry,
         architecture=f"sm_{chosen[0]}{chosen[1]}",
-        compiler=".".join(str(int(part)) for part in _nvrtc().nvrtcVersion()[1:]),
+        compiler=nvrtc_library.version(),
         notes=notes,
     )
-
-
-def _nvrtc() -> Any:
-    return importlib.import_module("cuda.bindings.nvrtc")
 
 
 def nearest_architecture(capability: tuple[int, int], supported: list[int]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,15 @@ from core.gc_control import uncollected
 from core.launch import Workload
 from core.ptx.debug.variables import DebugInfo, debug_info
 from core.rules.counters import CountingObserver, Tally
-from core.rules.l1 import L1Probe
 from core.runs.blocks import Run, as_many_as_fit, chosen_blocks, must_be_runnable
 from core.trace import Trace
 from core.trace.access import owner_of
 from core.trace.block import with_step
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo, program_info
+
+if TYPE_CHECKING:
+    from core.rules.l1 import L1Probe
 
 _CUT = "The run was cut short: this is the record up to there."
 RECORD_BYTES = 512 << 20
