@@ -183,7 +183,8 @@ class Arrive:
         met[list(arrived)] = True
         nobody = np.zeros(0, np.intp)
         pc = lanes.op.instruction.pc
-        machine.tell_barrier(BarrierEvent(machine.tick - 1, pc, lanes.mask, nobody, met))
+        event = BarrierEvent(machine.tick - 1, pc, lanes.mask, nobody, met, executed=False)
+        machine.tell_barrier(event)
 
 
 @dataclass(frozen=True)

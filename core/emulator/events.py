@@ -122,6 +122,8 @@ class BarrierEvent:
     """Lanes arrive at a barrier; `released` are the blocks (places in the machine) let through.
 
     `met` are the lanes that go on together at a barrier with a thread count of its own.
+    `executed` is False where nobody comes to a block's barrier now: the end of other threads lets
+    lanes through that came before, or a phase of an mbarrier ends.
     """
 
     tick: int
@@ -129,6 +131,7 @@ class BarrierEvent:
     mask: Mask | None
     released: NDArray[np.intp]
     met: Mask | None = None
+    executed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.rules.counters import COUNTERS
+from core.rules.counters import METRICS
 from core.trace.access import fields_of, label
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def build_of(kind: str) -> Section:
 
 def nsight_names(names: Iterable[str]) -> Section:
     """What Nsight Compute calls the counters of these names."""
-    rows = [(name.rpartition("_")[2], COUNTERS[name]) for name in names if name in COUNTERS]
+    rows = [(name.rpartition("_")[2], METRICS[name]) for name in names if name in METRICS]
     return Section("In Nsight Compute", "", tuple(columns(rows)))
 
 

@@ -5,7 +5,8 @@ The names are those of `COUNTERS`; each is defined by the Nsight Compute metric 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,39 +17,6 @@ from core.emulator.groups import Geometry, warp_rows
 from core.ptx.arithmetic.operation import immediate
 from core.rules import atomics, global_memory, shared_memory
 from core.rules.issue import Issue, IssueTable
-
-COUNTERS: Mapping[str, str] = {
-    "global_ld_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "global_ld_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global_st_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "global_st_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared_ld_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
-    "shared_st_requests": "smsp__sass_inst_executed_op_shared_st.sum",
-    "shared_ld_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared_st_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "shared_ld_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "shared_st_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-    "global_atom_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-    "global_atom_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-    "global_red_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-    "global_red_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
-    "shared_atom_requests": "smsp__sass_inst_executed_op_shared_atom.sum",
-    "shared_atom_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
-    "shared_atom_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
-}
-
-WAYS: Mapping[str, str] = {
-    "ld": "load",
-    "st": "store",
-    "atom": "atomic",
-    "red": "reduction",
-}
-"""Ways to access memory, as the counters' names have them, and in words.
-
-A reduction is an atomic whose old value nobody asks for.
-"""
-UNITS: Mapping[str, str] = {"global": "sectors", "shared": "wavefronts"}
-"""What requests to a space of memory cost."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +35,133 @@ class Count:
         return Count(self.value + other.value, self.ideal + other.ideal)
 
 
+# What is measured is a row of `MEASURES`; a counter is a measure of the accesses in one way, or of
+# other events. The tables of the command line, of the window and of files follow from the rows.
+
+FIGURES = ("requests", "units", "ideal", "conflicts")
+"""What the observer finds for every access: a row's `figure` and `ideal` are two of these."""
+_ALL_WAYS = ("ld", "st", "atom", "red")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of accesses to a space of memory ("" for other events), in some ways.
+
+    `figure` is summed up, `ideal` is the figure of the least that would do ("": none at all).
+    `metric` is Nsight Compute's, with {} for the way; "" where it has none. `noun` is for tables,
+    `rule` a sentence.
+    """
+
+    name: str
+    space: str
+    ways: tuple[str, ...]
+    figure: str
+    ideal: str
+    metric: str
+    noun: str
+    rule: str
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        "requests", "global", _ALL_WAYS, "requests", "requests",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum",
+        "requests", "Memory instructions of a warp.",
+    ),
+    Measure(
+        "sectors", "global", _ALL_WAYS, "units", "ideal",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
+        "sectors", "32-byte sectors, summed over the requests.",
+    ),
+    Measure(
+        "requests", "shared", _ALL_WAYS[:3], "requests", "requests",
+        "smsp__sass_inst_executed_op_shared_{}.sum",
+        "requests", "Memory instructions of a warp.",
+    ),
+    Measure(
+        "wavefronts", "shared", _ALL_WAYS[:3], "units", "ideal",
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
+        "wavefronts", "Turns that the 32 banks take, summed over the requests.",
+    ),
+    Measure(
+        "conflicts", "shared", _ALL_WAYS[:3], "conflicts", "",
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
+        "bank conflicts", "Wavefronts that only bank conflicts cause, summed over the requests.",
+    ),
+    Measure(
+        "barriers", "", ("",), "requests", "requests", "",
+        "barriers", "Barriers of a block that a warp came to, summed over the warps.",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One measure of accesses in one way."""
+
+    measure: Measure
+    way: str
+
+    @property
+    def of(self) -> str:
+        """What it counts of, as `Tally.add` has it: "global_ld"; "" for other events."""
+        return f"{self.measure.space}_{self.way}" if self.way else ""
+
+    @property
+    def name(self) -> str:
+        """Such as "global_ld_sectors", or "barriers"."""
+        return f"{self.of}_{self.measure.name}" if self.way else self.measure.name
+
+    @property
+    def metric(self) -> str:
+        """Nsight Compute's name, "" where it has none."""
+        return self.measure.metric.format(self.way)
+
+    def count(self, figures: Mapping[str, int]) -> Count:
+        """The counter's value, given sums of `FIGURES`."""
+        return Count(figures[self.measure.figure], figures.get(self.measure.ideal, 0))
+
+
+COUNTERS: Mapping[str, Counter] = {
+    counter.name: counter for m in MEASURES for way in m.ways for counter in (Counter(m, way),)
+}
+METRICS: Mapping[str, str] = {name: c.metric for name, c in COUNTERS.items() if c.metric}
+"""The counters that Nsight Compute has as well, with its names."""
+
+WAYS: Mapping[str, str] = {
+    "ld": "load",
+    "st": "store",
+    "atom": "atomic",
+    "red": "reduction",
+}
+"""Ways to access memory, as the counters' names have them, and in words.
+
+A reduction is an atomic whose old value nobody asks for.
+"""
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space of memory: its title, and the measure (`unit`) of what requests to it cost."""
+
+    title: str
+    unit: str
+    unit_title: str
+
+
+SPACES: Mapping[str, Space] = {
+    "global": Space("Global memory", "sectors", "32-byte sectors"),
+    "shared": Space("Shared memory", "wavefronts", "wavefronts"),
+}
+UNITS: Mapping[str, str] = {name: space.unit for name, space in SPACES.items()}
+"""What requests to a space of memory cost."""
+
+
+def measures_of(space: str) -> tuple[Measure, ...]:
+    """What is measured of accesses to a space."""
+    return tuple(measure for measure in MEASURES if measure.space == space)
+
+
 Counts = Mapping[str, Count]
 
 
@@ -81,10 +176,9 @@ class Counters:
 
 @dataclass
 class Tally:
-    """Running sums for each instruction and array: (requests, units, ideal units, conflicts).
+    """Running sums of `FIGURES` for each instruction and array ("": of none).
 
-    Units are those of `UNITS`. What a function of a header does counts for the instruction that
-    calls it.
+    What a function of a header does counts for the instruction that calls it.
     """
 
     sums: dict[tuple[int, str, str], NDArray[np.int64]] = field(default_factory=dict)
@@ -99,38 +193,37 @@ class Tally:
 
     def counters(self, line_of: Callable[[int], int]) -> Counters:
         """The sums as counters; `line_of` gives the source line of a pc."""
-        arrays: dict[str, list[Counts]] = {}
-        lines: dict[int, list[Counts]] = {}
+        total = _Sums()
+        by_array: defaultdict[str, _Sums] = defaultdict(_Sums)
+        by_line: defaultdict[int, _Sums] = defaultdict(_Sums)
         for (pc, array, name), values in self.sums.items():
-            counts = _counts(name, *(int(v) for v in values))
-            arrays.setdefault(array, []).append(counts)
-            lines.setdefault(line_of(pc), []).append(counts)
+            for sums in (total, by_line[line_of(pc)], *((by_array[array],) if array else ())):
+                sums[name] += values
         return Counters(
-            _total(c for group in arrays.values() for c in group),
-            {array: _total(group) for array, group in arrays.items()},
-            {line: _total(group) for line, group in sorted(lines.items())},
+            _counts(total),
+            {array: _counts(sums) for array, sums in by_array.items()},
+            {line: _counts(sums) for line, sums in sorted(by_line.items())},
         )
 
 
-def _counts(name: str, requests: int, units: int, ideal: int, conflicts: int) -> Counts:
-    if name.startswith("global"):
-        return {
-            f"{name}_requests": Count(requests, requests),
-            f"{name}_sectors": Count(units, ideal),
-        }
+class _Sums(defaultdict[str, NDArray[np.int64]]):
+    """Sums of `FIGURES` by what they are of, such as "global_ld"."""
+
+    def __init__(self) -> None:
+        super().__init__(figures)
+
+
+def figures(**found: int) -> NDArray[np.int64]:
+    """Figures by name as the row that a tally adds up, int64 (figures,); the others are 0."""
+    return np.array([found.get(name, 0) for name in FIGURES], np.int64)
+
+
+def _counts(sums: _Sums) -> Counts:
+    found = {of: dict(zip(FIGURES, values.tolist(), strict=True)) for of, values in sums.items()}
     return {
-        f"{name}_requests": Count(requests, requests),
-        f"{name}_wavefronts": Count(units, ideal),
-        f"{name}_conflicts": Count(conflicts, 0),
+        name: counter.count(found[counter.of]) if counter.of in found else Count()
+        for name, counter in COUNTERS.items()
     }
-
-
-def _total(parts: Iterable[Counts]) -> Counts:
-    total = dict.fromkeys(COUNTERS, Count())
-    for part in parts:
-        for name, count in part.items():
-            total[name] = total[name] + count
-    return total
 
 
 # Counts every global and shared access that a machine makes, by the rules of this package.
@@ -229,7 +322,9 @@ class CountingObserver:
             return
         units = global_memory.sectors(rows.address, rows.active)
         ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
-        self._add(event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units, ideal)
+        self._add(
+            event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units=units, ideal=ideal
+        )
 
     def _collect(self, event: AccessEvent, rows: _Rows) -> None:
         """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""
@@ -249,7 +344,7 @@ class CountingObserver:
         units = global_memory.copied_sectors(rows.address, target.address, rows.mask, past_l1=past)
         width = immediate(issue.instruction.operands[2]) or event.width
         ideal = global_memory.ideal_sectors(units, rows.lanes, width)
-        self._add(event, event.region.name, "global_ld", rows, units, ideal)
+        self._add(event, event.region.name, "global_ld", rows, units=units, ideal=ideal)
 
     def _global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         units = atomics.sectors(
@@ -257,7 +352,7 @@ class CountingObserver:
         )
         ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
         kind = "red" if issue.is_reduction else "atom"
-        self._add(event, event.region.name, f"global_{kind}", rows, units, ideal)
+        self._add(event, event.region.name, f"global_{kind}", rows, units=units, ideal=ideal)
         if issue.generic:
             self._add_pass(event, event.region.name, issue, rows)
 
@@ -271,7 +366,9 @@ class CountingObserver:
         ideal = shared_memory.ideal_wavefronts(units, rows.lanes, width)
         free = shared_memory.conflict_free_wavefronts(address, rows.active, width, issue.sharing)
         name = f"shared_{_SHORT[event.kind]}"
-        self._add(event, self._array(rows), name, rows, units, ideal, units - free)
+        self._add(
+            event, self._array(rows), name, rows, units=units, ideal=ideal, conflicts=units - free
+        )
 
     def _shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_loop:
@@ -283,21 +380,34 @@ class CountingObserver:
         )
         taken = units * (2 if issue.is_exchange_if_equal else 1)
         ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
-        self._add(event, self._array(rows), "shared_atom", rows, taken, ideal, units - free)
+        self._add(
+            event,
+            self._array(rows),
+            "shared_atom",
+            rows,
+            units=taken,
+            ideal=ideal,
+            conflicts=units - free,
+        )
 
     def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         contest = self._contest(event, issue)
         found = atomics.loop(rows.address, rows.mask, event.width, contest)
-        array, loads = self._array(rows), found.loads
-        tried = np.array([found.rounds, found.wavefronts, found.rounds, 0], np.int64)
-        self.tally.add(_site(event), array, "shared_atom", tried)
-        loaded = [loads, found.load_wavefronts, loads, found.load_conflicts]
-        self.tally.add(_site(event), array, "shared_ld", np.array(loaded, np.int64))
+        array, tried = self._array(rows), found.rounds
+        self._tell(event, array, "shared_atom", requests=tried, units=found.wavefronts, ideal=tried)
+        self._tell(
+            event,
+            array,
+            "shared_ld",
+            requests=found.loads,
+            units=found.load_wavefronts,
+            ideal=found.loads,
+            conflicts=found.load_conflicts,
+        )
         if issue.generic:
             self._add_pass(event, array, issue, rows)
             if contest is not None:  # it is itself an instruction, whatever follows
-                itself = np.array([np.count_nonzero(rows.lanes), 0, 0, 0], np.int64)
-                self.tally.add(_site(event), array, "shared_atom", itself)
+                self._tell(event, array, "shared_atom", requests=int(np.count_nonzero(rows.lanes)))
 
     def _contest(self, event: AccessEvent, issue: Issue) -> atomics.Contest | None:
         """Who would change a cell, of a minimum or maximum of 8-byte integers."""
@@ -314,8 +424,7 @@ class CountingObserver:
         """A generic atomic passes through shared memory's data stage, wherever it goes."""
         free = shared_memory.conflict_free_wavefronts(rows.address, rows.active, event.width)
         passes = int(free.sum()) * (2 if issue.is_exchange_if_equal else 1)
-        sums = np.array([0, passes, passes, 0], np.int64)
-        self.tally.add(_site(event), array, "shared_atom", sums)
+        self._tell(event, array, "shared_atom", units=passes, ideal=passes)
 
     def _add(
         self,
@@ -323,28 +432,34 @@ class CountingObserver:
         array: str,
         name: str,
         rows: _Rows,
-        units: NDArray[np.int64],
-        ideal: NDArray[np.int64],
-        conflicts: NDArray[np.int64] | None = None,
+        **found: NDArray[np.int64],
     ) -> None:
-        requests = np.count_nonzero(rows.lanes)
-        beyond = 0 if conflicts is None else int(conflicts.sum())
-        sums = np.array([requests, units.sum(), ideal.sum(), beyond], np.int64)
-        self.tally.add(_site(event), array, name, sums)
+        """Adds figures of each warp, and the request of each warp that takes part."""
+        sums = {figure: int(values.sum()) for figure, values in found.items()}
+        told = self._tell(event, array, name, requests=int(np.count_nonzero(rows.lanes)), **sums)
         lane = 0 if event.mask is None else int(event.mask.argmax())
-        self._last = _Repeated(array, name, sums, lane)
+        self._last = _Repeated(array, name, told, lane)
+
+    def _tell(self, event: AccessEvent, array: str, name: str, **found: int) -> NDArray[np.int64]:
+        sums = figures(**found)
+        self.tally.add(_site(event), array, name, sums)
+        return sums
 
     def _array(self, rows: _Rows) -> str:
         return self._shared_name(int(rows.address[rows.mask][0]))
 
-    def _active(self, event: AccessEvent) -> NDArray[np.bool_] | None:
+    def _active(self, event: AccessEvent | BarrierEvent) -> NDArray[np.bool_] | None:
         if event.mask is None and self.geometry.threads % 32 == 0:
             return None
         mask = np.ones(self.geometry.lanes, bool) if event.mask is None else event.mask
         return warp_rows(mask, self.geometry, 0)
 
     def on_barrier(self, event: BarrierEvent) -> None:
-        """Barriers count nothing here."""
+        """Counts the warps that came, once."""
+        if event.executed:
+            active = self._active(event)
+            came = active.any(axis=1).sum() if active is not None else self.geometry.lanes // 32
+            self.tally.add(event.pc, "", "", figures(requests=int(came)))
 
     def on_fault(self, event: FaultEvent) -> None:
         """An access that did not happen is not counted."""

@@ -21,7 +21,7 @@ from core.compiler.compiler import Build, compile_ptx, find_entry
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
 from core.emulator.affine.values import Affine, Dependence
-from core.emulator.events import AccessEvent
+from core.emulator.events import AccessEvent, FaultEvent
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
@@ -130,6 +130,19 @@ def count(
     return Counted(workload, build, counter.counters(), (), note, assembly)
 
 
+class _OnlyBarriers:
+    """Hears of barriers alone: accesses are counted once it is known how they move."""
+
+    def __init__(self, observer: CountingObserver) -> None:
+        self.on_barrier = observer.on_barrier
+
+    def on_access(self, event: AccessEvent) -> None:
+        """Counted elsewhere."""
+
+    def on_fault(self, event: FaultEvent) -> None:
+        """Not counted."""
+
+
 class _Counter:
     def __init__(
         self,
@@ -197,7 +210,8 @@ class _Counter:
         observer = self._observer(run.tally, geometry)
         part = self._part(geometry)
         record = None if part is None else part.record
-        machine = AffineMachine(self.image, geometry, (), record, self.limits)
+        arrivals = _OnlyBarriers(observer)
+        machine = AffineMachine(self.image, geometry, (arrivals,), record, self.limits)
         grid = self.image.launch.grid
         index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
 
