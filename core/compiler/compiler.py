@@ -24,9 +24,19 @@ from core.errors import Cancelled, Diagnostic, TilescopeError
 from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
 
-__all__ = ["Build", "BuildKind", "compile_cubin", "compile_kernel", "compile_ptx",
-           "cubin_entries", "find_entry", "nvrtc_version", "parse_log", "plain_name",
-           "resolve_entry"]  # fmt: skip
+__all__ = [
+    "Build",
+    "BuildKind",
+    "compile_cubin",
+    "compile_kernel",
+    "compile_ptx",
+    "cubin_entries",
+    "find_entry",
+    "nvrtc_version",
+    "parse_log",
+    "plain_name",
+    "resolve_entry",
+]
 
 BuildKind = Literal["as_written", "as_compiled"]
 
@@ -80,8 +90,8 @@ def compile_ptx(
     """
     options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
     instance = kernel if "<" in kernel else ""
-    request = Request(source, source_name, define_items(defines), options, "PTX", instance,
-                      tuple(sorted(headers.items())))  # fmt: skip
+    items, given = define_items(defines), tuple(sorted(headers.items()))
+    request = Request(source, source_name, items, options, "PTX", instance, given)
 
     def build() -> Build:
         made = compile_request(request)
@@ -172,8 +182,8 @@ def _cubin(
     major, minor = compute_capability
     options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
     instance = kernel if "<" in kernel else ""
-    request = Request(source, source_name, define_items(defines), options, "CUBIN", instance,
-                      tuple(sorted(headers.items())))  # fmt: skip
+    items, given = define_items(defines), tuple(sorted(headers.items()))
+    request = Request(source, source_name, items, options, "CUBIN", instance, given)
     return _cubins.get(request, lambda: compile_request(request))
 
 

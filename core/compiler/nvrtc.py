@@ -36,8 +36,14 @@ from core.source.kernel_text import kernels, qualified
 
 _MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
 # NVRTC predefines what these declare; without a toolkit they are empty.
-_RUNTIME = ("cuda_runtime.h", "device_launch_parameters.h", "cuda_runtime_api.h",
-            "driver_types.h", "device_functions.h", "vector_types.h")  # fmt: skip
+_RUNTIME = (
+    "cuda_runtime.h",
+    "device_launch_parameters.h",
+    "cuda_runtime_api.h",
+    "driver_types.h",
+    "device_functions.h",
+    "vector_types.h",
+)
 
 
 @cache

@@ -264,10 +264,20 @@ class MemoryUnit:
             operands = tuple(read(registers) for read in access.values)
             values = self._atomics(region, first, access, operands, mask)
         event = AccessEvent(
-            tick, op.instruction.pc, access.kind, region, access.width,
-            address if pattern is None else pattern.address, mask, values, self._site, shift,
-            pattern, address if shift else None, operands,
-        )  # fmt: skip
+            tick,
+            op.instruction.pc,
+            access.kind,
+            region,
+            access.width,
+            address if pattern is None else pattern.address,
+            mask,
+            values,
+            self._site,
+            shift,
+            pattern,
+            address if shift else None,
+            operands,
+        )
         for observer in self.observers:
             observer.on_access(event)
         return values
@@ -390,9 +400,18 @@ class MemoryUnit:
             self._meant(op.instruction.pc, first) if heap is None or piece is None else heap.region
         )
         event = FaultEvent(
-            tick, op.instruction.pc, kind, where, address[where].copy(), width, region,
-            site=self._site, access=op.payload.kind, values=values, piece=piece,
-        )  # fmt: skip
+            tick,
+            op.instruction.pc,
+            kind,
+            where,
+            address[where].copy(),
+            width,
+            region,
+            site=self._site,
+            access=op.payload.kind,
+            values=values,
+            piece=piece,
+        )
         for observer in self.observers:
             observer.on_fault(event)
 

@@ -93,7 +93,10 @@ def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
         else:
             given = decoder.table.read(instruction, operand, TYPES["u32"])
     action = AsyncCopy(
-        nbytes, decoder.address(instruction, to, "shared"),
-        decoder.address(instruction, source, "global"), given, ignore,
-    )  # fmt: skip
+        nbytes,
+        decoder.address(instruction, to, "shared"),
+        decoder.address(instruction, source, "global"),
+        given,
+        ignore,
+    )
     return action_op(instruction, action)

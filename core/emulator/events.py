@@ -112,9 +112,17 @@ class AccessEvent:
         if self.moved is None and self.pattern is None:
             return self
         return AccessEvent(
-            self.tick, self.pc, self.kind, self.region, self.width, self.base, self.mask,
-            self.values, self.site, self.shift,
-        )  # fmt: skip
+            self.tick,
+            self.pc,
+            self.kind,
+            self.region,
+            self.width,
+            self.base,
+            self.mask,
+            self.values,
+            self.site,
+            self.shift,
+        )
 
 
 @dataclass(frozen=True, slots=True)

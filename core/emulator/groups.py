@@ -18,13 +18,19 @@ GRID_WORKSPACE = 1 << 44
 _WITHOUT_CLUSTERS = {
     name: np.array([value])
     for name, value in (
-        ("cluster_ctarank", 0), ("cluster_nctarank", 1), ("is_explicit_cluster", 0),
-        ("total_smem_size", 0), ("aggr_smem_size", 0), ("current_graph_exec", 0),
-        ("reserved_smem_offset_begin", 0), ("reserved_smem_offset_end", 0),
-        ("reserved_smem_offset_cap", 0), ("reserved_smem_offset_0", 0),
+        ("cluster_ctarank", 0),
+        ("cluster_nctarank", 1),
+        ("is_explicit_cluster", 0),
+        ("total_smem_size", 0),
+        ("aggr_smem_size", 0),
+        ("current_graph_exec", 0),
+        ("reserved_smem_offset_begin", 0),
+        ("reserved_smem_offset_end", 0),
+        ("reserved_smem_offset_cap", 0),
+        ("reserved_smem_offset_0", 0),
         ("reserved_smem_offset_1", 0),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(eq=False)

@@ -77,8 +77,10 @@ def _one(match: re.Match[str], arguments: _Arguments, text: Text, limit: int) ->
         point = "" if precision.startswith("-") else f".{precision}"
     spec = f"%{flags}{width}{point}"
     if kind in "diouxX":
-        value = _integer(arguments.take(8 if match["size"] in ("ll", "l", "j", "z", "t", "q")
-                                        else 4), signed=kind in "di")  # fmt: skip
+        value = _integer(
+            arguments.take(8 if match["size"] in ("ll", "l", "j", "z", "t", "q") else 4),
+            signed=kind in "di",
+        )
         value = _shortened(value, match["size"], signed=kind in "di")
         return _number(spec, kind, value)
     if kind == "c":
@@ -298,8 +300,11 @@ def _free(call: HostCall) -> bool:
 
 
 _FUNCTIONS: dict[str, Callable[[HostCall], bool]] = {
-    "vprintf": _print, "__assertfail": _assertion, "malloc": _allocate, "free": _free,
-}  # fmt: skip
+    "vprintf": _print,
+    "__assertfail": _assertion,
+    "malloc": _allocate,
+    "free": _free,
+}
 
 
 def host_call(state: MachineState, frame: Frame, group: Group, op: Op, name: str) -> bool:

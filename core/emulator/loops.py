@@ -15,8 +15,18 @@ from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
 from core.ptx.ast import registers
 
 _ENDS = (Kind.RETURN, Kind.TRAP)
-_FOLLOWED = (Kind.COMPUTE, Kind.BRANCH, Kind.NOTHING, Kind.BARRIER, Kind.FENCE, Kind.SYNC,
-             Kind.RETURN, Kind.TRAP, Kind.MEMORY, Kind.PARAMETER)  # fmt: skip
+_FOLLOWED = (
+    Kind.COMPUTE,
+    Kind.BRANCH,
+    Kind.NOTHING,
+    Kind.BARRIER,
+    Kind.FENCE,
+    Kind.SYNC,
+    Kind.RETURN,
+    Kind.TRAP,
+    Kind.MEMORY,
+    Kind.PARAMETER,
+)
 
 
 @dataclass(frozen=True)

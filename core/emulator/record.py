@@ -88,10 +88,17 @@ class ChunkRecord:
             region = event.region or _NOWHERE
             self.accesses.append(
                 AccessEvent(
-                    event.tick, event.pc, event.access, region, event.width,
-                    np.array([region.base], np.int64), nobody, event.values, event.site,
+                    event.tick,
+                    event.pc,
+                    event.access,
+                    region,
+                    event.width,
+                    np.array([region.base], np.int64),
+                    nobody,
+                    event.values,
+                    event.site,
                 )
-            )  # fmt: skip
+            )
         self.faults.setdefault(len(self.accesses) - 1, []).append(event)
 
     def entries(self) -> int:

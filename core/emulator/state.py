@@ -142,9 +142,19 @@ class MachineState:
         if other_pc >= 0 and others is not None:
             other_pc = self.call_site(other_pc, int(self.resume_depth[others[0]]), int(others[0]))
         event = FaultEvent(
-            self.tick - 1 if tick < 0 else tick, pc, kind, lanes, address, 0, region,
-            detail, site, others, other_pc, piece=piece,
-        )  # fmt: skip
+            self.tick - 1 if tick < 0 else tick,
+            pc,
+            kind,
+            lanes,
+            address,
+            0,
+            region,
+            detail,
+            site,
+            others,
+            other_pc,
+            piece=piece,
+        )
         for observer in self.observers:
             observer.on_fault(event)
 

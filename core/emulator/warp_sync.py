@@ -63,8 +63,11 @@ class WarpSync:
 
     def _gather(self, group: Group, pc: int) -> Group:
         """The group with those that are held at the same instruction."""
-        mates = [h for h in self.queue.held if h.pc == pc and h.depth == group.depth
-                 and h.warp == group.warp]  # fmt: skip
+        mates = [
+            h
+            for h in self.queue.held
+            if h.pc == pc and h.depth == group.depth and h.warp == group.warp
+        ]
         if not mates or group.mask is None:
             return group
         mask = group.mask

@@ -73,9 +73,11 @@ def explain_total(
     ideal = Section(
         f"Ideal = {_grouped(moved.ideal)}",
         "The same sum over what each request would take with its bytes side by side.",
-        (f"excessive = {_grouped(moved.value)} - {_grouped(moved.ideal)} = "
-         f"{_grouped(moved.excessive)}",),
-    )  # fmt: skip
+        (
+            f"excessive = {_grouped(moved.value)} - {_grouped(moved.ideal)} = "
+            f"{_grouped(moved.excessive)}",
+        ),
+    )
     sections = [total, ideal, *_further(counts, place)]
     found = list(islice(_accesses(block, place), MOST_ACCESSES + 1))
     if found:

@@ -916,8 +916,9 @@ class Hazards:
         if self._carried and event.kind == "store" and region.space != "local":
             for _, carried, bad in self._brought(event, self._where(event)[1]):
                 if bad.any():
-                    self._note("uninitialised", carried.event, carried.bad, carried.offset,
-                               carried.lanes)  # fmt: skip
+                    self._note(
+                        "uninitialised", carried.event, carried.bad, carried.offset, carried.lanes
+                    )
         if region.space == "shared":
             self._queue.append((event, self._serial(event)))
             self._stores_since |= event.kind != "load"
@@ -1031,11 +1032,7 @@ class Hazards:
                 self._note("race", event, bad, offset, lanes, other)
 
     def _read_unwritten(
-        self,
-        shadow: Shadow,
-        event: AccessEvent,
-        offset: NDArray[np.int64],
-        lanes: NDArray[np.intp],
+        self, shadow: Shadow, event: AccessEvent, offset: NDArray[np.int64], lanes: NDArray[np.intp]
     ) -> None:
         shadow.refine(granule_of(event))
         size = element_bytes(event)
@@ -1118,9 +1115,17 @@ class Hazards:
         lane, region = int(lanes[i]), event.region
         start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
         hazard = Hazard(
-            kind, event.site, event.tick, lane, region.space, region.name, int(offset[i]) - start,
-            event.kind != "load", count=count, is_across=across,
-        )  # fmt: skip
+            kind,
+            event.site,
+            event.tick,
+            lane,
+            region.space,
+            region.name,
+            int(offset[i]) - start,
+            event.kind != "load",
+            count=count,
+            is_across=across,
+        )
         if other is not None:
             hazard.other_thread = int(other[i] & LOW)
             hazard.other_pc = self._state.timeline.sites[int(other[i] >> 32)]

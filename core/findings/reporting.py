@@ -78,8 +78,10 @@ class Reporter:
 
     def _line(self, pc: int) -> int:
         """The source line; that of the code before where the instruction has none."""
-        start = max((f.first_pc for f in self._program.module.functions.values()
-                     if f.first_pc <= pc), default=0)  # fmt: skip
+        start = max(
+            (f.first_pc for f in self._program.module.functions.values() if f.first_pc <= pc),
+            default=0,
+        )
         lines = self._program.lines[start : pc + 1]
         known = np.flatnonzero(lines)
         return int(lines[known[-1]]) if len(known) else 0
@@ -105,9 +107,16 @@ class Reporter:
         sentence = _SENTENCES[event.kind](self, event, place)
         block, thread = self._where(int(event.lanes[0]))
         return Finding(
-            event.kind, f"{self._at(site)}: {sentence}", block,
-            thread, self._line(site), event.tick, place.array, place.index, count,
-        )  # fmt: skip
+            event.kind,
+            f"{self._at(site)}: {sentence}",
+            block,
+            thread,
+            self._line(site),
+            event.tick,
+            place.array,
+            place.index,
+            count,
+        )
 
     def _out_of_bounds(self, event: FaultEvent, place: Place) -> str:
         return f"{self._thread(int(event.lanes[0]))} goes out of bounds: it accesses {place.text}."
@@ -225,9 +234,16 @@ class Reporter:
             sentence = f"{who} {verb} {place.text}{self._clash(hazard)}"
         block, thread = self._where(hazard.lane)
         return Finding(
-            hazard.kind, f"{self._at(hazard.pc)}: {sentence}", block, thread,
-            self._line(hazard.pc), hazard.tick, place.array, place.index, hazard.count,
-        )  # fmt: skip
+            hazard.kind,
+            f"{self._at(hazard.pc)}: {sentence}",
+            block,
+            thread,
+            self._line(hazard.pc),
+            hazard.tick,
+            place.array,
+            place.index,
+            hazard.count,
+        )
 
     def _clash(self, hazard: Hazard) -> str:
         """What the access collides with, and what would order the two."""
@@ -272,9 +288,15 @@ _SENTENCES: dict[str, Callable[[Reporter, FaultEvent, Place], str]] = {
     "livelock": Reporter._livelock,
 }
 _OF_THREADS = (
-    "assert", "trap", "bad_call", "bad_free", "divergent_barrier", "divergent_warp", "deadlock",
+    "assert",
+    "trap",
+    "bad_call",
+    "bad_free",
+    "divergent_barrier",
+    "divergent_warp",
+    "deadlock",
     "livelock",
-)  # fmt: skip
+)
 
 
 def counted(finding: Finding) -> Finding:

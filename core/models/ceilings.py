@@ -39,9 +39,7 @@ NAMES: Mapping[str, str] = {
 }
 
 # Rates of tensor cores by the type of the factors, over that for halves with float sums.
-_TENSOR_RATES: Mapping[str, float] = {
-    "f16": 1, "bf16": 1, "tf32": 0.5,
-}  # fmt: skip
+_TENSOR_RATES: Mapping[str, float] = {"f16": 1, "bf16": 1, "tf32": 0.5}
 
 
 @dataclass(frozen=True)
@@ -116,9 +114,14 @@ class Case:
         work = f"{counted(self.flops, 'FLOP')} / {counted(units, unit)}"
         brief = f"{start}{work}{blocks if filled < _ALL else ''}{end}"
         return Ceiling(
-            name, NAMES[name], gflops, formula, self.counts.build, self._balanced(assumes),
+            name,
+            NAMES[name],
+            gflops,
+            formula,
+            self.counts.build,
+            self._balanced(assumes),
             brief=brief,
-        )  # fmt: skip
+        )
 
     def per_byte(
         self, name: str, loaded: int, bandwidth: float, build: str, assumes: str, binds: bool = True

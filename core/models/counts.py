@@ -95,13 +95,7 @@ def measure(
     for place, kind in enumerate(kinds):
         probe = probes[kind] = WorkProbe()
         told = None if progress is None else _part_of(progress, place, len(kinds))
-        counted[kind] = count(
-            workload,
-            kind=kind,
-            limits=_LIMITS,
-            probe=probe,
-            progress=told,
-        )
+        counted[kind] = count(workload, kind=kind, limits=_LIMITS, probe=probe, progress=told)
     note = next((c.note for c in counted.values() if c.note), "")
     assembly = counted[build].assembly
     if assembly is not None and assembly.known and not assembly.exact:
@@ -182,8 +176,8 @@ def measure_rung(
     if len(given) != 1 or edited:
         return measure(make(None), build=build, written=written, progress=progress)
     return measure_at(
-        make, given.pop(), build=build, written=written, steps=steps, progress=progress,
-    )  # fmt: skip
+        make, given.pop(), build=build, written=written, steps=steps, progress=progress
+    )
 
 
 def along(n: int, figure: Callable[[int], int]) -> int:

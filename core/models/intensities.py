@@ -34,9 +34,16 @@ def launch_key(rung: Rung, parameters: Mapping[str, int]) -> str:
     launch = made.launch
     shapes = [(a.name, a.data.shape, str(a.data.dtype)) for a in launch.arrays]
     told = (
-        made.source, made.kernel, sorted(made.defines.items()), sorted(made.parameters.items()),
-        str(launch.grid), str(launch.block), launch.shared_bytes, shapes, made.flops,
-    )  # fmt: skip
+        made.source,
+        made.kernel,
+        sorted(made.defines.items()),
+        sorted(made.parameters.items()),
+        str(launch.grid),
+        str(launch.block),
+        launch.shared_bytes,
+        shapes,
+        made.flops,
+    )
     return sha256(repr(told).encode()).hexdigest()
 
 

@@ -81,9 +81,15 @@ def read_clocks(code: Iterable[MachineInstruction]) -> int:
 
 
 _UNITS: Mapping[str, tuple[str, int]] = {
-    "FFMA": ("fp32", 2), "FADD": ("fp32", 1), "FMUL": ("fp32", 1), "LDG": ("LDG", 1),
-    "STG": ("STG", 1), "LDGSTS": ("LDGSTS", 1), "BAR": ("BAR", 1), "HMMA": ("HMMA", 1),
-}  # fmt: skip
+    "FFMA": ("fp32", 2),
+    "FADD": ("fp32", 1),
+    "FMUL": ("fp32", 1),
+    "LDG": ("LDG", 1),
+    "STG": ("STG", 1),
+    "LDGSTS": ("LDGSTS", 1),
+    "BAR": ("BAR", 1),
+    "HMMA": ("HMMA", 1),
+}
 _LEAVES = frozenset({"EXIT", "RET", "KILL"})
 _UNKNOWN = frozenset({"BRX", "JMP", "JMX"})
 _OUT = -1  # where an edge leads by which threads end

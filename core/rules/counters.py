@@ -64,35 +64,66 @@ class Measure:
 
 MEASURES: tuple[Measure, ...] = (
     Measure(
-        "requests", "global", _ALL_WAYS, "requests", "requests",
-        "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum",
-        "requests", "Memory instructions of a warp.",
+        name="requests",
+        space="global",
+        ways=_ALL_WAYS,
+        figure="requests",
+        ideal="requests",
+        metric="l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum",
+        noun="requests",
+        rule="Memory instructions of a warp.",
     ),
     Measure(
-        "sectors", "global", _ALL_WAYS, "units", "ideal",
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
-        "sectors", "32-byte sectors, summed over the requests.",
+        name="sectors",
+        space="global",
+        ways=_ALL_WAYS,
+        figure="units",
+        ideal="ideal",
+        metric="l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
+        noun="sectors",
+        rule="32-byte sectors, summed over the requests.",
     ),
     Measure(
-        "requests", "shared", _ALL_WAYS[:3], "requests", "requests",
-        "smsp__sass_inst_executed_op_shared_{}.sum",
-        "requests", "Memory instructions of a warp.",
+        name="requests",
+        space="shared",
+        ways=_ALL_WAYS[:3],
+        figure="requests",
+        ideal="requests",
+        metric="smsp__sass_inst_executed_op_shared_{}.sum",
+        noun="requests",
+        rule="Memory instructions of a warp.",
     ),
     Measure(
-        "wavefronts", "shared", _ALL_WAYS[:3], "units", "ideal",
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
-        "wavefronts", "Turns that the 32 banks take, summed over the requests.",
+        name="wavefronts",
+        space="shared",
+        ways=_ALL_WAYS[:3],
+        figure="units",
+        ideal="ideal",
+        metric="l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
+        noun="wavefronts",
+        rule="Turns that the 32 banks take, summed over the requests.",
     ),
     Measure(
-        "conflicts", "shared", _ALL_WAYS[:3], "conflicts", "",
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
-        "bank conflicts", "Wavefronts that only bank conflicts cause, summed over the requests.",
+        name="conflicts",
+        space="shared",
+        ways=_ALL_WAYS[:3],
+        figure="conflicts",
+        ideal="",
+        metric="l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
+        noun="bank conflicts",
+        rule="Wavefronts that only bank conflicts cause, summed over the requests.",
     ),
     Measure(
-        "barriers", "", ("",), "requests", "requests", "",
-        "barriers", "Barriers of a block that a warp came to, summed over the warps.",
+        name="barriers",
+        space="",
+        ways=("",),
+        figure="requests",
+        ideal="requests",
+        metric="",
+        noun="barriers",
+        rule="Barriers of a block that a warp came to, summed over the warps.",
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -128,12 +159,7 @@ COUNTERS: Mapping[str, Counter] = {
 METRICS: Mapping[str, str] = {name: c.metric for name, c in COUNTERS.items() if c.metric}
 """The counters that Nsight Compute has as well, with its names."""
 
-WAYS: Mapping[str, str] = {
-    "ld": "load",
-    "st": "store",
-    "atom": "atomic",
-    "red": "reduction",
-}
+WAYS: Mapping[str, str] = {"ld": "load", "st": "store", "atom": "atomic", "red": "reduction"}
 """Ways to access memory, as the counters' names have them, and in words.
 
 A reduction is an atomic whose old value nobody asks for.
@@ -427,12 +453,7 @@ class CountingObserver:
         self._tell(event, array, "shared_atom", units=passes, ideal=passes)
 
     def _add(
-        self,
-        event: AccessEvent,
-        array: str,
-        name: str,
-        rows: _Rows,
-        **found: NDArray[np.int64],
+        self, event: AccessEvent, array: str, name: str, rows: _Rows, **found: NDArray[np.int64]
     ) -> None:
         """Adds figures of each warp, and the request of each warp that takes part."""
         sums = {figure: int(values.sum()) for figure, values in found.items()}

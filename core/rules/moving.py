@@ -48,8 +48,11 @@ def alike_places(
 
 def _places(event: AccessEvent) -> NDArray[np.int64]:
     """The sectors that the lanes touch, as addresses."""
-    active = event.address if event.mask is None else np.broadcast_to(
-        event.address, event.mask.shape)[event.mask]  # fmt: skip
+    active = (
+        event.address
+        if event.mask is None
+        else np.broadcast_to(event.address, event.mask.shape)[event.mask]
+    )
     return np.unique(active // SECTOR * SECTOR)
 
 

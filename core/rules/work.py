@@ -278,9 +278,15 @@ class Asked:
 
 
 SUMS = (
-    "loaded_bytes", "stored_bytes", "loads", "lines", "wavefronts", "l2_sectors", "instructions",
+    "loaded_bytes",
+    "stored_bytes",
+    "loads",
+    "lines",
+    "wavefronts",
+    "l2_sectors",
+    "instructions",
     "flops",
-)  # fmt: skip
+)
 
 
 def _sum(one: Mapping[str, int], other: Mapping[str, int], times: int) -> dict[str, int]:

@@ -115,8 +115,8 @@ def count(
     module = module_of(build, entry)
     assembly = assembly_of(build, module, entry)
     counter = _Counter(
-        workload, Image(module, entry, workload.launch), limits or Limits(), progress, probe,
-    )  # fmt: skip
+        workload, Image(module, entry, workload.launch), limits or Limits(), progress, probe
+    )
     note = ""
     if shortcut:
         try:

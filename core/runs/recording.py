@@ -107,12 +107,7 @@ def record(
     entry = find_entry(build, workload.kernel)
     module = module_of(build, entry)
     debug = debug_info(module)
-    image = Image(
-        module,
-        entry,
-        workload.launch,
-        lambda name: watched_registers(debug, name),
-    )
+    image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
     options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed)
     try:
         return _Recording(workload, build, image, debug, options, progress, l1).trace()
@@ -236,9 +231,11 @@ class _Recording:
             return chosen_blocks(total, threads, options.blocks, only=options.only_recorded)
         most = options.record_bytes
         return as_many_as_fit(
-            total, threads, lambda: most // max(self.records[0].nbytes(), 1),
+            total,
+            threads,
+            lambda: most // max(self.records[0].nbytes(), 1),
             only=options.only_recorded,
-        )  # fmt: skip
+        )
 
     def _run(self, blocks: NDArray[np.int64], keep: bool) -> None:
         launch = self.image.launch
@@ -259,9 +256,8 @@ class _Recording:
         if record is not None:
             observers.append(record)
         machine = Machine(
-            self.image, geometry, tuple(observers), record, self.options.limits,
-            self.schedule,
-        )  # fmt: skip
+            self.image, geometry, tuple(observers), record, self.options.limits, self.schedule
+        )
         over: BudgetExceeded | None = None
         try:
             machine.run()

@@ -252,13 +252,34 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
         **{name: pool.add(np.array(getattr(record, name), np.int64)) for name in columns},
         "masks": pool.add(np.array([pool.maybe(m) for m in record.masks], np.int64)),
         "accesses": [
-            [e.tick, e.pc, e.kind, e.region.name, e.region.space, e.width, e.site,
-             pool.add(e.base), e.shift, pool.maybe(e.mask), [pool.add(v) for v in e.values]]
+            [
+                e.tick,
+                e.pc,
+                e.kind,
+                e.region.name,
+                e.region.space,
+                e.width,
+                e.site,
+                pool.add(e.base),
+                e.shift,
+                pool.maybe(e.mask),
+                [pool.add(v) for v in e.values],
+            ]
             for e in record.accesses
         ],
         "faults": [
-            [place, f.tick, f.pc, f.kind, pool.add(f.lanes), pool.add(f.address), f.width,
-             f.site, f.access, [pool.add(v) for v in f.values]]
+            [
+                place,
+                f.tick,
+                f.pc,
+                f.kind,
+                pool.add(f.lanes),
+                pool.add(f.address),
+                f.width,
+                f.site,
+                f.access,
+                [pool.add(v) for v in f.values],
+            ]
             for place, faults in record.faults.items()
             for f in faults
         ],
@@ -267,13 +288,18 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
             for e in record.barriers
         ],
         "values": [
-            [function, depth, slot, pool.add(np.array([tick for tick, _ in log], np.int64)),
-             pool.add(np.array([pool.add(value) for _, value in log], np.int64))]
+            [
+                function,
+                depth,
+                slot,
+                pool.add(np.array([tick for tick, _ in log], np.int64)),
+                pool.add(np.array([pool.add(value) for _, value in log], np.int64)),
+            ]
             for (function, depth), logs in record.values.items()
             for slot, log in logs.items()
         ],
         "stack_bases": [[*key, base] for key, base in record.stack_bases.items()],
-    }  # fmt: skip
+    }
 
 
 # From a saved header back to a trace: the module is parsed again, the record read as it was.
@@ -403,17 +429,33 @@ def _read_record(
     for tick, pc, kind, name, space, width, site, base, shift, mask, values in plain["accesses"]:
         record.accesses.append(
             AccessEvent(
-                tick, pc, kind, regions.region(name, space), width, arrays[base],
-                arrays.maybe(mask), tuple(arrays[v] for v in values), site, shift,
+                tick,
+                pc,
+                kind,
+                regions.region(name, space),
+                width,
+                arrays[base],
+                arrays.maybe(mask),
+                tuple(arrays[v] for v in values),
+                site,
+                shift,
             )
-        )  # fmt: skip
+        )
     for place, tick, pc, kind, lanes, address, width, site, access, values in plain.get(
         "faults", ()
     ):
         fault = FaultEvent(
-            tick, pc, kind, arrays[lanes], arrays[address], width, None, site=site, access=access,
+            tick,
+            pc,
+            kind,
+            arrays[lanes],
+            arrays[address],
+            width,
+            None,
+            site=site,
+            access=access,
             values=tuple(arrays[v] for v in values),
-        )  # fmt: skip
+        )
         record.faults.setdefault(place, []).append(fault)
     for tick, pc, mask, released, met in plain["barriers"]:
         record.barriers.append(
