@@ -637,14 +637,11 @@ def _removed(result: Trace) -> tuple[str, ...]:
         return ()
     from core.assembler.assembled_module import module_of
     from core.assembler.machine_loads import removed_faults
-    from core.compiler.compiler import compile_ptx, find_entry
+    from core.compiler.compiler import compile_workload, find_entry
     from core.emulator.budget import STACK_BYTES
 
     workload = result.workload
-    written = compile_ptx(
-        workload.source, source_name=workload.source_name, defines=workload.defines,
-        kernel=workload.kernel, headers=workload.headers,
-    )  # fmt: skip
+    written = compile_workload(workload)
     entry = find_entry(written, workload.kernel)
     return removed_faults(module_of(written, entry), result.module, entry, most_stack=STACK_BYTES)
 

@@ -21,6 +21,7 @@ from core.compiler.cubin import MachineAccess, machine_accesses
 from core.compiler.nvrtc import Compiled, Request, compile_request, define_items
 from core.compiler.nvrtc_library import version as nvrtc_version
 from core.errors import Cancelled, Diagnostic, TilescopeError
+from core.launch import Workload
 from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
 
@@ -30,12 +31,14 @@ __all__ = [
     "compile_cubin",
     "compile_kernel",
     "compile_ptx",
+    "compile_workload",
     "cubin_entries",
     "find_entry",
     "nvrtc_version",
     "parse_log",
     "plain_name",
     "resolve_entry",
+    "workload_cubin",
 ]
 
 BuildKind = Literal["as_written", "as_compiled"]
@@ -113,6 +116,35 @@ def compile_ptx(
         )
 
     return _builds.get(request, build)
+
+
+def compile_workload(workload: Workload, kind: BuildKind = "as_written") -> Build:
+    """The source of a launch as PTX; raises what `compile_ptx` does."""
+    return compile_ptx(
+        workload.source,
+        source_name=workload.source_name,
+        defines=workload.defines,
+        kind=kind,
+        kernel=workload.kernel,
+        headers=workload.headers,
+    )
+
+
+def workload_cubin(
+    workload: Workload,
+    compute_capability: tuple[int, int] = (9, 0),
+    extra_options: Sequence[str] = (),
+) -> tuple[bytes, str]:
+    """The cubin of a launch's source, and the name in there of its kernel, as `compile_kernel`."""
+    return compile_kernel(
+        workload.source,
+        workload.kernel,
+        source_name=workload.source_name,
+        defines=workload.defines,
+        compute_capability=compute_capability,
+        extra_options=extra_options,
+        headers=workload.headers,
+    )
 
 
 def _accesses(request: Request, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:

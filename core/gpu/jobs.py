@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiler import nvrtc_library
-from core.compiler.compiler import compile_kernel
+from core.compiler.compiler import workload_cubin
 from core.errors import GpuUnavailable, TilescopeError
 from core.ladder.buffers import poisoned, random_array
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
@@ -281,14 +281,7 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
     Raises CompileError, and GpuUnavailable where NVRTC makes nothing that the device runs.
     """
     chosen = nearest_architecture(capability, nvrtc_library.architectures())
-    cubin, entry = compile_kernel(
-        workload.source,
-        workload.kernel,
-        source_name=workload.source_name,
-        defines=workload.defines,
-        compute_capability=chosen,
-        headers=workload.headers,
-    )
+    cubin, entry = workload_cubin(workload, chosen)
     notes: tuple[str, ...] = ()
     if chosen != capability:
         notes = (

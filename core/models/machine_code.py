@@ -219,25 +219,11 @@ def machine_needs(counts: Counts, capability: tuple[int, int]) -> MachineNeeds |
 
 
 def _blocks(workload: Workload, capability: tuple[int, int]) -> tuple[tuple[BasicBlock, ...], str]:
-    defines = tuple(sorted((name, str(value)) for name, value in workload.defines.items()))
-    return _compiled(workload.source, workload.source_name, defines, workload.kernel, capability)
+    from core.compiler.compiler import nvrtc_version, workload_cubin
+
+    return _blocks_of(*workload_cubin(workload, capability)), nvrtc_version()
 
 
 @lru_cache(64)
-def _compiled(
-    source: str,
-    source_name: str,
-    defines: tuple[tuple[str, str], ...],
-    kernel: str,
-    capability: tuple[int, int],
-) -> tuple[tuple[BasicBlock, ...], str]:
-    from core.compiler.compiler import compile_kernel, nvrtc_version
-
-    image, entry = compile_kernel(
-        source,
-        kernel,
-        source_name=source_name,
-        defines=dict(defines),
-        compute_capability=capability,
-    )
-    return basic_blocks(machine_code(image, entry)), nvrtc_version()
+def _blocks_of(image: bytes, entry: str) -> tuple[BasicBlock, ...]:
+    return basic_blocks(machine_code(image, entry))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import Assembly, assembly_of
 from core.cancelling import check
-from core.compiler.compiler import Build, compile_ptx, find_entry
+from core.compiler.compiler import Build, BuildKind, compile_workload, find_entry
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
 from core.emulator.affine.values import Affine, Dependence
@@ -85,7 +85,7 @@ class _Run:
 def count(
     workload: Workload,
     *,
-    kind: str = "as_written",
+    kind: BuildKind = "as_written",
     build: Build | None = None,
     shortcut: bool = True,
     limits: Limits | None = None,
@@ -103,14 +103,7 @@ def count(
             f"use at most {MOST_BLOCKS:,} blocks, or run some of them (--blocks 0,1 --only)."
         )
     if build is None:
-        build = compile_ptx(
-            workload.source,
-            kernel=workload.kernel,
-            headers=workload.headers,
-            source_name=workload.source_name,
-            defines=workload.defines,
-            kind=kind,  # type: ignore[arg-type]
-        )
+        build = compile_workload(workload, kind)
     entry = find_entry(build, workload.kernel)
     module = module_of(build, entry)
     assembly = assembly_of(build, module, entry)

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
-from core.compiler.compiler import Build, BuildKind, compile_ptx, find_entry
+from core.compiler.compiler import Build, BuildKind, compile_workload, find_entry
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
@@ -44,14 +44,7 @@ def sample_l1(
     have written, the estimate is wrong. Raises as `core.runs.recording.record` does.
     """
     if build is None:
-        build = compile_ptx(
-            workload.source,
-            kernel=workload.kernel,
-            headers=workload.headers,
-            source_name=workload.source_name,
-            defines=workload.defines,
-            kind=kind,
-        )
+        build = compile_workload(workload, kind)
     entry = find_entry(build, workload.kernel)
     image = Image(module_of(build, entry), entry, workload.launch)
     probe = L1Probe()
