@@ -36,7 +36,6 @@ class Calls:
 
     def __init__(self, state: MachineState, queue: RunQueue, barriers: Barriers) -> None:
         self.state, self.queue, self.barriers = state, queue, barriers
-        self._on_call = [c for o in state.observers if (c := getattr(o, "on_call", None))]
 
     def parameter(self, frame: Frame, group: Group, op: Op) -> None:
         """`ld.param` or `st.param`."""
@@ -144,11 +143,10 @@ class Calls:
         if len(self.state.return_to) < depth:
             self.state.return_to.append(np.zeros(self.state.count, np.int64))
         self.state.return_to[depth - 1][group.lanes(self.state.count)] = pc + 1
-        for tell in self._on_call:
-            code = callee.code
-            tell(
-                CallEvent(self.state.tick - 1, pc, group.mask, callee.local_base, code.local_bytes)
-            )
+        base, nbytes = callee.local_base, callee.code.local_bytes
+        event = CallEvent(self.state.tick - 1, pc, group.mask, base, nbytes)
+        for observer in self.state.observers:
+            observer.on_call(event)
         self.queue.enter(inner)
         return False
 

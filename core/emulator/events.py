@@ -7,7 +7,7 @@ by block, in order of their linear threadIdx. `mask` says which lanes take part;
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,11 +183,10 @@ class FaultEvent:
     piece: Piece | None = None  # of the device heap, that it is about
 
 
-class Observer(Protocol):
-    """Hears of everything that the machine does to memory; the machine knows nothing of it.
+class Observer:
+    """Hears of what the machine does to memory; the machine knows nothing of it.
 
-    An observer with the methods `on_sync` and `on_call` hears of those events as well, and one with
-    `on_reuse` when `malloc` gives bytes of a region again that were freed before.
+    A subclass has the methods for the events that it wants; the others do nothing.
     """
 
     def on_access(self, event: AccessEvent) -> None:
@@ -197,7 +196,16 @@ class Observer(Protocol):
         """Lanes arrived at a barrier."""
 
     def on_fault(self, event: FaultEvent) -> None:
-        """Lanes did something illegal."""
+        """Lanes did something illegal; an illegal access has no effect."""
+
+    def on_sync(self, event: SyncEvent) -> None:
+        """Lanes of warps met, or passed a fence."""
+
+    def on_call(self, event: CallEvent) -> None:
+        """Lanes entered a function."""
+
+    def on_reuse(self, region: Region, start: int, nbytes: int) -> None:
+        """`malloc` gives bytes of a region again that were freed before."""
 
 
 @dataclass(frozen=True)

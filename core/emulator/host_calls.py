@@ -266,8 +266,7 @@ def _allocate(call: HostCall) -> bool:
         if piece is None:
             continue
         for observer in state.observers if piece.again else ():
-            if tell := getattr(observer, "on_reuse", None):
-                tell(heap.region, piece.start, piece.room)
+            observer.on_reuse(heap.region, piece.start, piece.room)
         found[lane] = heap.region.base + piece.start
     call.give(found)
     state.check_soon()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Mask
+from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Mask, Observer
 from core.emulator.groups import Geometry
 from core.emulator.memory import Region, zeros
 from core.emulator.program import FunctionCode
@@ -23,7 +23,7 @@ _NOWHERE = Region("", "global", 0, 0, zeros(0))  # of an address that is near no
 
 
 @dataclass
-class ChunkRecord:
+class ChunkRecord(Observer):
     """The record of one machine, in order of time (`tick`: instructions issued so far).
 
     Segments are straight stretches of code that a group ran through: `ticks[i]` is when, `firsts`
@@ -74,9 +74,6 @@ class ChunkRecord:
     def on_access(self, event: AccessEvent) -> None:
         """Notes a memory access."""
         self.accesses.append(event.compact())
-
-    def on_barrier(self, event: BarrierEvent) -> None:
-        """Barriers come by `barrier`, together with their place in the code."""
 
     def on_fault(self, event: FaultEvent) -> None:
         """Notes an illegal access, which comes after the legal ones of its instruction."""

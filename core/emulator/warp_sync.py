@@ -23,7 +23,6 @@ class WarpSync:
 
     def __init__(self, state: MachineState, queue: RunQueue, barriers: Barriers) -> None:
         self.state, self.queue, self.barriers = state, queue, barriers
-        self._on_sync = [s for o in state.observers if (s := getattr(o, "on_sync", None))]
         self.on_exchange: Callable[[Frame, Op], None] | None = None  # told of every exchange
 
     def cross_lane(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:
@@ -149,8 +148,6 @@ class WarpSync:
         self, kind: str, pc: int, mask: Mask | None, members: NDArray[Any] | None = None
     ) -> None:
         """Tells who met; lanes with different member masks met in different circles."""
-        if not self._on_sync:
-            return
         masks = [mask]
         if members is not None and members.size > 1:
             words = members.view(np.uint32)
@@ -158,8 +155,8 @@ class WarpSync:
             several = np.unique(words[here])
             masks = [here & (words == word) for word in several] if len(several) > 1 else [mask]
         for one in masks:
-            for tell in self._on_sync:
-                tell(SyncEvent(self.state.tick - 1, pc, kind, one))
+            for observer in self.state.observers:
+                observer.on_sync(SyncEvent(self.state.tick - 1, pc, kind, one))
 
     def _exchange(self, frame: Frame, group: Group, op: Op, mask: Mask | None) -> None:
         function, sources, writers, _ = op.payload

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, FaultEvent, Mask, SyncEvent
+from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, Mask, Observer, SyncEvent
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.ptx.ast import (
@@ -888,7 +888,7 @@ class _Carried:
         return np.isin(lanes, self.lanes[self.bad])
 
 
-class Hazards:
+class Hazards(Observer):
     """Watches one machine. Call `finish` when it has run; `found` then holds the hazards."""
 
     def __init__(
@@ -971,9 +971,6 @@ class Hazards:
         shadow = self._state.shadow(region, stores=False)
         if shadow is not None:
             shadow.forget(start, nbytes)
-
-    def on_fault(self, event: FaultEvent) -> None:
-        """An access that did not happen leaves no mark."""
 
     def finish(self) -> None:
         """Checks what was kept back."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
+from core.emulator.events import FaultEvent, Observer
 from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
 from core.findings.hazards import Hazard
@@ -23,7 +23,7 @@ class _Fault:
     count: int
 
 
-class FaultCollector:
+class FaultCollector(Observer):
     """Keeps the first fault of each kind and instruction, and counts the rest."""
 
     def __init__(self) -> None:
@@ -37,12 +37,6 @@ class FaultCollector:
             self.found[key] = _Fault(event, len(event.lanes))
         else:
             known.count += len(event.lanes)
-
-    def on_access(self, event: AccessEvent) -> None:
-        """Legal accesses are none of its business."""
-
-    def on_barrier(self, event: BarrierEvent) -> None:
-        """Nor are barriers."""
 
 
 class Reporter:

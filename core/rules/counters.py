@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
+from core.emulator.events import AccessEvent, BarrierEvent, Observer
 from core.emulator.groups import Geometry, warp_rows
 from core.ptx.arithmetic.operation import immediate
 from core.rules import atomics, global_memory, shared_memory
@@ -286,7 +286,7 @@ class _Repeated:
     lane: int
 
 
-class CountingObserver:
+class CountingObserver(Observer):
     """Counts every global and shared access of one machine into a tally."""
 
     def __init__(
@@ -481,9 +481,6 @@ class CountingObserver:
             active = self._active(event)
             came = active.any(axis=1).sum() if active is not None else self.geometry.lanes // 32
             self.tally.add(event.pc, "", "", figures(requests=int(came)))
-
-    def on_fault(self, event: FaultEvent) -> None:
-        """An access that did not happen is not counted."""
 
 
 def _site(event: AccessEvent) -> int:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, capability_of, load_devices
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
+from core.emulator.events import AccessEvent, Observer
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image
 from core.errors import BudgetExceeded
@@ -272,7 +272,7 @@ class _Visits:
     kind: NDArray[np.int8]
 
 
-class L1Observer:
+class L1Observer(Observer):
     """Notes what one machine does to global memory."""
 
     def __init__(
@@ -308,12 +308,6 @@ class L1Observer:
             written = np.bincount(of, minlength=len(block)) * event.width
             kind[written < SECTOR] = PART
         self._keep(event, _Visits(event.tick, -1, block, sectors[first], kind))
-
-    def on_barrier(self, event: BarrierEvent) -> None:
-        """Barriers load nothing."""
-
-    def on_fault(self, event: FaultEvent) -> None:
-        """An access that did not happen loads nothing."""
 
 
 class L1Probe:

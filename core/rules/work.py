@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.assembler.wide_loads import WideLoad, wide_loads
-from core.emulator.events import AccessEvent, Mask
+from core.emulator.events import AccessEvent, Mask, Observer
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image
 from core.emulator.memory import Region
@@ -341,7 +341,7 @@ class IssueRecord(ChunkRecord):
         return np.cumsum(self._lanes)
 
 
-class WorkPart:
+class WorkPart(Observer):
     """Watches one machine."""
 
     def __init__(self, image: Image, geometry: Geometry, wide: Mapping[int, WideLoad]) -> None:
@@ -376,12 +376,6 @@ class WorkPart:
                 self.touched.add(event, address, moves)
         elif event.region.space == "shared":
             self._shared(event)
-
-    def on_barrier(self, event: object) -> None:
-        """Counted with the instructions."""
-
-    def on_fault(self, event: object) -> None:
-        """What did not happen is not counted."""
 
     def _global(self, event: AccessEvent, address: NDArray[np.int64]) -> None:
         if event.pc in self._joined:

@@ -21,7 +21,7 @@ from core.compiler.compiler import Build, BuildKind, compile_workload, find_entr
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
 from core.emulator.affine.values import Affine, Dependence
-from core.emulator.events import AccessEvent, FaultEvent
+from core.emulator.events import AccessEvent, BarrierEvent, Observer
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
@@ -123,17 +123,14 @@ def count(
     return Counted(workload, build, counter.counters(), (), note, assembly)
 
 
-class _OnlyBarriers:
+class _OnlyBarriers(Observer):
     """Hears of barriers alone: accesses are counted once it is known how they move."""
 
     def __init__(self, observer: CountingObserver) -> None:
-        self.on_barrier = observer.on_barrier
+        self._observer = observer
 
-    def on_access(self, event: AccessEvent) -> None:
-        """Counted elsewhere."""
-
-    def on_fault(self, event: FaultEvent) -> None:
-        """Not counted."""
+    def on_barrier(self, event: BarrierEvent) -> None:
+        self._observer.on_barrier(event)
 
 
 class _Counter:

@@ -20,7 +20,7 @@ from core.emulator.affine.values import (
 from core.emulator.async_copy import AsyncCopy
 from core.emulator.barriers import Barriers
 from core.emulator.calls import Calls
-from core.emulator.events import AccessEvent, Mask
+from core.emulator.events import AccessEvent, Mask, Observer
 from core.emulator.frame import Frame
 from core.emulator.groups import Group
 from core.emulator.lanes import Lanes
@@ -324,7 +324,7 @@ class AffineMachine(Machine):
             raise self._follows.refuse(op, "an operand", mark)
 
 
-class _Catch:
+class _Catch(Observer):
     """Hands the events of the access that is being done to the tracker."""
 
     def __init__(self, events: list[AccessEvent]) -> None:
@@ -332,9 +332,6 @@ class _Catch:
 
     def on_access(self, event: AccessEvent) -> None:
         self._events.append(event)
-
-    def on_barrier(self, event: object) -> None:
-        pass
 
     def on_fault(self, event: object) -> None:
         raise DependsOnData("the kernel makes an illegal access")
