@@ -23,7 +23,7 @@ from core.ptx.types import PtxType
 # What each atomic operation makes of the old value (PTX ISA, "atom" and "red").
 
 
-_NARROW = 1024  # lanes whose addresses are quicker looked up than compared
+_NARROW = 1024  # a machine of so few lanes looks addresses up instead of comparing them
 _MOST_PATTERNS = 4096  # that are kept
 
 Update = Callable[..., Any]
@@ -191,7 +191,7 @@ class MemoryUnit:
         return self._access(op, registers, mask, tick, address, region, first, pattern)
 
     def _key(self, pc: int, address: NDArray[np.int64], mask: Mask | None) -> Hashable:
-        """Names the pattern of an access; of few lanes every one that an instruction has had."""
+        """The key of an access's pattern; a narrow machine keeps them all."""
         if not self._narrow:
             return pc
         return pc, (address - address[0]).tobytes(), None if mask is None else mask.tobytes()
@@ -218,9 +218,9 @@ class MemoryUnit:
         address: NDArray[np.int64],
         first: NDArray[np.int64],
     ) -> Pattern | None:
-        """Remembers the access as a pattern, if it may well come again."""
+        """Keeps the access as a pattern where a similar one is likely to follow."""
         misses = self._misses[pc] = self._misses.get(pc, -1) + 1
-        if access.kind == "atomic" or region.name == HEAP_NAME:  # what may be touched changes
+        if access.kind == "atomic" or region.name == HEAP_NAME:  # a heap's pieces come and go
             return None
         if misses > MOST_MISSES:
             self._patterns.pop(key, None)
@@ -306,7 +306,7 @@ class MemoryUnit:
         operands: Values,
         mask: Mask | None,
     ) -> NDArray[Any]:
-        """Lanes one after another where they meet, in order of their number."""
+        """Updates the cells; lanes that share a cell go in the order of their numbers."""
         dtype = access.type.dtype
         view = region.writable(dtype)
         lanes = np.arange(self.count) if mask is None else np.flatnonzero(mask)
@@ -333,7 +333,7 @@ class MemoryUnit:
         address: NDArray[np.int64],
         width: int,
     ) -> Values:
-        """Splits an access by region; what lies in none, or is misaligned, is a fault."""
+        """Splits an access by region; a lane outside all regions, or misaligned, is at fault."""
         access: MemoryAccess = op.payload
         address = np.broadcast_to(address, self.count)
         active = np.ones(self.count, bool) if mask is None else mask
@@ -369,7 +369,7 @@ class MemoryUnit:
     def _not_in_a_piece(
         self, address: NDArray[np.int64], width: int, owner: NDArray[np.intp]
     ) -> NDArray[np.bool_]:
-        """Takes from `owner` what `malloc` has not given; says which lanes use what was freed."""
+        """Clears `owner` where `malloc` gave nothing; returns the lanes that use freed memory."""
         heap = self.image.heap
         if heap is None:
             return np.zeros(self.count, bool)
@@ -423,5 +423,5 @@ class MemoryUnit:
         return self.nearest(address)
 
     def nearest(self, address: int) -> Region | None:
-        """The region that lies there, or else the closest one."""
+        """The region at an address, or else the closest one."""
         return self._map.nearest(address)

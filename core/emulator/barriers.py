@@ -1,4 +1,4 @@
-"""Barriers of a block, and the end of threads, which barriers must hear of."""
+"""Barriers of a block, and the end of threads, which lets others pass a barrier."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ class Barriers:
     def place(self, pc: int, depth: int, mask: Mask | None) -> None:
         """Puts lanes at a pc.
 
-        Lanes about to return from the kernel do so at once: nothing can come between, and nobody
-        has to wait for them.
+        Lanes about to return from the kernel do so at once, so that no other lane waits for them.
         """
         code = self.state.image.code_at(pc)
         op = code.ops[pc - code.first_pc]
@@ -132,7 +131,7 @@ class Barriers:
 
 @dataclass
 class _Named:
-    """One barrier: who has come, how each voted, and the count of each block (0: all)."""
+    """One barrier: the lanes that have come, their votes, and each block's count (0: all)."""
 
     arrived: Mask
     votes: Mask
@@ -188,7 +187,7 @@ class NamedBarriers:
             self.settle(number, pc, active & (numbers == number))
 
     def complete(self, barrier: _Named) -> NDArray[np.intp]:
-        """The blocks that have come in sufficient number; an incomplete warp counts as a whole."""
+        """The blocks of which enough threads have come; an incomplete warp counts whole."""
         geometry, alive = self.state.geometry, self.state.alive
         blocks = len(geometry.blocks)
         here = warp_rows(barrier.arrived, geometry, 0)
@@ -200,7 +199,7 @@ class NamedBarriers:
         return np.flatnonzero(np.where(barrier.count > 0, counted, everybody) & some)
 
     def settle(self, number: int, pc: int, mask: Mask | None, *, executed: bool = True) -> None:
-        """Tells the observers of an arrival, now or earlier, and lets go who may go on."""
+        """Tells the observers of an arrival, and releases the lanes that may go on."""
         state, barrier = self.state, self.named[number]
         complete = self.complete(barrier)
         through = np.zeros((len(state.geometry.blocks), state.geometry.threads), bool)

@@ -1,4 +1,4 @@
-"""How long a kernel may run and what it may take, and when the machine stops to look."""
+"""How long a kernel may run, how much memory it may take, and when the machine checks this."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Budget:
             )
 
     def _measure(self, tick: int, record: ChunkRecord) -> None:
-        """What the record has grown to; the next measurement is due before it can be too much."""
+        """Measures the record, and plans when to do so again."""
         size = record.nbytes() + _ENTRY * record.entries()
         left = self._limits.memory - self._stacks - size
         if left < 0:

@@ -21,7 +21,7 @@ from core.ptx.types import PtxType
 
 
 def _passed(frame: Frame, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A parameter for a register of `dtype`; one that was never given is zero."""
+    """A parameter as a register of `dtype`; zero where the caller gave none."""
     value = frame.parameters.get((name, 0))
     if value is None:
         return np.zeros(1, dtype)
@@ -116,7 +116,7 @@ class Calls:
         return False
 
     def enter(self, frame: Frame, group: Group, op: Op, pc: int, function: Function) -> bool:
-        """Enters a function, or does it where it is the driver's; True as `call` says."""
+        """Enters a function, or executes it where it is the driver's; True as `call` says."""
         call: Call = op.payload
         if function.first_pc == function.end_pc:
             goes_on = host_call(self.state, frame, group, op, function.name)

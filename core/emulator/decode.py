@@ -225,7 +225,7 @@ def call(decoder: OperandDecoder, instruction: Instruction) -> Op:
 
 
 def _names(group: Group, role: str) -> tuple[str, ...]:
-    """A name for each actual parameter; those that are no variables get one of their own."""
+    """A name for each actual parameter; one that is no variable gets a name of its own."""
     return tuple(
         o.name if isinstance(o, Symbol) else f"{role} {i}" for i, o in enumerate(group.elements)
     )
@@ -394,7 +394,7 @@ class Decoder:
 
 
 def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
-    """A step of decoding; whatever a malformed instruction trips over becomes one clear error."""
+    """A step of decoding; any failure of a malformed instruction becomes one clear error."""
     try:
         return step(instruction)
     except (
@@ -426,7 +426,7 @@ def _targets(instruction: Instruction, found: Operation) -> tuple[Operand, ...]:
 def _compose(
     function: Callable[..., Any], sources: list[Reader], writers: tuple[Writer | None, ...]
 ) -> Callable[[Registers], Any]:
-    """One function from the register file to the converted result, without needless layers."""
+    """One function from the register file to the converted result, with few calls."""
     if len(writers) > 1:
         made = plain(writers)
         return lambda regs: tuple(

@@ -19,8 +19,8 @@ from core.emulator.program import MemoryAccess
 # Where the lanes of a load or store point, up to a shift that all of them share.
 #
 # In a loop most instructions go to the same addresses again, each moved by one and the same
-# distance. What was found out about the first of these accesses (that it lies in one region, how it
-# falls into sectors and banks) need not be found out again.
+# distance. What holds for the first of these accesses (that it lies in one region, how it falls
+# into sectors and banks) holds for the others too.
 
 
 MOST_MISSES = 32  # of one instruction in a row, after which its patterns are no longer sought
@@ -46,7 +46,7 @@ class Pattern:
     def shift(
         self, access: MemoryAccess, address: NDArray[np.int64], mask: NDArray[np.bool_] | None
     ) -> int | None:
-        """How far this access lies from the pattern, in bytes; None if it is no such access.
+        """How far this access lies from the pattern, in bytes; None where it does not match.
 
         Addresses of idle lanes have been replaced by that of the first active one in both.
         """
@@ -61,7 +61,7 @@ class Pattern:
         return None if np.count_nonzero(moved != shift) else self.moved_by(int(shift))
 
     def moved_by(self, distance: int) -> int | None:
-        """The distance in bytes, None where the same lanes may not access what lies there."""
+        """The distance in bytes, or None where the moved access leaves its region or alignment."""
         low, high = self.low + distance, self.high + distance
         inside = self.region.base <= low and high <= self.region.end
         return distance if inside and not distance & (self.access.width - 1) else None
@@ -81,9 +81,9 @@ class AccessEvent:
 
     `address` is int64 of shape (lanes,), or (1,) where all lanes have the same. In shared and local
     memory it is the generic address. It is kept as `base`, which many accesses may share, plus
-    `shift`, with a `pattern` whose address `base` is; `moved` is the sum while it is at hand.
-    `values` has one array for each element of a vector access. Of an atomic they are the old
-    values, and `operands` what it was given.
+    `shift`, with a `pattern` whose address `base` is; `moved` holds the sum where it is already
+    computed. `values` has one array for each element of a vector access. Of an atomic they are the
+    old values, and `operands` what it was given.
     """
 
     tick: int
@@ -173,14 +173,14 @@ class FaultEvent:
     lanes: NDArray[np.intp]
     address: NDArray[np.int64]
     width: int
-    region: Region | None  # the one that was probably meant
+    region: Region | None  # the region that was probably meant
     detail: str = ""
     site: int = -1  # as in `AccessEvent`
-    others: NDArray[np.intp] | None = None  # lanes that it is about as well
+    others: NDArray[np.intp] | None = None  # the other lanes involved
     other_pc: int = -1  # where those are, if anywhere
     access: str = ""  # of an illegal access: "load", "store" or "atomic"
-    values: tuple[NDArray[Any], ...] = ()  # and what is loaded instead, or was to be stored
-    piece: Piece | None = None  # of the device heap, that it is about
+    values: tuple[NDArray[Any], ...] = ()  # what is loaded instead, or was meant to be stored
+    piece: Piece | None = None  # the piece of the device heap involved
 
 
 class Observer:

@@ -2,8 +2,8 @@
 
 Every thread has a program counter of its own. Threads at the same instruction form a group; the
 group with the deepest call and then the lowest program counter runs first, so that threads which
-diverged meet again where the code meets. A block that runs beside others sees the same order of
-events as it would alone. Arrays of registers are never written in place: what was recorded stays.
+diverged meet again where the code meets. A block sees the same order of events beside others as
+alone. Arrays of registers are never written in place, so that a record may hold references to them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Machine:
 
     @property
     def stuck(self) -> bool:
-        """Whether threads were left that could not go on."""
+        """Whether some threads could not go on."""
         return self.queue.stuck
 
     @property
@@ -288,7 +288,7 @@ class Machine:
         return False
 
     def action(self, lanes: Lanes) -> bool:
-        """An instruction that has a file of its own; False if the group ends here."""
+        """An instruction that is an `Action`; False if the group ends here."""
         action: Action = lanes.op.payload
         self.state.check_soon()
         return action.run(lanes)

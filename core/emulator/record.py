@@ -19,7 +19,7 @@ from core.emulator.memory import Region, zeros
 from core.emulator.program import FunctionCode
 
 Log = list[tuple[int, NDArray[Any]]]
-_NOWHERE = Region("", "global", 0, 0, zeros(0))  # of an address that is near no array
+_NOWHERE = Region("", "global", 0, 0, zeros(0))  # the region of an address that is near no array
 
 
 @dataclass
@@ -29,9 +29,9 @@ class ChunkRecord(Observer):
     Segments are straight stretches of code that a group ran through: `ticks[i]` is when, `firsts`
     and `ends` which instructions, `masks` who (None: every lane), `depths` how many calls deep.
     `faults` are the illegal accesses of lanes, by the place in `accesses` of what the other lanes
-    of the instruction did; where there are none, an access in which nobody takes part stands there.
-    `values` holds, for each function, depth and register, every value it was given; `stack_bases`
-    where on a thread's stack the function's local variables start, in bytes.
+    of the instruction did; where no other lane accessed memory, that place holds an access without
+    lanes. `values` holds, for each function, depth and register, every value it was given;
+    `stack_bases` where on a thread's stack the function's local variables start, in bytes.
     """
 
     geometry: Geometry

@@ -1,4 +1,4 @@
-"""What a machine holds: its lanes, where each of them waits, and the frames they execute in."""
+"""The state of a machine: its lanes, where each of them waits, and the frames they execute in."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MachineState:
         key = (code.function.name, group.depth)
         frame = self.frames.get(key)
         if frame is None:
-            base = self._stack_end  # a place of its own: lanes may call it from elsewhere later
+            base = self._stack_end  # apart from others': lanes may call it from elsewhere later
             end = base + code.local_bytes
             self.budget.stacks(key[0], group.depth, end, 8 * len(code.dtypes), self.count)
             if code.local_bytes:
@@ -120,7 +120,7 @@ class MachineState:
         self.next_check = self.budget.look(self.tick, self.record, line)
 
     def check_soon(self) -> None:
-        """After work that takes longer than most instructions."""
+        """Has the budget checked after the instruction, which takes longer than most."""
         self.next_check = self.tick
 
     def fault(

@@ -1,6 +1,6 @@
 """Tensor cores: `mma.sync`, and `wmma.load`, `wmma.mma` and `wmma.store`.
 
-D = A B + C, added up as in `core.emulator.tensor`.
+D = A B + C, with sums as an H200 computes them.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def loads_in(node: Node) -> set[int]:
     return found
 
 
-# Expressions of `core.explain.value_flow` as text, and sums taken apart into their terms.
+# Expressions as text, and sums taken apart into their terms.
 
 
 DEEPEST = 6  # levels of brackets before an expression is cut off

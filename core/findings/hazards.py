@@ -1,7 +1,7 @@
 """Hazards of one machine: races on shared and global memory, and reads of what nobody wrote.
 
-Lock-step execution would give the right answer all the same, so this observer keeps a shadow of the
-memory (`core.findings.hazards`) and what is ordered (`core.findings.hazards`).
+Lock-step execution gives the right answer even to a kernel that races, so this observer keeps a
+shadow of the memory (`Shadow`) and the order of accesses (`Order`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from core.ptx.ast import (
 )
 from core.ptx.opcodes import opcode_of
 
-# Loads that only move bytes: what they bring need not have been written.
+# Loads that only move bytes, which need not have been written.
 #
 # Unoptimised code copies objects whole, with their holes and members not yet set, and sets a bit
 # field by reading the word around it. A value is *used* where it goes anywhere but into a store: as
@@ -251,7 +251,7 @@ def _symbol(operand: Operand) -> str:
     return base.name if isinstance(base, Symbol) else ""
 
 
-# An access cut into the granules that its hazards are looked for in.
+# An access, cut into the granules in which hazards are looked for.
 
 
 def element_bytes(event: AccessEvent) -> int:
@@ -282,7 +282,7 @@ def pieces(
 
 # What threads know of each other's accesses, and the serials that say which came first.
 #
-# A stamp is `serial << 32 | thread`; the thread counts through the grid (`hazard_order.py`).
+# A stamp is `serial << 32 | thread`; the thread counts through the grid.
 
 
 Stamps = NDArray[np.int64]
@@ -419,7 +419,7 @@ class Order:
     def _strike_known(
         self, result: NDArray[np.bool_], serial: Stamps, thread: Stamps, lanes: NDArray[np.intp]
     ) -> None:
-        """Clears `result` where the lane has acquired what it asks about."""
+        """Clears `result` where the lane has acquired the access."""
         by_knowledge: dict[int, tuple[Knowledge, list[int]]] = {}
         for i in np.flatnonzero(result).tolist():
             for known in self._of(int(lanes[i])):
@@ -477,7 +477,8 @@ class Order:
     def meeting(self, lanes: Mask) -> None:
         """The warps of these lanes met at a barrier that not the whole block takes part in.
 
-        What each did before it came there is ordered: who only announced itself has gone on since.
+        What each lane did before its arrival is ordered; a lane that only announced itself has gone
+        on since.
         """
         arrival = np.zeros(len(self._warp_sizes), np.int64)
         np.maximum.at(arrival, self._machine_warp[lanes], self._arrival[lanes])
@@ -630,7 +631,7 @@ class Reads:
         self.before: Stamps = np.zeros(size, np.int64)
 
     def note(self, touch: Touch, order: Order) -> None:
-        """Notes a read. What `before` holds makes way for a read by another warp."""
+        """Notes a read; one by another warp replaces what `before` holds."""
         place, stamp = touch.place, touch.stamp
         old = self.last[place]
         move = ((old ^ stamp) & LOW != 0) & (old != 0)
@@ -673,7 +674,7 @@ class Shadow:
         self.written[:end].reshape(count, -1)[:, -(-nbytes // self.granule) :] = True
 
     def refine(self, granule: int) -> None:
-        """Makes the granules as small as this; what is known of a large one goes for its parts."""
+        """Makes the granules as small as this; the parts of a granule inherit its stamps."""
         factor = self.granule // granule
         if factor <= 1:
             return
@@ -810,7 +811,7 @@ def manner(instruction: Instruction) -> Manner:
 
 @dataclass
 class GlobalState:
-    """What is known of global memory; it outlives the machines that run one after another.
+    """The shadows of global memory, which outlive the machines that run one after another.
 
     `outputs` are the buffers whose content is undefined at the start, `inputs` those that the
     kernel only reads: they are watched from the first store on.
@@ -876,7 +877,7 @@ class Hazard:
 
 @dataclass(frozen=True)
 class _Carried:
-    """What a load brought that nobody had written: for every lane, and the load itself."""
+    """Unwritten bytes that a load brought: in which lanes, and by which load."""
 
     event: AccessEvent
     bad: Bad

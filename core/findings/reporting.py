@@ -294,7 +294,7 @@ _OF_THREADS = (
 
 
 def counted(finding: Finding) -> Finding:
-    """The finding with a message that says how many there are like it, the first among them."""
+    """The finding, with the number of its repetitions in the message."""
     if finding.count == 1:
         return finding
     what = "threads" if finding.kind in _OF_THREADS else "accesses"

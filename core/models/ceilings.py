@@ -2,8 +2,7 @@
 
 Every ceiling is work / (units of something it needs) x (units a second that the device has). The
 counts come from the emulation (`core.models.counts`), the device's figures from its row in the
-table; the rules stand in `core.models.ceilings`. Each rule's rate and its source stand in
-`docs/ceilings.md`; how well it holds, there too.
+table; `docs/ceilings.md` has each rule's rate with its source, and says how well the rule holds.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SECTOR = 32
 
-# A block of a large launch may run long; who counts can give it up (`core.cancelling`).
+# A block of a large launch may run long; its job can be cancelled (`core.cancelling`).
 _LIMITS = Limits(instructions=1 << 31, seconds=None)
 
 
@@ -84,10 +84,10 @@ def measure(
 ) -> Counts:
     """Counts a launch in the build that runs and as written. Raises as `count` does.
 
-    Without `written` the first stands for the second, which saves most of the time: right where
-    the compiler drops no loads from global memory.
-    In the optimised build neighbouring loads of shared memory count as the wide loads that the
-    assembler makes of them (`core.assembler.wide_loads`).
+    Without `written` the counts of the build that runs stand for both, which saves most of the
+    time; this is right where the compiler drops no loads from global memory. In the optimised build
+    neighbouring loads of shared memory count as the wide loads that the assembler makes of them
+    (`core.assembler.wide_loads`).
     """
     probes: dict[BuildKind, WorkProbe] = {}
     counted: dict[BuildKind, Counted] = {}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 BANKS = 2
 _WINDOW = 3  # clocks from an instruction's issue in which its factors are read
-_KEPT = 3  # multiply-adds for which a kept factor may still be there
+_KEPT = 3  # multiply-adds after which a kept factor may still be available
 
 Kept = deque[Mapping[int, int]]
 """The registers that the last multiply-adds kept, by the factor's place."""
@@ -92,7 +92,7 @@ _UNITS: Mapping[str, tuple[str, int]] = {
 }
 _LEAVES = frozenset({"EXIT", "RET", "KILL"})
 _UNKNOWN = frozenset({"BRX", "JMP", "JMX"})
-_OUT = -1  # where an edge leads by which threads end
+_OUT = -1  # the target of an edge by which threads end
 _OLDEST = (7, 5)  # NVRTC 13 makes no machine code for older ones
 _MEASURED = 9  # major revision whose register banks were measured
 

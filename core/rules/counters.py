@@ -1,6 +1,6 @@
 """Counts of a whole launch: by memory instruction, summed up by array, source line and in total.
 
-The names are those of `COUNTERS`; each is defined by the Nsight Compute metric beside it.
+The names are those of `COUNTERS`; where Nsight Compute has the counter, its metric defines it.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Counters:
 class Tally:
     """Running sums of `FIGURES` for each instruction and array ("": of none).
 
-    What a function of a header does counts for the instruction that calls it.
+    Accesses of a header's function count for the instruction that calls it.
     """
 
     sums: dict[tuple[int, str, str], NDArray[np.int64]] = field(default_factory=dict)
@@ -261,7 +261,7 @@ _SHORT = {"load": "ld", "store": "st"}
 
 @dataclass(frozen=True)
 class _Rows:
-    """One access, warp by warp: addresses, who takes part (None: all) and how many."""
+    """One access, warp by warp: addresses, active lanes (None: all) and their number."""
 
     address: NDArray[np.int64]
     active: NDArray[np.bool_] | None
@@ -277,7 +277,7 @@ class _Repeated:
     """What an access counts; `lane` is the first that takes part.
 
     Moved by whole sectors, or by whole words of shared memory, it counts the same: in shared memory
-    all lanes then change their banks alike. Not so atomics in global memory.
+    all lanes then change their banks alike. Atomics in global memory do not.
     """
 
     array: str
@@ -299,7 +299,7 @@ class CountingObserver(Observer):
         self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
 
     def on_access(self, event: AccessEvent) -> None:
-        """Counts one access; a repetition counts as the first of its kind did."""
+        """Counts one access; a repetition counts as much as the access that it repeats."""
         shared = event.region.space == "shared"
         pattern = event.pattern
         if (
@@ -310,7 +310,7 @@ class CountingObserver(Observer):
             self._count(event)
             return
         grain = shared_memory.WORD if shared else global_memory.SECTOR
-        part = event.shift % grain  # all of the shift that matters
+        part = event.shift % grain  # the part of the shift that counts depend on
         if part not in pattern.counted:
             self._last: _Repeated | None = None
             self._count(event)
@@ -436,7 +436,7 @@ class CountingObserver(Observer):
                 self._tell(event, array, "shared_atom", requests=int(np.count_nonzero(rows.lanes)))
 
     def _contest(self, event: AccessEvent, issue: Issue) -> atomics.Contest | None:
-        """Who would change a cell, of a minimum or maximum of 8-byte integers."""
+        """Which lanes would change a cell by a minimum or maximum of 8-byte integers."""
         better = issue.better
         if better is None or not event.operands:
             return None

@@ -59,7 +59,7 @@ def _places(event: AccessEvent) -> NDArray[np.int64]:
 class Moves:
     """How addresses move from block to block, as rows to be multiplied with a step.
 
-    A step is (x, y, z) in blockIdx, followed by what each table that was met says of the block.
+    A step is (x, y, z) in blockIdx, followed by each table's value for the block.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Moves:
 
 
 def matters(event: AccessEvent, dependence: Dependence) -> bool:
-    """Whether the access may count otherwise in another block, because of where it lies there."""
+    """Whether the access may count differently in another block, where it has other addresses."""
     space = event.region.space
     if not isinstance(dependence, Affine) or space not in ("global", "shared"):
         return False
@@ -101,7 +101,7 @@ def matters(event: AccessEvent, dependence: Dependence) -> bool:
 
 
 def uniform_step(event: AccessEvent, dependence: Dependence) -> Affine:
-    """The same step for every lane, or the access cannot be moved as a whole."""
+    """The step that all lanes have in common; raises DependsOnData where they differ."""
     assert isinstance(dependence, Affine)
     parts = []
     for part in (dependence.x, dependence.y, dependence.z):

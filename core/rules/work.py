@@ -1,7 +1,7 @@
 """What a launch asks of the hardware, counted from the emulation: the numbers under the ceilings.
 
-`WorkProbe` watches the blocks that `core.runs.counting.count` runs. It counts what the ten counters
-do not: bytes asked for, distinct 128-byte lines, sectors distinct within a block, instructions.
+`WorkProbe` watches the blocks that `core.runs.counting.count` runs. It counts what the counters do
+not: bytes asked for, distinct 128-byte lines, sectors distinct within a block, instructions.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class Work:
     block loads, each once, and every sector stored. `instructions`: warp instructions that no
     assembler can do without. `flops`: floating-point operations, a multiply-add as two, those of
     tensor cores among them; `tensor` are the latter alone, by the type of the factors. `needs` is
-    what machine code must do for all lanes together, by the classes of `operations.machine_work`.
+    what machine code must do for all lanes together, by the classes of `machine_work`.
     """
 
     loaded_bytes: int = 0

@@ -2,7 +2,7 @@
 
 Blocks are of one kind if their guards fall alike and their addresses differ by steps that leave the
 counts alone: whole sectors in global memory, nothing in shared memory. Where addresses or control
-flow depend on data this cannot be known, and every block is run instead (`Count.note` says so).
+flow depend on data this cannot be known, and every block is run instead (`Counted.note` says so).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Counted:
 
 @dataclass
 class _Moving:
-    """Accesses that move by less than counts the same: counted once the blocks are known.
+    """Accesses whose counts change with the block: counted once the blocks are known.
 
     It is one access, or those of one `cp.async`, which ends with a store to shared memory.
     """
@@ -94,8 +94,8 @@ def count(
 ) -> Counted:
     """Counts a launch without recording it.
 
-    With `shortcut` False every block is run. A `probe` counts what it wants beside the counters.
-    Raises as `core.runs.recording.record` does, and LaunchError for more than `MOST_BLOCKS`.
+    With `shortcut` False every block is run. A `probe` counts more than the counters. Raises as
+    `core.runs.recording.record` does, and LaunchError for more than `MOST_BLOCKS`.
     """
     if workload.launch.grid.count > MOST_BLOCKS:
         raise LaunchError(
@@ -194,7 +194,7 @@ class _Counter:
         return kinds
 
     def _run_kind(self, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Runs the first of the blocks and counts it for all that are like it."""
+        """Runs the first of the blocks and counts it for all that do the same."""
         run = _Run()
         geometry = self._geometry(blocks[:1])
         observer = self._observer(run.tally, geometry)
@@ -253,7 +253,7 @@ class _Counter:
         steps: NDArray[np.int64],
         alike: NDArray[np.bool_],
     ) -> None:
-        """Counts an access once for all places that count the same, as often as it takes them."""
+        """Counts an access once for all places with the same counts, times their number."""
         c = moving.affine
         shifts = steps[:, 0] * c.x + steps[:, 1] * c.y + steps[:, 2] * c.z
         if c.table is not None:

@@ -137,7 +137,7 @@ class _Recording:
         l1: L1Probe | None = None,
         together: bool = False,
     ) -> None:
-        """`together`: all blocks run side by side, as where they wait for each other."""
+        """`together`: all blocks run side by side, because they wait for each other."""
         self.together = together
         self.schedule = (
             None if options.order == "lockstep" else Schedule(options.order, options.seed)
@@ -176,7 +176,7 @@ class _Recording:
         return self._traced(ran)
 
     def _traced(self, ran: int, cut: str = "") -> Trace:
-        """What was recorded and found of `ran` blocks, the last of them not to their end if cut."""
+        """The trace of `ran` blocks; with `cut`, the last of them did not run to their end."""
         total = self.image.launch.grid.count
         outputs = {a.name: self._output(a.name, a.data) for a in self.image.launch.arrays}
         trace = Trace(
@@ -202,7 +202,7 @@ class _Recording:
         )
 
     def _output(self, name: str, data: NDArray[Any]) -> NDArray[Any]:
-        raw = self.image.buffers[name].data[: data.nbytes]  # nobody writes there any more
+        raw = self.image.buffers[name].data[: data.nbytes]  # the machines have ended
         result = raw.view(data.dtype).reshape(data.shape)
         result.flags.writeable = False
         return result
@@ -254,7 +254,7 @@ class _Recording:
         over: BudgetExceeded | None = None
         try:
             machine.run()
-        except BudgetExceeded as error:  # what was found until then counts all the same
+        except BudgetExceeded as error:  # findings until then are kept
             over = error
         if machine.stuck and self._may_wait_for_others(len(blocks)):
             raise _BlocksWait

@@ -132,8 +132,8 @@ def is_laid_out_as(saved: Mapping[str, Any], image: Image) -> bool:
 def seems_to_fit(trace: Trace) -> bool:
     """The same of a file that does not say how it was: of version 2.
 
-    Its buffers are in place if every access lies in the one that it names. Optimised code may have
-    been unrolled otherwise, which nothing shows.
+    Its buffers are in place if every access lies in the buffer that it names. Optimised code may
+    have been unrolled differently, which cannot be seen: it is refused.
     """
     accesses = (event for record in trace.records for event in record.accesses)
     return trace.build.kind == "as_written" and _in_their_regions(accesses)
@@ -358,7 +358,7 @@ def _read_build(plain: Mapping[str, Any]) -> Build:
 
 
 def _read_workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
-    """The workload; what its outputs should be is not known any more."""
+    """The workload, without the function that computes the expected outputs."""
     launch = Launch(
         Dim3(**plain["grid"]),
         Dim3(**plain["block"]),
@@ -491,7 +491,7 @@ def save_trace(trace: Trace, path: Path) -> None:
 
 
 def load_trace(path: Path) -> Trace:
-    """Reads a trace back; it steps as the one that was saved.
+    """Reads a trace, which steps as it did when it was saved.
 
     Raises `TilescopeError` for a file that is missing, is no trace, is damaged, would take more
     memory than any record may have, or is of another version.

@@ -124,7 +124,7 @@ class AffineCalls(Calls):
         raise DependsOnData(f"line {line} calls a function by its address")
 
     def enter(self, frame: Frame, group: Group, op: Op, pc: int, function: Function) -> bool:
-        """What the driver gives (`malloc`) each block has of its own."""
+        """Raises `DependsOnData` for `malloc`, which gives each block memory of its own."""
         call: Call = op.payload
         if function.first_pc == function.end_pc:  # the driver's: malloc gives each block its own
             for name in call.results:
@@ -177,7 +177,7 @@ FOLLOWED = (AsyncCopy, LoadMatrix, StoreMatrix, MoveMatrix, LoadFragment, StoreF
 class AffineMachine(Machine):
     """Runs a single block and finds out which other blocks do just the same.
 
-    What is left of `equivalent` at the end does exactly what this block does, at addresses that
+    The blocks left in `equivalent` at the end do exactly what this block does, at addresses that
     move as `on_address` was told.
     """
 

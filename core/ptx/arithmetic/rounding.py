@@ -3,7 +3,7 @@
 A result is first computed in float64 *rounded to odd*: the nearest value towards zero with its last
 bit set where something was cut off. Such a value rounds to any format of at most 51 bits as the
 exact one would, in every mode (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
-2008). float64 itself is rounded by the sign of the error (`core.ptx.arithmetic.rounding`).
+2008). float64 itself is rounded by the sign of the error (`directed`).
 """
 
 from __future__ import annotations
