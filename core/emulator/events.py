@@ -31,7 +31,8 @@ class Pattern:
     """One access that lay in one region, aligned. `address` as in `AccessEvent`.
 
     `low` is its first byte and `high` the one after its last; `first` the places of the lanes'
-    first elements in the region's data. `counted` is for the observer that counts accesses.
+    first elements in the region's data. `notes` are for observers: what holds for
+    all accesses of the pattern.
     """
 
     access: MemoryAccess
@@ -41,7 +42,7 @@ class Pattern:
     low: int
     high: int
     first: NDArray[np.int64]
-    counted: dict[int, Any] = field(default_factory=dict)
+    notes: dict[Any, Any] = field(default_factory=dict)
 
     def shift(
         self, access: MemoryAccess, address: NDArray[np.int64], mask: NDArray[np.bool_] | None

@@ -311,11 +311,11 @@ class CountingObserver(Observer):
             return
         grain = shared_memory.WORD if shared else global_memory.SECTOR
         part = event.shift % grain  # the part of the shift that counts depend on
-        if part not in pattern.counted:
+        if part not in pattern.notes:
             self._last: _Repeated | None = None
             self._count(event)
-            pattern.counted[part] = self._last
-        elif (known := pattern.counted[part]) is not None:
+            pattern.notes[part] = self._last
+        elif (known := pattern.notes[part]) is not None:
             array = known.array
             if event.region.space == "shared":
                 lane = known.lane if event.address.size > 1 else 0
