@@ -1,10 +1,11 @@
 """Giving work up: whoever starts a job says how to ask, and the work asks now and then.
 
-What asks need not know of jobs, windows or threads: outside any job nothing is ever cancelled.
+The code that asks need not know of jobs, windows or threads: outside any job nothing is cancelled.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,12 +18,31 @@ _asked: ContextVar[Callable[[], bool]] = ContextVar("cancelled", default=_never)
 
 @contextmanager
 def cancelled_by(asked: Callable[[], bool]) -> Iterator[None]:
-    """Within, in this thread, the work is cancelled as soon as `asked()` is true."""
-    token = _asked.set(asked)
+    """Within, in this thread, the work is cancelled as soon as `asked()` is true.
+
+    Work that is part of a larger job is cancelled with that job as well.
+    """
+    whole = _asked.get()
+    token = _asked.set(asked if whole is _never else lambda: asked() or whole())
     try:
         yield
     finally:
         _asked.reset(token)
+
+
+@contextmanager
+def within(seconds: float, otherwise: str) -> Iterator[None]:
+    """Gives the work up after so many seconds, and raises Cancelled with the sentence `otherwise`.
+
+    Work that is cancelled for another reason raises what `check` does.
+    """
+    end = time.monotonic() + seconds
+    try:
+        with cancelled_by(lambda: time.monotonic() > end):
+            yield
+    except Cancelled:
+        check()
+        raise Cancelled(otherwise) from None
 
 
 def is_cancellable() -> bool:

@@ -25,24 +25,9 @@ LARGE_SHARED = 48 << 10  # more a block must be asked for
 
 def cubin_of(workload: Workload, options: Sequence[str] = ()) -> tuple[bytes, str]:
     """The cubin of a workload for compute capability 9.0, and the name of its kernel in there."""
-    from core.compiler.compiler import compile_kernel
+    from core.compiler.compiler import workload_cubin
 
-    return compile_kernel(
-        workload.source,
-        workload.kernel,
-        source_name=workload.source_name,
-        defines=workload.defines,
-        extra_options=tuple(options),
-        headers=workload.headers,
-    )
-
-
-def nvrtc_version() -> str:
-    """The version of the compiler library, such as 13.0."""
-    from cuda.bindings import nvrtc
-
-    _, major, minor = nvrtc.nvrtcVersion()
-    return f"{major}.{minor}"
+    return workload_cubin(workload, extra_options=options)
 
 
 @contextmanager

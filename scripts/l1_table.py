@@ -1,7 +1,7 @@
 """Fills the tables in docs/l1.md: the L1 estimate against an H200's counters.
 
 The launches are those of tests/l1_set.py, as compiled, and the reference set. Of large launches the
-blocks of a few SMs are run (`core/runs/l1_sampling.py`). With --check: exit status 1 if the tables
+blocks of a few SMs are run (`tests/l1_sampling.py`). With --check: exit status 1 if the tables
 are out of date. Takes some minutes.
 """
 
@@ -22,8 +22,8 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import pages
 
 from core.rules.l1 import L1Probe
-from core.runs.l1_sampling import sample_l1
 from core.runs.recording import record
+from tests.l1_sampling import sample_l1
 from tests.l1_set import FOLDER, L1Launch, load_l1_launches, measured
 from tests.reference_set import FOLDER as REFERENCE
 from tests.reference_set import load_launches

@@ -35,9 +35,10 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 from ladder_tools import SIZE, rungs, tuned
 
+from core.compiler import nvrtc_library
 from core.ladder import load_ladder
 from core.launch import Workload
-from core.rules.counters import COUNTERS
+from core.rules.counters import METRICS
 from tests.rung_set import BUILDS, rung_launches
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ ANY_SHAPE = ("tiled_bounds", "tile_2d", "tuned")
 ROUNDS, LAUNCHES = 4, 6
 PAUSE_S = 0.2  # before each row of a round: the clock recovers from the row before
 SLOW_MS = 20.0  # from here on one launch a round is enough
-# Beyond COUNTERS: whatever of these the chip has.
+# Beyond METRICS: whatever of these the chip has.
 FURTHER = (
     r"l1tex__data_(pipe_lsu_wavefronts|bank_conflicts_pipe_lsu)_mem_shared(_op_\w+)?",
     r"l1tex__t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
@@ -71,7 +72,7 @@ def time_all(folder: Path) -> None:
     from core.gpu.session import Session
 
     session = Session(0)
-    found: dict[str, Any] = {**tools.machine(), "nvrtc": tools.nvrtc_version(), "rows": []}
+    found: dict[str, Any] = {**tools.machine(), "nvrtc": nvrtc_library.version(), "rows": []}
     found["clock_mhz"] = session.report.clock_mhz
     wanted = list(points())
     for size in dict.fromkeys(size for size, _ in wanted):
@@ -186,7 +187,7 @@ def count(folder: Path) -> None:
     listed = tools.run(["ncu", "--query-metrics"])
     names = re.findall(r"^(\w+__\w+)", listed, re.MULTILINE)
     further = [f"{n}.sum" for n in names if any(re.fullmatch(p, n) for p in FURTHER)]
-    metrics = list(dict.fromkeys([*COUNTERS.values(), *further]))
+    metrics = list(dict.fromkeys([*METRICS.values(), *further]))
     found: dict[str, Any] = {**tools.machine(), "rows": []}
     for build in BUILDS:
         rows = tools.counted(metrics, str(folder / build), _me("launch", folder, build))

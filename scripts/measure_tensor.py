@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
+from core.compiler import nvrtc_library
 from core.compiler.compiler import compile_cubin
 from core.errors import TilescopeError
 
@@ -127,7 +128,7 @@ def measure() -> dict[str, Any]:
                 rate = round(flops / float(np.median(end.max(axis=1) - begin.min(axis=1))), 1)
                 rates.setdefault(product.name, {})[str(warps)] = rate
             print(product.name, rates[product.name], flush=True)
-    return {**tools.machine(), "nvrtc": tools.nvrtc_version(), "per_clock_and_sm": rates}
+    return {**tools.machine(), "nvrtc": nvrtc_library.version(), "per_clock_and_sm": rates}
 
 
 def main() -> None:

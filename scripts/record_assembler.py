@@ -25,7 +25,8 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
-from core.rules.counters import COUNTERS
+from core.compiler import nvrtc_library
+from core.rules.counters import METRICS
 from tests.reference_set import load_launches
 
 FOLDER = ROOT / "tests" / "data" / "assembler"
@@ -42,7 +43,7 @@ def compile_all(folder: Path) -> None:
         for build, options in BUILDS.items()
     }
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": tools.nvrtc_version(), "images": images}
+    content = {"nvrtc": nvrtc_library.version(), "images": images}
     (folder / "assembler.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} cubins by NVRTC {content['nvrtc']}")
 
@@ -71,12 +72,12 @@ def measure(folder: Path) -> None:
         tools.run([*me, "--keep"])
         hashes = json.loads((folder / f"hashes-{build}.json").read_text(encoding="utf-8"))
         report = folder / build
-        counted = tools.counted([*COUNTERS.values(), *EXECUTED], str(report), me)
+        counted = tools.counted([*METRICS.values(), *EXECUTED], str(report), me)
         if len(counted) != len(names):
             raise SystemExit(f"{build}: ncu saw {len(counted)} of {len(names)} launches")
         code = _code(f"{report}.ncu-rep") if build == "as_compiled" else [None] * len(names)
         for name, row, instructions in zip(names, counted, code, strict=True):
-            counters = {k: int(float(row[m].replace(",", ""))) for k, m in COUNTERS.items()}
+            counters = {k: int(float(row[m].replace(",", ""))) for k, m in METRICS.items()}
             found = {"launch": name, "build": build, "counters": counters, "outputs": hashes[name]}
             rows.append(found if instructions is None else {**found, "code": instructions})
         print(f"{build}: {len(counted)} launches", flush=True)

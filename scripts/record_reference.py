@@ -28,15 +28,16 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
+from core.compiler import nvrtc_library
 from core.launch import ArrayArgument
-from core.rules.counters import COUNTERS
+from core.rules.counters import METRICS
 from tests.reference_set import ReferenceLaunch, load_launches
 
 Build = Literal["as_written", "as_compiled"]
 BUILDS: tuple[Build, ...] = ("as_written", "as_compiled")
 OPTIONS: dict[Build, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ("-lineinfo",)}
 SUITES = ("kernels", "wide", "atomics")
-# Beyond COUNTERS: whatever of these the chip has, by regular expression of the metric's base name.
+# Beyond METRICS: whatever of these the chip has, by regular expression of the metric's base name.
 FURTHER = {
     "kernels": (
         r"l1tex__t_(requests|sectors)_pipe_lsu_mem_global_op_(atom|red)",
@@ -68,7 +69,7 @@ def compile_all(folder: Path) -> None:
     for launch in load_launches():
         for build in BUILDS:
             images[launch.name, build] = tools.cubin_of(launch.workload, OPTIONS[build])
-    version = tools.nvrtc_version()
+    version = nvrtc_library.version()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cubins.pickle").write_bytes(pickle.dumps({"nvrtc": version, "images": images}))
     print(f"{len(images)} cubins by NVRTC {version}")
@@ -163,7 +164,7 @@ def _metrics(suite: str, available: Iterable[str]) -> list[str]:
     wanted = [re.compile(pattern) for pattern in FURTHER[suite]]
     found = [f"{n}.sum" for n in sorted(available) if any(p.fullmatch(n) for p in wanted)]
     source = SOURCE_METRICS + GLOBAL_SOURCE_METRICS if suite == "kernels" else SOURCE_METRICS
-    return list(dict.fromkeys([*COUNTERS.values(), *found, *source]))
+    return list(dict.fromkeys([*METRICS.values(), *found, *source]))
 
 
 def write(folder: Path) -> Path:
@@ -189,7 +190,7 @@ def write(folder: Path) -> Path:
 
 
 def _row(hashed: dict[str, Any], counted: dict[str, str]) -> dict[str, Any]:
-    short = {metric: name for name, metric in COUNTERS.items()}
+    short = {metric: name for name, metric in METRICS.items()}
     counters = {
         short.get(metric, metric.removesuffix(".sum")): int(float(value.replace(",", "")))
         for metric, value in counted.items()

@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
 
+from core.compiler import nvrtc_library
 from tests.rung_set import BUILDS, FOLDER, rung_launches
 
 OPTIONS: dict[str, tuple[str, ...]] = {"as_written": ("-G",), "as_compiled": ()}
@@ -35,7 +36,7 @@ def compile_all(folder: Path) -> None:
         for build in BUILDS
     }
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": tools.nvrtc_version(), "images": images}
+    content = {"nvrtc": nvrtc_library.version(), "images": images}
     (folder / "rungs.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} launches by NVRTC {content['nvrtc']}")
 

@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 import gpu_tools as tools
 import numpy as np
 
+from core.compiler import nvrtc_library
 from tests.scattered_set import (
     FOLDER,
     HIGHEST_BIT,
@@ -66,7 +67,7 @@ def compile_all(folder: Path) -> None:
         for build, options in BUILDS.items()
     }
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"nvrtc": tools.nvrtc_version(), "images": images}
+    content = {"nvrtc": nvrtc_library.version(), "images": images}
     (folder / "scattered.pickle").write_bytes(pickle.dumps(content))
     print(f"{len(images)} kernels by NVRTC {content['nvrtc']}")
 

@@ -28,6 +28,7 @@ import gpu_tools as tools
 import numpy as np
 from ladder_tools import sizes, tuned
 
+from core.compiler import nvrtc_library
 from core.errors import TilescopeError
 from core.ladder import load_ladder
 
@@ -216,7 +217,7 @@ def main() -> None:
     session = Session(0)
     found: dict[str, Any] = {
         **tools.machine(),
-        "nvrtc": tools.nvrtc_version(),
+        "nvrtc": nvrtc_library.version(),
         "rungs": _kept(options.out, rungs),
     }
     for name, size in parts:

@@ -1,5 +1,6 @@
 """The repository is laid out as its documents say, and `core` and `gui` are ours."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -52,3 +53,28 @@ def test_top_level_holds_nothing_unexpected():
         text=True,
     ).stdout
     assert {name.split("/")[0] for name in listed.split("\0") if name} <= TOP_LEVEL
+
+
+def names_nothing(name: str) -> bool:
+    """Whether a dotted name such as `core.trace.block.BlockTrace` is none of this program's."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        place = ROOT.joinpath(*parts[:end])
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if file.is_file():
+            rest = parts[end:]
+            return bool(rest) and not re.search(rf"\b{rest[0]}\b", file.read_text("utf-8"))
+    return True
+
+
+@pytest.mark.parametrize("package", ["core", "gui"])
+def test_comments_name_modules_that_are_there(package):
+    folders = ("core", "gui", "scripts", "tests")
+    files = {path.name for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    stale = []
+    for path in sorted((ROOT / package).rglob("*.py")):
+        text = path.read_text("utf-8")
+        stale += [(path, n) for n in re.findall(r"`(\w+\.py)`", text) if n not in files]
+        named = re.findall(r"`((?:core|gui)\.[\w.]+)`", text)
+        stale += [(path, name) for name in named if names_nothing(name)]
+    assert stale == []

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 
-from core.assembler.contraction import contracted
-from core.assembler.machine_loads import assembled
-from core.assembler.unrolling import unrolled
 from core.compiler.compiler import Build
 from core.errors import PtxSyntaxError
 from core.gc_control import uncollected
@@ -27,6 +24,10 @@ def module_of(build: Build, kernel: str) -> Module:
     module = _parsed(build.ptx, kernel)
     if build.kind == "as_written" or build.ptx == build.source:
         return module
+    from core.assembler.contraction import contracted
+    from core.assembler.machine_loads import assembled
+    from core.assembler.unrolling import unrolled
+
     return unrolled(contracted(assembled(module, kernel, build.accesses.get(kernel, ()))))
 
 

@@ -155,9 +155,11 @@ class _Block:
                 factor = Register(name)
         kept = tuple(m for m in total.modifiers if m in ("ftz", "sat"))
         fused = replace(
-            total, opcode="fma", modifiers=("rn", *kept, kind),
+            total,
+            opcode="fma",
+            modifiers=("rn", *kept, kind),
             operands=(result, factor, other, addend),
-        )  # fmt: skip
+        )
         self._rewriting.replace(total.pc, (*extra, fused))
 
     def _type(self, mul: Instruction) -> PtxType:

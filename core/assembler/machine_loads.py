@@ -91,11 +91,12 @@ def attributed(
             if one is not None and opcode_of(one).is_memory:
                 continue
             near = [
-                i for i in free
+                i
+                for i in free
                 if abs(i.ptx_line - access.line) <= _NEAR
                 and i.opcode.replace("ldu", "ld") == _KINDS[access.name]
                 and _nbytes(i) == access.width
-            ]  # fmt: skip
+            ]
             if not near:
                 continue
             one = min(near, key=lambda i: abs(i.ptx_line - access.line))
@@ -328,20 +329,24 @@ class _Staging:
         for turn in range(1, turns):
             self._made += [
                 replace(
-                    comparison, opcode="add", modifiers=(add,),
+                    comparison,
+                    opcode="add",
+                    modifiers=(add,),
                     operands=(ahead, counter, Immediate(turn * step)),
                 ),
                 replace(comparison, operands=(holds, ahead, comparison.operands[2])),
-            ]  # fmt: skip
+            ]
             self._jump(label, holds, negated=not self._loop.jump.guard_negated)
 
     def _jump(self, label: str, guard: Register | None = None, *, negated: bool = False) -> None:
         self._made.append(
             replace(
-                self._loop.jump, operands=(Symbol(label),), guard=guard,
+                self._loop.jump,
+                operands=(Symbol(label),),
+                guard=guard,
                 guard_negated=negated and guard is not None,
             )
-        )  # fmt: skip
+        )
 
     def _copy(self, stage: _Stage, turn: int) -> None:
         """One turn. A load that the machine code has less often than others makes no request."""

@@ -40,9 +40,17 @@ _WHOLE = ((16, 768), (40, 600), (1 << 30, 320))
 _PART = 65  # instructions of a turn, where 4 or 2 turns are put together
 _MOST_TURNS = 4096
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "ne": operator.ne, "eq": operator.eq, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
-    "ge": operator.ge, "lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge,
-}  # fmt: skip
+    "ne": operator.ne,
+    "eq": operator.eq,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "lo": operator.lt,
+    "ls": operator.le,
+    "hi": operator.gt,
+    "hs": operator.ge,
+}
 
 
 @dataclass(frozen=True)

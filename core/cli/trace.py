@@ -23,14 +23,13 @@ from core.cli.console import Terminal, compile_errors, progress_bar
 from core.cli.workloads import file_launch, is_file, parse_settings, ptx_launch, rung_workload
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
-from core.rules.counters import UNITS, WAYS
-from core.rules.l1 import DEVICE, L1Count, L1Estimate
+from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
     from core.compiler.compiler import Build
     from core.launch import Workload
-    from core.rules.l1 import L1Probe
+    from core.rules.l1 import L1Count, L1Estimate, L1Probe
     from core.runs.counting import Counted
     from core.trace import Trace
 
@@ -233,14 +232,13 @@ def _tables(trace: Trace | Counted, width: int) -> Iterator[Table]:
     counters = trace.counters
     arrays = [_Row((name,), row) for name, row in counters.by_array.items()]
     total = _Row(("all",), counters.totals)
-    yield from _pair("by array", ("array",), arrays, total, _HEADS)
+    yield from _pair("by array", ("array",), arrays, total)
     source = trace.workload.source.splitlines()
     lines = [
         _Row((str(line), Text(_code(source, line), overflow="ellipsis", no_wrap=True)), row)
         for line, row in sorted(counters.by_line.items())
     ]
-    heads = _NARROW_HEADS if width < _NARROW else _HEADS
-    yield from _pair("by source line", ("line", "source"), lines, None, heads)
+    yield from _pair("by source line", ("line", "source"), lines, None, narrow=width < _NARROW)
 
 
 def _code(source: list[str], line: int) -> str:
@@ -252,26 +250,28 @@ def _pair(
     labels: tuple[str, ...],
     rows: list[_Row],
     total: _Row | None,
-    heads: Mapping[str, tuple[str, ...]],
+    *,
+    narrow: bool = False,
 ) -> Iterator[Table]:
-    """One table for global memory and one for shared memory, where there is anything to show."""
-    for space in ("global", "shared"):
+    """One table for each space of memory, where there is anything to show."""
+    for space in SPACES:
         body = list(_filled(rows, space))
         if not body:
             continue
-        title_text = f"{space.capitalize()} memory {title}"
-        table = Table(title=title_text, title_justify="left", box=box.SIMPLE_HEAD)
+        table = Table(
+            title=f"{SPACES[space].title} {title}", title_justify="left", box=box.SIMPLE_HEAD
+        )
         for label in labels:
             table.add_column(label, justify="right" if label == "line" else "left")
         table.add_column("", no_wrap=True)
-        for head in heads[space]:
+        for head in _heads(space, narrow):
             table.add_column(head, justify="right", no_wrap=True)
         for row, op in body:
-            table.add_row(*row.label, WAYS[op], *_cells(row, op, space, heads))
+            table.add_row(*row.label, WAYS[op], *_cells(row, op, space, narrow))
         if total is not None and len(body) > 1:
             table.add_section()
             for row, op in _filled([total], space):
-                table.add_row(*row.label, WAYS[op], *_cells(row, op, space, heads))
+                table.add_row(*row.label, WAYS[op], *_cells(row, op, space, narrow))
         yield table
 
 
@@ -280,33 +280,32 @@ def _filled(rows: list[_Row], space: str) -> Iterator[tuple[_Row, str]]:
     return ((row, op) for row in rows for op in WAYS if row.value(f"{space}_{op}_requests"))
 
 
-_HEADS = {
-    "global": ("requests", "sectors", "ideal", "per request", "excess"),
-    "shared": ("requests", "wavefronts", "ideal", "conflicts"),
-}
-_NARROW_HEADS = {
-    "global": ("requests", "sectors", "ideal"),
-    "shared": ("requests", "wavefronts", "ideal"),
-}
+def _heads(space: str, narrow: bool) -> tuple[str, ...]:
+    """The heads of a space's table: requests, what they cost, and what else is measured of them."""
+    unit = UNITS[space]
+    first = ("requests", unit, "ideal")
+    further = [m for m in measures_of(space) if m.name not in first]
+    is_excess_said = any(not m.ideal for m in further)
+    excess = () if is_excess_said else ("per request", "excess")
+    return first if narrow else (*first, *(m.name for m in further), *excess)
 
 
-def _cells(
-    row: _Row, op: str, space: str, heads: Mapping[str, tuple[str, ...]]
-) -> Iterator[str | Text]:
-    """What stands under the heads of a space's table."""
+def _cells(row: _Row, op: str, space: str, narrow: bool) -> Iterator[str | Text]:
+    """What stands under these heads."""
     requests, unit = row.value(f"{space}_{op}_requests"), UNITS[space]
     moved, ideal = row.value(f"{space}_{op}_{unit}"), row.ideal(f"{space}_{op}_{unit}")
-    conflicts = row.value(f"{space}_{op}_conflicts")
-    narrow = heads is _NARROW_HEADS
     cells: dict[str, str | Text] = {
         "requests": f"{requests:,}",
         unit: _coloured(moved, moved > ideal) if narrow else f"{moved:,}",
         "ideal": f"{ideal:,}",
         "per request": f"{moved / requests:.3g}",
         "excess": _coloured(moved - ideal, moved > ideal),
-        "conflicts": _coloured(conflicts, conflicts > 0),
     }
-    return (cells[head] for head in heads[space])
+    for measure in measures_of(space):
+        found = row.value(f"{space}_{op}_{measure.name}")
+        told = f"{found:,}" if measure.ideal else _coloured(found, found > 0)
+        cells.setdefault(measure.name, told)
+    return (cells[head] for head in _heads(space, narrow))
 
 
 def _coloured(amount: int, bad: bool) -> Text:
@@ -336,6 +335,8 @@ def _verdict(trace: Trace) -> Iterator[Text]:
 
 def l1_as_json(estimate: L1Estimate) -> dict[str, Any]:
     """The estimate as plain data; `hit_rate` is null where nothing was loaded."""
+    from core.rules.l1 import DEVICE
+
     model = estimate.model
     return {
         "device": DEVICE,
@@ -386,6 +387,8 @@ def _table(
 
 
 def _basis(estimate: L1Estimate) -> str:
+    from core.rules.l1 import DEVICE
+
     model = estimate.model
     text = f"L1 of an {DEVICE}: {model.sms} SMs, {model.nbytes // 1024} KiB each."
     if not estimate.extrapolated:
@@ -634,14 +637,11 @@ def _removed(result: Trace) -> tuple[str, ...]:
         return ()
     from core.assembler.assembled_module import module_of
     from core.assembler.machine_loads import removed_faults
-    from core.compiler.compiler import compile_ptx, find_entry
+    from core.compiler.compiler import compile_workload, find_entry
     from core.emulator.budget import STACK_BYTES
 
     workload = result.workload
-    written = compile_ptx(
-        workload.source, source_name=workload.source_name, defines=workload.defines,
-        kernel=workload.kernel, headers=workload.headers,
-    )  # fmt: skip
+    written = compile_workload(workload)
     entry = find_entry(written, workload.kernel)
     return removed_faults(module_of(written, entry), result.module, entry, most_stack=STACK_BYTES)
 

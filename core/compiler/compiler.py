@@ -18,14 +18,28 @@ from typing import Any, Literal, TypeVar
 
 from core.cancelling import check
 from core.compiler.cubin import MachineAccess, machine_accesses
-from core.compiler.nvrtc import Compiled, Request, compile_request, define_items, nvrtc_version
+from core.compiler.nvrtc import Compiled, Request, compile_request, define_items
+from core.compiler.nvrtc_library import version as nvrtc_version
 from core.errors import Cancelled, Diagnostic, TilescopeError
+from core.launch import Workload
 from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
 
-__all__ = ["Build", "BuildKind", "compile_cubin", "compile_kernel", "compile_ptx",
-           "cubin_entries", "find_entry", "nvrtc_version", "parse_log", "plain_name",
-           "resolve_entry"]  # fmt: skip
+__all__ = [
+    "Build",
+    "BuildKind",
+    "compile_cubin",
+    "compile_kernel",
+    "compile_ptx",
+    "compile_workload",
+    "cubin_entries",
+    "find_entry",
+    "nvrtc_version",
+    "parse_log",
+    "plain_name",
+    "resolve_entry",
+    "workload_cubin",
+]
 
 BuildKind = Literal["as_written", "as_compiled"]
 
@@ -79,8 +93,8 @@ def compile_ptx(
     """
     options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
     instance = kernel if "<" in kernel else ""
-    request = Request(source, source_name, define_items(defines), options, "PTX", instance,
-                      tuple(sorted(headers.items())))  # fmt: skip
+    items, given = define_items(defines), tuple(sorted(headers.items()))
+    request = Request(source, source_name, items, options, "PTX", instance, given)
 
     def build() -> Build:
         made = compile_request(request)
@@ -102,6 +116,35 @@ def compile_ptx(
         )
 
     return _builds.get(request, build)
+
+
+def compile_workload(workload: Workload, kind: BuildKind = "as_written") -> Build:
+    """The source of a launch as PTX; raises what `compile_ptx` does."""
+    return compile_ptx(
+        workload.source,
+        source_name=workload.source_name,
+        defines=workload.defines,
+        kind=kind,
+        kernel=workload.kernel,
+        headers=workload.headers,
+    )
+
+
+def workload_cubin(
+    workload: Workload,
+    compute_capability: tuple[int, int] = (9, 0),
+    extra_options: Sequence[str] = (),
+) -> tuple[bytes, str]:
+    """The cubin of a launch's source, and the name in there of its kernel, as `compile_kernel`."""
+    return compile_kernel(
+        workload.source,
+        workload.kernel,
+        source_name=workload.source_name,
+        defines=workload.defines,
+        compute_capability=compute_capability,
+        extra_options=extra_options,
+        headers=workload.headers,
+    )
 
 
 def _accesses(request: Request, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:
@@ -171,8 +214,8 @@ def _cubin(
     major, minor = compute_capability
     options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
     instance = kernel if "<" in kernel else ""
-    request = Request(source, source_name, define_items(defines), options, "CUBIN", instance,
-                      tuple(sorted(headers.items())))  # fmt: skip
+    items, given = define_items(defines), tuple(sorted(headers.items()))
+    request = Request(source, source_name, items, options, "CUBIN", instance, given)
     return _cubins.get(request, lambda: compile_request(request))
 
 

@@ -135,11 +135,28 @@ def _product(numbers: tuple[int, ...]) -> int:
 
 SIZE = 16  # bytes of an instruction
 OPCODES: Mapping[int, str] = {
-    0x020: "FMUL", 0x021: "FADD", 0x023: "FFMA", 0x03C: "HMMA", 0x11D: "BAR", 0x143: "CALL",
-    0x144: "CALL", 0x147: "BRA", 0x149: "BRX", 0x14A: "JMP", 0x14C: "JMX", 0x14D: "EXIT",
-    0x150: "RET", 0x15B: "KILL", 0x180: "LD", 0x181: "LDG", 0x184: "LDS", 0x185: "ST", 0x186: "STG",
-    0x188: "STS", 0x1AE: "LDGSTS",
-}  # fmt: skip
+    0x020: "FMUL",
+    0x021: "FADD",
+    0x023: "FFMA",
+    0x03C: "HMMA",
+    0x11D: "BAR",
+    0x143: "CALL",
+    0x144: "CALL",
+    0x147: "BRA",
+    0x149: "BRX",
+    0x14A: "JMP",
+    0x14C: "JMX",
+    0x14D: "EXIT",
+    0x150: "RET",
+    0x15B: "KILL",
+    0x180: "LD",
+    0x181: "LDG",
+    0x184: "LDS",
+    0x185: "ST",
+    0x186: "STG",
+    0x188: "STS",
+    0x1AE: "LDGSTS",
+}
 ACCESSES = frozenset({"LD", "LDG", "LDS", "ST", "STG", "STS"})  # loads and stores that are counted
 _WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)  # bytes a lane, by the field of an access
 _LINES = ".nv_debug_line_sass"

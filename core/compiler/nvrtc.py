@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Literal
+from typing import Literal
 
 from core.cancelling import is_cancellable
+from core.compiler.nvrtc_library import Program
 from core.errors import CompileError, Diagnostic, TilescopeError
 from core.side_process.client import apart
 from core.source.diagnostics import parse_log
@@ -36,8 +36,14 @@ from core.source.kernel_text import kernels, qualified
 
 _MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
 # NVRTC predefines what these declare; without a toolkit they are empty.
-_RUNTIME = ("cuda_runtime.h", "device_launch_parameters.h", "cuda_runtime_api.h",
-            "driver_types.h", "device_functions.h", "vector_types.h")  # fmt: skip
+_RUNTIME = (
+    "cuda_runtime.h",
+    "device_launch_parameters.h",
+    "cuda_runtime_api.h",
+    "driver_types.h",
+    "device_functions.h",
+    "vector_types.h",
+)
 
 
 @cache
@@ -80,12 +86,6 @@ LARGE = 1 << 14
 _alone = threading.Lock()  # one compilation at a time in this process
 _INT128 = "--device-int128"
 _UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
-_MISSING_NVRTC = (
-    "NVRTC, the CUDA compiler, cannot be loaded ({reason}): install it with "
-    "`pip install nvidia-cuda-nvrtc cuda-bindings`."
-)
-
-
 _MUCH_MEMORY = (
     "the compiler needs more memory here than it is given: look for macros or templates that grow "
     "beyond measure"
@@ -138,24 +138,6 @@ class Compiled:
 def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Macros and their values, in an order of their own."""
     return tuple(sorted((name, str(value)) for name, value in defines.items()))
-
-
-def nvrtc_version() -> str:
-    """The compiler's version, such as "13.0"; raises TilescopeError where it is missing."""
-    _, major, minor = load_nvrtc().nvrtcVersion()
-    return f"{major}.{minor}"
-
-
-def load_nvrtc() -> ModuleType:
-    """The library's bindings; raises TilescopeError where it is missing."""
-    try:
-        from cuda.bindings import nvrtc
-
-        nvrtc.nvrtcVersion()  # loads the library itself
-    except (ImportError, RuntimeError, OSError) as error:
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise TilescopeError(_MISSING_NVRTC.format(reason=reason)) from error
-    return nvrtc  # type: ignore[no-any-return]
 
 
 def compile_request(request: Request) -> Compiled:
@@ -215,55 +197,23 @@ def warm() -> None:
 
 
 def _compile_text(request: Request) -> Compiled:
-    nvrtc = load_nvrtc()
-    source = request.source.encode()
     headers = {**stand_ins(), **dict(request.headers)}
     options = list(request.all_options)
     if names := pre_included(request.source, is_debug="-G" in request.options):
         headers[PRE_INCLUDED] = names
         options.append(f"--pre-include={PRE_INCLUDED}")
-    status, program = nvrtc.nvrtcCreateProgram(
-        source,
-        request.source_name.encode(),
-        len(headers),
-        [text.encode() for text in headers.values()],
-        [name.encode() for name in headers],
-    )
-    _check(nvrtc, status)
-    try:
-        folders = [f"--include-path={folder}" for folder in include_folders()]
-        expression = b""
-        if request.instance:
-            name = qualified(request.source, kernels(request.source), request.instance)
-            expression = name.encode()
-            nvrtc.nvrtcAddNameExpression(program, expression)
-        words = [option.encode() for option in (*options, *folders)]
-        (status,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
-        log = _read(nvrtc, program, "ProgramLog").decode(errors="replace").rstrip("\0")
+    options += [f"--include-path={folder}" for folder in include_folders()]
+    instance = ""
+    if request.instance:
+        instance = qualified(request.source, kernels(request.source), request.instance)
+    with Program(request.source, request.source_name, headers) as program:
+        failure = program.compile(options, instance)
+        log = program.read("ProgramLog").decode(errors="replace").rstrip("\0")
         diagnostics = parse_log(log, request.source_name)
-        if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(_unlocated(log, request) or status.name, diagnostics)
-        image, entry = _read(nvrtc, program, request.output), b""
-        if expression:
-            status, entry = nvrtc.nvrtcGetLoweredName(program, expression)
-            _check(nvrtc, status)
-        return Compiled(image, diagnostics, entry.decode())
-    finally:
-        nvrtc.nvrtcDestroyProgram(program)
-
-
-def _read(nvrtc: ModuleType, program: Any, what: str) -> bytes:
-    status, size = getattr(nvrtc, f"nvrtcGet{what}Size")(program)
-    _check(nvrtc, status)
-    buffer = bytearray(size)  # NVRTC writes into it
-    (status,) = getattr(nvrtc, f"nvrtcGet{what}")(program, buffer)
-    _check(nvrtc, status)
-    return bytes(buffer)
-
-
-def _check(nvrtc: ModuleType, status: Any) -> None:
-    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        raise TilescopeError(f"NVRTC failed: {status.name}.")
+        if failure:
+            raise CompileError(_unlocated(log, request) or failure, diagnostics)
+        entry = program.lowered_name(instance) if instance else ""
+        return Compiled(program.read(request.output), diagnostics, entry)
 
 
 def _unlocated(log: str, request: Request) -> str:

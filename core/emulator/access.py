@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ from core.ptx.types import PtxType
 
 # What each atomic operation makes of the old value (PTX ISA, "atom" and "red").
 
+
+_NARROW = 1024  # a machine of so few lanes looks addresses up instead of comparing them
+_MOST_PATTERNS = 4096  # that are kept
 
 Update = Callable[..., Any]
 _Values = NDArray[Any]
@@ -95,8 +98,9 @@ class MemoryUnit:
         self.changes = 0  # stores, and atomics that changed something, so far
         self._map = self._new_map()
         self._guess: dict[int, Region] = {}  # region that each instruction used last
-        self._patterns: dict[int, Pattern] = {}  # what each instruction's last new access was like
+        self._patterns: dict[Hashable, Pattern] = {}  # what an access was like, by `_key`
         self._misses: dict[int, int] = {}  # accesses in a row that were like none before
+        self._narrow = self.count <= _NARROW
 
     def _new_map(self) -> AddressMap:
         return AddressMap([*self.image.memory.regions, self.shared, self.local])
@@ -122,6 +126,7 @@ class MemoryUnit:
         self._local_stride = stride
         self._map = self._new_map()
         self._guess.clear()
+        self._patterns.clear()
 
     # -- one instruction ---------------------------------------------------------------------
 
@@ -155,13 +160,14 @@ class MemoryUnit:
         self._site = op.instruction.pc if site < 0 else site
         access: MemoryAccess = op.payload
         pc = op.instruction.pc
-        width = access.type.nbytes * access.count
+        width = access.width
         address = access.address(registers)
         if mask is not None:
             address = self._only_active(address, mask)
-        pattern = self._patterns.get(pc)
+        key = self._key(pc, address, mask)
+        pattern = self._patterns.get(key)
         if pattern is not None:
-            shift = pattern.shift(access, address, mask)
+            shift = self._shift(pattern, access, address, mask)
             if shift is not None:
                 self._misses[pc] = 0
                 first = pattern.first
@@ -181,11 +187,30 @@ class MemoryUnit:
             return self._piecewise(op, registers, mask, tick, address, width)
         self._guess[pc] = region
         first = places_of(region, address, access)
-        pattern = self._new_pattern(pc, access, region, mask, address, first)
+        pattern = self._new_pattern(key, pc, access, region, mask, address, first)
         return self._access(op, registers, mask, tick, address, region, first, pattern)
+
+    def _key(self, pc: int, address: NDArray[np.int64], mask: Mask | None) -> Hashable:
+        """The key of an access's pattern; a narrow machine keeps them all."""
+        if not self._narrow:
+            return pc
+        return pc, (address - address[0]).tobytes(), None if mask is None else mask.tobytes()
+
+    def _shift(
+        self, pattern: Pattern, access: MemoryAccess, address: NDArray[np.int64], mask: Mask | None
+    ) -> int | None:
+        """How far an access lies from the pattern of its key, None if it is not like it."""
+        if not self._narrow:
+            shift = pattern.shift(access, address, mask)
+        elif access is pattern.access and address.size == pattern.address.size:
+            shift = pattern.moved_by(int(address[0]) - int(pattern.address[0]))
+        else:
+            shift = None
+        return None if shift and pattern.region is self.local else shift  # perhaps in no frame
 
     def _new_pattern(
         self,
+        key: Hashable,
         pc: int,
         access: MemoryAccess,
         region: Region,
@@ -193,17 +218,18 @@ class MemoryUnit:
         address: NDArray[np.int64],
         first: NDArray[np.int64],
     ) -> Pattern | None:
-        """Remembers the access as a pattern, if it may well come again."""
+        """Keeps the access as a pattern where a similar one is likely to follow."""
         misses = self._misses[pc] = self._misses.get(pc, -1) + 1
-        moves = region is self.local or region.name == HEAP_NAME  # what may be touched changes
-        if access.kind == "atomic" or address.size == 1 or moves:
+        if access.kind == "atomic" or region.name == HEAP_NAME:  # a heap's pieces come and go
             return None
         if misses > MOST_MISSES:
-            self._patterns.pop(pc, None)
+            self._patterns.pop(key, None)
             return None
-        low, high = int(address.min()), int(address.max()) + access.type.nbytes * access.count
+        if len(self._patterns) >= _MOST_PATTERNS:
+            self._patterns.clear()
+        low, high = int(address.min()), int(address.max()) + access.width
         pattern = Pattern(access, region, mask, address, low, high, first)
-        self._patterns[pc] = pattern
+        self._patterns[key] = pattern
         return pattern
 
     @staticmethod
@@ -237,12 +263,21 @@ class MemoryUnit:
         else:
             operands = tuple(read(registers) for read in access.values)
             values = self._atomics(region, first, access, operands, mask)
-        width = access.type.nbytes * access.count
         event = AccessEvent(
-            tick, op.instruction.pc, access.kind, region, width,
-            address if pattern is None else pattern.address, mask, values, self._site, shift,
-            pattern, address if shift else None, operands,
-        )  # fmt: skip
+            tick,
+            op.instruction.pc,
+            access.kind,
+            region,
+            access.width,
+            address if pattern is None else pattern.address,
+            mask,
+            values,
+            self._site,
+            shift,
+            pattern,
+            address if shift else None,
+            operands,
+        )
         for observer in self.observers:
             observer.on_access(event)
         return values
@@ -271,7 +306,7 @@ class MemoryUnit:
         operands: Values,
         mask: Mask | None,
     ) -> NDArray[Any]:
-        """Lanes one after another where they meet, in order of their number."""
+        """Updates the cells; lanes that share a cell go in the order of their numbers."""
         dtype = access.type.dtype
         view = region.writable(dtype)
         lanes = np.arange(self.count) if mask is None else np.flatnonzero(mask)
@@ -298,7 +333,7 @@ class MemoryUnit:
         address: NDArray[np.int64],
         width: int,
     ) -> Values:
-        """Splits an access by region; what lies in none, or is misaligned, is a fault."""
+        """Splits an access by region; a lane outside all regions, or misaligned, is at fault."""
         access: MemoryAccess = op.payload
         address = np.broadcast_to(address, self.count)
         active = np.ones(self.count, bool) if mask is None else mask
@@ -334,7 +369,7 @@ class MemoryUnit:
     def _not_in_a_piece(
         self, address: NDArray[np.int64], width: int, owner: NDArray[np.intp]
     ) -> NDArray[np.bool_]:
-        """Takes from `owner` what `malloc` has not given; says which lanes use what was freed."""
+        """Clears `owner` where `malloc` gave nothing; returns the lanes that use freed memory."""
         heap = self.image.heap
         if heap is None:
             return np.zeros(self.count, bool)
@@ -365,9 +400,18 @@ class MemoryUnit:
             self._meant(op.instruction.pc, first) if heap is None or piece is None else heap.region
         )
         event = FaultEvent(
-            tick, op.instruction.pc, kind, where, address[where].copy(), width, region,
-            site=self._site, access=op.payload.kind, values=values, piece=piece,
-        )  # fmt: skip
+            tick,
+            op.instruction.pc,
+            kind,
+            where,
+            address[where].copy(),
+            width,
+            region,
+            site=self._site,
+            access=op.payload.kind,
+            values=values,
+            piece=piece,
+        )
         for observer in self.observers:
             observer.on_fault(event)
 
@@ -379,5 +423,5 @@ class MemoryUnit:
         return self.nearest(address)
 
     def nearest(self, address: int) -> Region | None:
-        """The region that lies there, or else the closest one."""
+        """The region at an address, or else the closest one."""
         return self._map.nearest(address)

@@ -1,7 +1,7 @@
 """`cp.async`: a copy from global to shared memory that does not pass through registers.
 
-It is done at once, as a load of global memory and a store to shared memory; waiting for it then has
-nothing to do.
+The emulator copies at once, by a load from global memory and a store to shared memory, so that the
+instructions that wait for a copy do nothing.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
         else:
             given = decoder.table.read(instruction, operand, TYPES["u32"])
     action = AsyncCopy(
-        nbytes, decoder.address(instruction, to, "shared"),
-        decoder.address(instruction, source, "global"), given, ignore,
-    )  # fmt: skip
+        nbytes,
+        decoder.address(instruction, to, "shared"),
+        decoder.address(instruction, source, "global"),
+        given,
+        ignore,
+    )
     return action_op(instruction, action)

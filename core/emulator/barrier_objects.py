@@ -1,9 +1,8 @@
 """`mbarrier`: barriers that live in shared memory, as `cuda::barrier` uses them.
 
 The 64-bit object is opaque to programs. Ours holds the expected count in bits 0 to 19, what is
-still to arrive in bits 20 to 39, and the number of the phase from bit 40 on. The state that an
-arrival returns is the word before it. Transaction counts, which belong to bulk copies, are not
-modelled.
+still to arrive in bits 20 to 39, and the number of the phase from bit 40 on. An arrival returns the
+word as it was before. Transaction counts, which belong to bulk copies, are not modelled.
 """
 
 from __future__ import annotations
@@ -183,7 +182,8 @@ class Arrive:
         met[list(arrived)] = True
         nobody = np.zeros(0, np.intp)
         pc = lanes.op.instruction.pc
-        machine.tell_barrier(BarrierEvent(machine.tick - 1, pc, lanes.mask, nobody, met))
+        event = BarrierEvent(machine.tick - 1, pc, lanes.mask, nobody, met, executed=False)
+        machine.tell_barrier(event)
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class PendingCount:
 def arrive_after_copies(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`cp.async.mbarrier.arrive`: copies are done at once, so it arrives at once.
 
-    Without `.noinc` it adds to what is to arrive what it then takes away.
+    Without `.noinc` it adds one to the pending count first, so that the count stays the same.
     """
     where = instruction.operands[0]
     if "noinc" not in instruction.modifiers:

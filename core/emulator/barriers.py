@@ -1,8 +1,8 @@
-"""Barriers of a block, and the end of threads, which barriers must hear of."""
+"""Barriers of a block, and the end of threads, which lets others pass a barrier."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,8 +30,7 @@ class Barriers:
     def place(self, pc: int, depth: int, mask: Mask | None) -> None:
         """Puts lanes at a pc.
 
-        Lanes about to return from the kernel do so at once: nothing can come between, and nobody
-        has to wait for them.
+        Lanes about to return from the kernel do so at once, so that no other lane waits for them.
         """
         code = self.state.image.code_at(pc)
         op = code.ops[pc - code.first_pc]
@@ -55,7 +54,9 @@ class Barriers:
             complete = self._complete(arrived)
             if len(complete):
                 self.check(arrived, complete)
-                self._tell(int(self.state.resume_at[arrived.argmax()]) - 1, arrived, complete)
+                pc = int(self.state.resume_at[arrived.argmax()]) - 1
+                tick = self.state.tick - 1
+                self.state.tell_barrier(BarrierEvent(tick, pc, arrived, complete, executed=False))
                 del self.state.waiting[number]
                 self._release(number, arrived, complete)
 
@@ -71,7 +72,8 @@ class Barriers:
         complete = self._complete(arrived)
         if len(complete):
             self.check(arrived, complete)
-        self._tell(pc, group.mask, complete, note=True)
+        event = BarrierEvent(self.state.tick - 1, pc, group.mask, complete)
+        self.state.tell_barrier(event, note=True)
         if waiting is None and len(complete) == len(self.state.geometry.blocks):
             return True
         self._release(number, arrived, complete)
@@ -114,21 +116,22 @@ class Barriers:
         stay = arrived & ~go
         if stay.any():
             self.state.waiting[number] = stay
-        for pc in np.unique(self.state.resume_at[go]):
-            for depth in np.unique(self.state.resume_depth[go]):
-                mask = go & (self.state.resume_at == pc) & (self.state.resume_depth == depth)
-                if mask.any():
-                    self.place(int(pc), int(depth), mask)
+        for pc, depth, mask in self.places(go):
+            self.place(pc, depth, mask)
 
-    def _tell(
-        self, pc: int, mask: Mask | None, complete: NDArray[np.intp], *, note: bool = False
-    ) -> None:
-        self.state.tell_barrier(BarrierEvent(self.state.tick - 1, pc, mask, complete), note=note)
+    def places(self, go: Mask) -> Iterator[tuple[int, int, Mask]]:
+        """Where these lanes go on after their barriers: pc, depth of calls, and who goes there."""
+        state = self.state
+        for pc in np.unique(state.resume_at[go]).tolist():
+            for depth in np.unique(state.resume_depth[go]).tolist():
+                mask = go & (state.resume_at == pc) & (state.resume_depth == depth)
+                if mask.any():
+                    yield pc, depth, mask
 
 
 @dataclass
 class _Named:
-    """One barrier: who has come, how each voted, and the count of each block (0: all)."""
+    """One barrier: the lanes that have come, their votes, and each block's count (0: all)."""
 
     arrived: Mask
     votes: Mask
@@ -184,7 +187,7 @@ class NamedBarriers:
             self.settle(number, pc, active & (numbers == number))
 
     def complete(self, barrier: _Named) -> NDArray[np.intp]:
-        """The blocks that have come in sufficient number; an incomplete warp counts as a whole."""
+        """The blocks of which enough threads have come; an incomplete warp counts whole."""
         geometry, alive = self.state.geometry, self.state.alive
         blocks = len(geometry.blocks)
         here = warp_rows(barrier.arrived, geometry, 0)
@@ -195,8 +198,8 @@ class NamedBarriers:
         some = barrier.arrived.reshape(blocks, -1).any(axis=1)
         return np.flatnonzero(np.where(barrier.count > 0, counted, everybody) & some)
 
-    def settle(self, number: int, pc: int, mask: Mask | None) -> None:
-        """Tells the observers of an arrival and lets go who may go on."""
+    def settle(self, number: int, pc: int, mask: Mask | None, *, executed: bool = True) -> None:
+        """Tells the observers of an arrival, and releases the lanes that may go on."""
         state, barrier = self.state, self.named[number]
         complete = self.complete(barrier)
         through = np.zeros((len(state.geometry.blocks), state.geometry.threads), bool)
@@ -207,7 +210,8 @@ class NamedBarriers:
         if len(released):
             self.barriers.check(barrier.arrived, released)
         met_here = met if counted else None
-        state.tell_barrier(BarrierEvent(state.tick - 1, pc, mask, released, met_here), note=True)
+        event = BarrierEvent(state.tick - 1, pc, mask, released, met_here, executed)
+        state.tell_barrier(event, note=True)
         if len(complete):
             self._let_go(number, barrier, met)
 
@@ -221,12 +225,9 @@ class NamedBarriers:
         barrier.arrived = barrier.arrived & ~met
         barrier.count = np.where(met.reshape(len(barrier.count), -1).any(axis=1), 0, barrier.count)
         state.exclusive = False
-        for pc in np.unique(state.resume_at[go]):
-            for depth in np.unique(state.resume_depth[go]):
-                mask = go & (state.resume_at == pc) & (state.resume_depth == depth)
-                if mask.any():
-                    self._give_result(int(pc) - 1, int(depth), mask, total, met)
-                    self.barriers.place(int(pc), int(depth), mask)
+        for pc, depth, mask in self.barriers.places(go):
+            self._give_result(pc - 1, depth, mask, total, met)
+            self.barriers.place(pc, depth, mask)
 
     def _give_result(self, pc: int, depth: int, mask: Mask, votes: Mask, met: Mask) -> None:
         """Writes the result of a `bar.red` that the lanes of `mask` waited at."""
@@ -252,4 +253,4 @@ class NamedBarriers:
             waiting = self.state.waiting.get(NAMED + number)
             if waiting is not None and len(self.complete(barrier)):
                 pc = int(self.state.resume_at[waiting.argmax()]) - 1
-                self.settle(number, pc, waiting)
+                self.settle(number, pc, waiting, executed=False)

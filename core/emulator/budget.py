@@ -1,13 +1,13 @@
-"""How long a kernel may run and what it may take, and when the machine stops to look."""
+"""How long a kernel may run, how much memory it may take, and when the machine checks this."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.cancelling import check
 from core.emulator.record import ChunkRecord
-from core.errors import BudgetExceeded, Cancelled
+from core.errors import BudgetExceeded
 
 PATIENCE = 200_000  # instructions before the time is looked at: more than most kernels take
 _PAUSE = 0.02  # seconds that may pass between two looks
@@ -37,8 +37,8 @@ DEFAULTS = Limits()
 class Budget:
     """Watches over one machine."""
 
-    def __init__(self, limits: Limits, cancelled: Callable[[], bool] | None) -> None:
-        self._limits, self._cancelled = limits, cancelled
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._started, self._looked = time.thread_time(), time.perf_counter()
         self._interval = _FIRST
         self._measured, self._noted = 0, 0  # instructions and bytes when the record was measured
@@ -50,8 +50,7 @@ class Budget:
 
         Raises `BudgetExceeded` and `Cancelled`.
         """
-        if self._cancelled is not None and self._cancelled():
-            raise Cancelled("Stopped.")
+        check()
         self._look_at_time(tick, line)
         if record is not None and tick >= self._measure_at:
             self._measure(tick, record)
@@ -81,7 +80,7 @@ class Budget:
             )
 
     def _measure(self, tick: int, record: ChunkRecord) -> None:
-        """What the record has grown to; the next measurement is due before it can be too much."""
+        """Measures the record, and plans when to do so again."""
         size = record.nbytes() + _ENTRY * record.entries()
         left = self._limits.memory - self._stacks - size
         if left < 0:

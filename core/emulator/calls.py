@@ -21,7 +21,7 @@ from core.ptx.types import PtxType
 
 
 def _passed(frame: Frame, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A parameter for a register of `dtype`; one that was never given is zero."""
+    """A parameter as a register of `dtype`; zero where the caller gave none."""
     value = frame.parameters.get((name, 0))
     if value is None:
         return np.zeros(1, dtype)
@@ -36,7 +36,6 @@ class Calls:
 
     def __init__(self, state: MachineState, queue: RunQueue, barriers: Barriers) -> None:
         self.state, self.queue, self.barriers = state, queue, barriers
-        self._on_call = [c for o in state.observers if (c := getattr(o, "on_call", None))]
 
     def parameter(self, frame: Frame, group: Group, op: Op) -> None:
         """`ld.param` or `st.param`."""
@@ -117,7 +116,7 @@ class Calls:
         return False
 
     def enter(self, frame: Frame, group: Group, op: Op, pc: int, function: Function) -> bool:
-        """Enters a function, or does it where it is the driver's; True as `call` says."""
+        """Enters a function, or executes it where it is the driver's; True as `call` says."""
         call: Call = op.payload
         if function.first_pc == function.end_pc:
             goes_on = host_call(self.state, frame, group, op, function.name)
@@ -144,11 +143,10 @@ class Calls:
         if len(self.state.return_to) < depth:
             self.state.return_to.append(np.zeros(self.state.count, np.int64))
         self.state.return_to[depth - 1][group.lanes(self.state.count)] = pc + 1
-        for tell in self._on_call:
-            code = callee.code
-            tell(
-                CallEvent(self.state.tick - 1, pc, group.mask, callee.local_base, code.local_bytes)
-            )
+        base, nbytes = callee.local_base, callee.code.local_bytes
+        event = CallEvent(self.state.tick - 1, pc, group.mask, base, nbytes)
+        for observer in self.state.observers:
+            observer.on_call(event)
         self.queue.enter(inner)
         return False
 
@@ -175,10 +173,12 @@ class Calls:
         targets = self.state.return_to[group.depth - 1]
         lanes = group.lanes(self.state.count)
         alone = self.queue.alone()
-        for pc in np.unique(targets[lanes]):
+        several = targets[lanes]
+        one = not np.count_nonzero(several != several[0])
+        for pc in several[:1] if one else np.unique(several):
             here = targets == pc
             mask = here if group.mask is None else here & group.mask
-            whole = group.mask if bool(mask.sum() == len(lanes)) else mask
+            whole = group.mask if one else mask
             caller_group = Group(int(pc), group.depth - 1, whole, group.warp)
             caller = self.state.frame(caller_group)
             call: Call = caller.code.ops[int(pc) - 1 - caller.code.first_pc].payload

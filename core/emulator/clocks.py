@@ -1,4 +1,4 @@
-"""Clocks: a fiction that only ever goes up.
+"""Clocks, which count instructions: a fiction that never goes back.
 
 The machine has no notion of time. `%clock`, `%clock64` and `%globaltimer` (as nanoseconds) give the
 number of instructions that the blocks which run together have issued.

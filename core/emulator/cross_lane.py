@@ -25,9 +25,13 @@ _LANES = np.arange(32, dtype=np.int64)
 def cross_lane(instruction: Instruction) -> Operation:
     """The operation; its function takes `(active, *sources)` as rows of 32 lanes."""
     builders: dict[str, Callable[[Instruction], Operation]] = {
-        "shfl": _shuffle, "vote": _vote, "activemask": _active_mask, "redux": _reduce,
-        "match": _match, "elect": _elect,
-    }  # fmt: skip
+        "shfl": _shuffle,
+        "vote": _vote,
+        "activemask": _active_mask,
+        "redux": _reduce,
+        "match": _match,
+        "elect": _elect,
+    }
     if instruction.opcode in _ONLY_SYNC and "sync" not in instruction.modifiers:
         raise unsupported(instruction, "needs .sync")
     return builders[instruction.opcode](instruction)
@@ -112,8 +116,14 @@ def _active_mask(_: Instruction) -> Operation:
 def _reduce(instruction: Instruction) -> Operation:
     """`redux.sync`: a reduction over the participating lanes."""
     kind = type_of(instruction)
-    ufuncs = {"add": np.add, "min": np.minimum, "max": np.maximum,
-              "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}  # fmt: skip
+    ufuncs = {
+        "add": np.add,
+        "min": np.minimum,
+        "max": np.maximum,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }
     name = next((m for m in instruction.modifiers if m in ufuncs), "")
     if not name or kind.is_float:
         raise unsupported(instruction)

@@ -107,9 +107,14 @@ def load_or_store(decoder: OperandDecoder, instruction: Instruction) -> Op:
         parameter = ParameterAccess(is_load, key, kind, readers, writers)
         return Op(Kind.PARAMETER, instruction, destinations=slots, payload=parameter)
     access = MemoryAccess(
-        "load" if is_load else "store", space, kind, len(value),
-        decoder.address(instruction, address, space), readers, writers,
-    )  # fmt: skip
+        "load" if is_load else "store",
+        space,
+        kind,
+        len(value),
+        decoder.address(instruction, address, space),
+        readers,
+        writers,
+    )
     return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
 
 
@@ -139,9 +144,15 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     )
     space = space_of(instruction)
     access = MemoryAccess(
-        "atomic", space, kind, count, decoder.address(instruction, address, space),
-        tuple(decoder.table.read(instruction, v, kind) for v in values), writers, name,
-    )  # fmt: skip
+        "atomic",
+        space,
+        kind,
+        count,
+        decoder.address(instruction, address, space),
+        tuple(decoder.table.read(instruction, v, kind) for v in values),
+        writers,
+        name,
+    )
     return Op(Kind.MEMORY, instruction, destinations=slots, payload=access)
 
 
@@ -203,14 +214,18 @@ def call(decoder: OperandDecoder, instruction: Instruction) -> Op:
     else:
         raise unsupported(instruction, "calls a function that is not there")
     payload = Call(
-        name, _names(results, "result"), _names(arguments, "argument"), pointer,
-        _argument_values(decoder, instruction, arguments), _result_slots(decoder, results),
-    )  # fmt: skip
+        name,
+        _names(results, "result"),
+        _names(arguments, "argument"),
+        pointer,
+        _argument_values(decoder, instruction, arguments),
+        _result_slots(decoder, results),
+    )
     return Op(Kind.CALL, instruction, payload=payload)
 
 
 def _names(group: Group, role: str) -> tuple[str, ...]:
-    """A name for each actual parameter; those that are no variables get one of their own."""
+    """A name for each actual parameter; one that is no variable gets a name of its own."""
     return tuple(
         o.name if isinstance(o, Symbol) else f"{role} {i}" for i, o in enumerate(group.elements)
     )
@@ -306,10 +321,17 @@ class Decoder:
         ops = [_checked(self._op, instruction) for instruction in operands.instructions]
         slots = self.table.slots
         return FunctionCode(
-            operands.function, ops, slots, self.table.dtypes, self.table.constants,
-            self.table.specials, operands.local_offsets, operands.local_bytes,
-            frozenset(slots[name] for name in watched if name in slots), run_ends(ops),
-        )  # fmt: skip
+            operands.function,
+            ops,
+            slots,
+            self.table.dtypes,
+            self.table.constants,
+            self.table.specials,
+            operands.local_offsets,
+            operands.local_bytes,
+            frozenset(slots[name] for name in watched if name in slots),
+            run_ends(ops),
+        )
 
     # -- first pass: which NumPy type suits each register ------------------------------------
 
@@ -372,7 +394,7 @@ class Decoder:
 
 
 def _checked(step: Callable[[Instruction], _T], instruction: Instruction) -> _T:
-    """A step of decoding; whatever a malformed instruction trips over becomes one clear error."""
+    """A step of decoding; any failure of a malformed instruction becomes one clear error."""
     try:
         return step(instruction)
     except (
@@ -404,7 +426,7 @@ def _targets(instruction: Instruction, found: Operation) -> tuple[Operand, ...]:
 def _compose(
     function: Callable[..., Any], sources: list[Reader], writers: tuple[Writer | None, ...]
 ) -> Callable[[Registers], Any]:
-    """One function from the register file to the converted result, without needless layers."""
+    """One function from the register file to the converted result, with few calls."""
     if len(writers) > 1:
         made = plain(writers)
         return lambda regs: tuple(
@@ -424,16 +446,24 @@ def _compose(
 
 
 _CONVERSIONS = ("cvta", "isspacep")  # of addresses
-_SPECIAL: dict[str, Callable[[OperandDecoder, Instruction], Op]] = {
-    "ld": load_or_store, "ldu": load_or_store, "st": load_or_store, "atom": atomic, "red": atomic,
-    "bra": branch, "brx": indexed_branch, "call": call, "ret": leave,
-    "exit": leave, "trap": trap, "brkpt": trap,
-    "membar": fence, "fence": fence,
-    "bar": barrier, "barrier": barrier, "mbarrier": mbarrier,
-    **{name: exchange for name, row in OPCODES.items() if row.kind == "lanes"},
-    "cp": async_copy, "mma": multiply, "wmma": wmma,
-    "ldmatrix": matrix_access, "stmatrix": matrix_access, "movmatrix": matrix_access,
-}  # fmt: skip
+_BY_OPCODES: dict[str, Callable[[OperandDecoder, Instruction], Op]] = {
+    "ld ldu st": load_or_store,
+    "atom red": atomic,
+    "bra": branch,
+    "brx": indexed_branch,
+    "call": call,
+    "ret exit": leave,
+    "trap brkpt": trap,
+    "membar fence": fence,
+    "bar barrier": barrier,
+    "mbarrier": mbarrier,
+    "cp": async_copy,
+    "mma": multiply,
+    "wmma": wmma,
+    "ldmatrix stmatrix movmatrix": matrix_access,
+    " ".join(name for name, row in OPCODES.items() if row.kind == "lanes"): exchange,
+}
+_SPECIAL = {name: decode for names, decode in _BY_OPCODES.items() for name in names.split()}
 
 
 def decoded_opcodes() -> frozenset[str]:

@@ -6,8 +6,8 @@ by block, in order of their linear threadIdx. `mask` says which lanes take part;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from core.emulator.program import MemoryAccess
 # Where the lanes of a load or store point, up to a shift that all of them share.
 #
 # In a loop most instructions go to the same addresses again, each moved by one and the same
-# distance. What was found out about the first of these accesses (that it lies in one region, how it
-# falls into sectors and banks) need not be found out again.
+# distance. What holds for the first of these accesses (that it lies in one region, how it falls
+# into sectors and banks) holds for the others too.
 
 
 MOST_MISSES = 32  # of one instruction in a row, after which its patterns are no longer sought
@@ -28,10 +28,11 @@ MOST_MISSES = 32  # of one instruction in a row, after which its patterns are no
 
 @dataclass(eq=False, slots=True)
 class Pattern:
-    """One access that lay in one region, aligned. `address` as in `AccessEvent`, one a lane.
+    """One access that lay in one region, aligned. `address` as in `AccessEvent`.
 
     `low` is its first byte and `high` the one after its last; `first` the places of the lanes'
-    first elements in the region's data.
+    first elements in the region's data. `notes` are for observers: what holds for
+    all accesses of the pattern.
     """
 
     access: MemoryAccess
@@ -41,11 +42,12 @@ class Pattern:
     low: int
     high: int
     first: NDArray[np.int64]
+    notes: dict[Any, Any] = field(default_factory=dict)
 
     def shift(
         self, access: MemoryAccess, address: NDArray[np.int64], mask: NDArray[np.bool_] | None
     ) -> int | None:
-        """How far this access lies from the pattern, in bytes; None if it is no such access.
+        """How far this access lies from the pattern, in bytes; None where it does not match.
 
         Addresses of idle lanes have been replaced by that of the first active one in both.
         """
@@ -57,13 +59,13 @@ class Pattern:
             return None
         moved = address - self.address
         shift = moved[0]
-        if not (moved == shift).all():
-            return None
-        distance = int(shift)
+        return None if np.count_nonzero(moved != shift) else self.moved_by(int(shift))
+
+    def moved_by(self, distance: int) -> int | None:
+        """The distance in bytes, or None where the moved access leaves its region or alignment."""
         low, high = self.low + distance, self.high + distance
         inside = self.region.base <= low and high <= self.region.end
-        width = access.type.nbytes * access.count
-        return distance if inside and not distance & (width - 1) else None
+        return distance if inside and not distance & (self.access.width - 1) else None
 
     def _same_lanes(self, mask: NDArray[np.bool_] | None) -> bool:
         if mask is self.mask:
@@ -74,15 +76,15 @@ class Pattern:
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)  # never changed; frozen it would take four times as long to make
 class AccessEvent:
     """One memory instruction, executed for all the lanes of a group at once.
 
     `address` is int64 of shape (lanes,), or (1,) where all lanes have the same. In shared and local
     memory it is the generic address. It is kept as `base`, which many accesses may share, plus
-    `shift`, with a `pattern` whose address `base` is; `moved` is the sum while it is at hand.
-    `values` has one array for each element of a vector access. Of an atomic they are the old
-    values, and `operands` what it was given.
+    `shift`, with a `pattern` whose address `base` is; `moved` holds the sum where it is already
+    computed. `values` has one array for each element of a vector access. Of an atomic they are the
+    old values, and `operands` what it was given.
     """
 
     tick: int
@@ -111,9 +113,17 @@ class AccessEvent:
         if self.moved is None and self.pattern is None:
             return self
         return AccessEvent(
-            self.tick, self.pc, self.kind, self.region, self.width, self.base, self.mask,
-            self.values, self.site, self.shift,
-        )  # fmt: skip
+            self.tick,
+            self.pc,
+            self.kind,
+            self.region,
+            self.width,
+            self.base,
+            self.mask,
+            self.values,
+            self.site,
+            self.shift,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +131,8 @@ class BarrierEvent:
     """Lanes arrive at a barrier; `released` are the blocks (places in the machine) let through.
 
     `met` are the lanes that go on together at a barrier with a thread count of its own.
+    `executed` is False where nobody comes to a block's barrier now: the end of other threads lets
+    lanes through that came before, or a phase of an mbarrier ends.
     """
 
     tick: int
@@ -128,6 +140,7 @@ class BarrierEvent:
     mask: Mask | None
     released: NDArray[np.intp]
     met: Mask | None = None
+    executed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +174,20 @@ class FaultEvent:
     lanes: NDArray[np.intp]
     address: NDArray[np.int64]
     width: int
-    region: Region | None  # the one that was probably meant
+    region: Region | None  # the region that was probably meant
     detail: str = ""
     site: int = -1  # as in `AccessEvent`
-    others: NDArray[np.intp] | None = None  # lanes that it is about as well
+    others: NDArray[np.intp] | None = None  # the other lanes involved
     other_pc: int = -1  # where those are, if anywhere
     access: str = ""  # of an illegal access: "load", "store" or "atomic"
-    values: tuple[NDArray[Any], ...] = ()  # and what is loaded instead, or was to be stored
-    piece: Piece | None = None  # of the device heap, that it is about
+    values: tuple[NDArray[Any], ...] = ()  # what is loaded instead, or was meant to be stored
+    piece: Piece | None = None  # the piece of the device heap involved
 
 
-class Observer(Protocol):
-    """Hears of everything that the machine does to memory; the machine knows nothing of it.
+class Observer:
+    """Hears of what the machine does to memory; the machine knows nothing of it.
 
-    An observer with the methods `on_sync` and `on_call` hears of those events as well, and one with
-    `on_reuse` when `malloc` gives bytes of a region again that were freed before.
+    A subclass has the methods for the events that it wants; the others do nothing.
     """
 
     def on_access(self, event: AccessEvent) -> None:
@@ -185,7 +197,16 @@ class Observer(Protocol):
         """Lanes arrived at a barrier."""
 
     def on_fault(self, event: FaultEvent) -> None:
-        """Lanes did something illegal."""
+        """Lanes did something illegal; an illegal access has no effect."""
+
+    def on_sync(self, event: SyncEvent) -> None:
+        """Lanes of warps met, or passed a fence."""
+
+    def on_call(self, event: CallEvent) -> None:
+        """Lanes entered a function."""
+
+    def on_reuse(self, region: Region, start: int, nbytes: int) -> None:
+        """`malloc` gives bytes of a region again that were freed before."""
 
 
 @dataclass(frozen=True)

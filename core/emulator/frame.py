@@ -32,7 +32,7 @@ class Frame:
         *,
         has_lines: bool,
     ) -> None:
-        """Its local variables start at `local_base`, bytes; `special` reads special registers."""
+        """`local_base` in bytes, where local variables start; `special` reads special registers."""
         self.code, self.local_base, self.has_lines, self.logs = code, local_base, has_lines, logs
         self.registers: list[NDArray[Any]] = [np.zeros(1, dtype) for dtype in code.dtypes]
         self.parameters: dict[tuple[str, int], NDArray[Any]] = {}

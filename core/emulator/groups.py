@@ -13,18 +13,24 @@ from core.emulator.events import Mask
 from core.launch import Dim3
 
 WARP = 32
-# Where the blocks of a grid meet, as in cooperative groups' grid.sync(): %envreg1 and %envreg2.
+# Address of the workspace of cooperative groups' grid.sync(), in %envreg1 and %envreg2.
 GRID_WORKSPACE = 1 << 44
 _WITHOUT_CLUSTERS = {
     name: np.array([value])
     for name, value in (
-        ("cluster_ctarank", 0), ("cluster_nctarank", 1), ("is_explicit_cluster", 0),
-        ("total_smem_size", 0), ("aggr_smem_size", 0), ("current_graph_exec", 0),
-        ("reserved_smem_offset_begin", 0), ("reserved_smem_offset_end", 0),
-        ("reserved_smem_offset_cap", 0), ("reserved_smem_offset_0", 0),
+        ("cluster_ctarank", 0),
+        ("cluster_nctarank", 1),
+        ("is_explicit_cluster", 0),
+        ("total_smem_size", 0),
+        ("aggr_smem_size", 0),
+        ("current_graph_exec", 0),
+        ("reserved_smem_offset_begin", 0),
+        ("reserved_smem_offset_end", 0),
+        ("reserved_smem_offset_cap", 0),
+        ("reserved_smem_offset_0", 0),
         ("reserved_smem_offset_1", 0),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(eq=False)
@@ -32,7 +38,7 @@ class Group:
     """Lanes at one pc and one call depth. `mask` None means every lane of the machine.
 
     `warp` is -1 where warps go together; `since` is the tick at which it was put aside; `forced`
-    lanes no longer wait for others of their warp, of whom those `expected` were to come.
+    lanes no longer wait for the `expected` lanes of their warp.
     """
 
     pc: int
@@ -147,7 +153,8 @@ def lanes_of_rows(rows: NDArray[Any], geometry: Geometry) -> NDArray[Any]:
     return np.ascontiguousarray(per_block[:, : geometry.threads]).reshape(-1)
 
 
-# Instructions that lanes of a warp execute together: who is missing, and who reads from nobody.
+# Instructions that lanes of a warp execute together: lanes that are missing, and lanes that read
+# from a lane that takes no part.
 
 
 Members = NDArray[np.uint32]
@@ -160,7 +167,7 @@ def lane_words(mask: Mask, geometry: Geometry) -> Members:
 
 
 def member_rows(members: Members, geometry: Geometry) -> Members:
-    """Member masks as rows of a warp; a single one is everybody's."""
+    """Member masks as rows of a warp; a single mask is that of all lanes."""
     if members.size == 1:
         return members.reshape(1, 1)
     return warp_rows(members, geometry, 0)
@@ -195,7 +202,7 @@ def strangers(members: Members, present: Mask, geometry: Geometry) -> Mask:
 def reading_nobody(
     shuffle: Callable[..., Any], active: Mask, operands: list[NDArray[Any]], geometry: Geometry
 ) -> Mask:
-    """The lanes whose shuffle reads from a lane that takes no part: it is undone with flags.
+    """The lanes whose shuffle reads from a lane that takes no part, found by shuffling flags.
 
     `operands` are the instruction's sources as rows: value, lane or distance, and limits.
     """

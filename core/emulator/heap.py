@@ -1,4 +1,4 @@
-"""The device heap: what a kernel's `malloc` gave, to whom, and what `free` took back.
+"""The device heap: what a kernel's `malloc` returned, to which thread, and what `free` took back.
 
 It has CUDA's default size, `cudaLimitMallocHeapSize` (CUDA C++ Programming Guide, "Dynamic Global
 Memory Allocation and Operations": 8 MB; pointers are aligned to 16 bytes). Memory that was freed is
@@ -18,7 +18,7 @@ from core.emulator.memory import Region
 HEAP_NAME = "device heap"
 HEAP_BYTES = 8 << 20
 _ALIGNED = 16
-_NEAR = 1 << 10  # granules: what lies further behind a piece has nothing to do with it
+_NEAR = 1 << 10  # granules: an address further behind a piece does not belong to it
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Heap:
         return piece
 
     def _gap(self, room: int) -> int | None:
-        """Where so much is free: behind what was given last, or else from the beginning on."""
+        """A place with enough room: behind the latest piece, or else the first from the start."""
         for start in (self._next, 0):
             at = start
             for live in self._live[bisect_left(self._live, at) :]:
@@ -90,7 +90,7 @@ class Heap:
         return self._pieces[int(self._newest[offset // _ALIGNED]) - 1]
 
     def free(self, address: int, pc: int, by: tuple[int, int]) -> bool:
-        """`free(address)`; False where that is no pointer that `malloc` gave and nobody freed."""
+        """`free(address)`; False unless `malloc` returned the pointer and it is not freed yet."""
         piece = self.piece_at(address)
         if piece is None or piece.is_freed or address != self.region.base + piece.start:
             return False
@@ -101,7 +101,7 @@ class Heap:
         return True
 
     def piece_at(self, address: int) -> Piece | None:
-        """The piece that lies there, or lay there last; of what none has had, the one before."""
+        """The piece at an address, now or at last; else the nearest piece before it."""
         granule = (address - self.region.base) // _ALIGNED
         if not 0 <= granule < len(self._newest):
             return None
@@ -109,7 +109,7 @@ class Heap:
         return self._at(_ALIGNED * int(granule - before[0])) if len(before) else None
 
     def outside(self, address: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
-        """Which of these accesses, all in the heap's region, touch what no piece holds (now)."""
+        """Which of these accesses, all in the heap's region, touch bytes of no live piece."""
         first = address - self.region.base
         good: NDArray[np.bool_] = self._valid[first] & self._valid[first + width - 1]
         return ~good

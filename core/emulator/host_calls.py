@@ -51,9 +51,9 @@ class _Arguments:
 
 
 def formatted(form: str, fetch: Fetch, text: Text, most: int = BUFFER_BYTES) -> tuple[str, int]:
-    """What `printf` writes, but `most` characters of it, and how many arguments it took.
+    """What `printf` writes, at most `most` characters, and how many arguments it took.
 
-    No width or precision is followed far beyond that, whatever the format asks for.
+    Greater widths and precisions are cut to that.
     """
     arguments, parts, size, at = _Arguments(fetch), [], 0, 0
     limit = most + LONGEST
@@ -77,8 +77,10 @@ def _one(match: re.Match[str], arguments: _Arguments, text: Text, limit: int) ->
         point = "" if precision.startswith("-") else f".{precision}"
     spec = f"%{flags}{width}{point}"
     if kind in "diouxX":
-        value = _integer(arguments.take(8 if match["size"] in ("ll", "l", "j", "z", "t", "q")
-                                        else 4), signed=kind in "di")  # fmt: skip
+        value = _integer(
+            arguments.take(8 if match["size"] in ("ll", "l", "j", "z", "t", "q") else 4),
+            signed=kind in "di",
+        )
         value = _shortened(value, match["size"], signed=kind in "di")
         return _number(spec, kind, value)
     if kind == "c":
@@ -159,7 +161,7 @@ _FULL = "… what is printed beyond 1 MB, CUDA's default buffer, is left out\n"
 
 @dataclass(frozen=True)
 class HostCall:
-    """A call: the state, who calls, and the arguments by position."""
+    """A call: the state, the calling lanes, and the arguments by position."""
 
     state: MachineState
     frame: Frame
@@ -191,7 +193,7 @@ class HostCall:
 
 
 def memory_at(state: MachineState, lane: int, address: int, nbytes: int) -> bytes:
-    """Up to `nbytes` at a generic address as a lane sees it; fewer at the end of the memory."""
+    """Up to `nbytes` bytes at a generic address of a lane; fewer at the end of the memory."""
     region = _region(state, address)
     if region is None:
         return b""
@@ -264,8 +266,7 @@ def _allocate(call: HostCall) -> bool:
         if piece is None:
             continue
         for observer in state.observers if piece.again else ():
-            if tell := getattr(observer, "on_reuse", None):
-                tell(heap.region, piece.start, piece.room)
+            observer.on_reuse(heap.region, piece.start, piece.room)
         found[lane] = heap.region.base + piece.start
     call.give(found)
     state.check_soon()
@@ -273,7 +274,7 @@ def _allocate(call: HostCall) -> bool:
 
 
 def _free(call: HostCall) -> bool:
-    """`free(pointer)`; what a lane may not free is a fault."""
+    """`free(pointer)`; a pointer that a lane may not free is a fault."""
     state, pc, depth = call.state, call.op.instruction.pc, call.group.depth
     pointers, heap = call.argument(0), state.image.heap
     for lane in map(int, call.lanes):
@@ -298,12 +299,15 @@ def _free(call: HostCall) -> bool:
 
 
 _FUNCTIONS: dict[str, Callable[[HostCall], bool]] = {
-    "vprintf": _print, "__assertfail": _assertion, "malloc": _allocate, "free": _free,
-}  # fmt: skip
+    "vprintf": _print,
+    "__assertfail": _assertion,
+    "malloc": _allocate,
+    "free": _free,
+}
 
 
 def host_call(state: MachineState, frame: Frame, group: Group, op: Op, name: str) -> bool:
-    """Does the call; False if the threads end. Raises `UnsupportedPtx` where nobody has it."""
+    """Executes the call; False if the threads end. Raises `UnsupportedPtx` for others."""
     function = _FUNCTIONS.get(name)
     if function is None:
         raise unsupported(op.instruction, f"calls {name}, which is not there")

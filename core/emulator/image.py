@@ -58,9 +58,14 @@ class Image:
         self._addresses = self._place_variables()
         if any("%envreg1" in instruction.text for instruction in module.instructions):
             self.memory.regions.append(
-                Region("grid barrier", "global", GRID_WORKSPACE, _WORKSPACE_BYTES,
-                       zeros(_WORKSPACE_BYTES))
-            )  # fmt: skip
+                Region(
+                    "grid barrier",
+                    "global",
+                    GRID_WORKSPACE,
+                    _WORKSPACE_BYTES,
+                    zeros(_WORKSPACE_BYTES),
+                )
+            )
         self.parameters = self._parameters()
         self.heap: Heap | None = None  # there from the first `malloc` on
         self.printed_bytes = 0  # by printf so far
@@ -183,8 +188,9 @@ def _shared_layout(
 
     Dynamic shared memory (`extern __shared__`) starts after the static variables.
     """
-    bodies = [v for f in module.functions.values() if f is function or not f.is_entry
-              for v in f.variables]  # fmt: skip
+    bodies = [
+        v for f in module.functions.values() if f is function or not f.is_entry for v in f.variables
+    ]
     variables = [v for v in (*module.variables.values(), *bodies) if v.space == "shared"]
     layout: dict[str, tuple[int, Variable]] = {}
     size = 0

@@ -29,7 +29,7 @@ class Memory(Protocol):
     def execute(
         self, op: Op, registers: Registers, mask: Mask | None, tick: int, site: int = -1
     ) -> Values:
-        """Does a load, store or atomic; what was loaded."""
+        """Executes a load, store or atomic, and returns what was loaded."""
 
 
 class Machine(Protocol):
@@ -76,7 +76,7 @@ class Machine(Protocol):
 
 @dataclass(frozen=True)
 class Lanes:
-    """What an action runs in: the machine, the activation, and the lanes (`mask` None: all)."""
+    """The context of an action: the machine, the activation, and the lanes (`mask` None: all)."""
 
     machine: Machine
     frame: Frame
@@ -137,7 +137,7 @@ class Action(Protocol):
     """What an instruction does that is neither arithmetic nor a plain load or store."""
 
     def run(self, lanes: Lanes) -> bool:
-        """Does it; True if the whole group goes on to the next instruction."""
+        """Executes it; True if the whole group goes on to the next instruction."""
 
 
 def action_op(instruction: Instruction, action: Action, destinations: tuple[int, ...] = ()) -> Op:

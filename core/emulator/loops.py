@@ -1,8 +1,8 @@
 """What decides whether a loop goes on: the registers its exits depend on, and whether memory does.
 
 A loop is the natural loop of the jumps back to one instruction (Aho, Lam, Sethi and Ullman,
-*Compilers*, section 9.6). If what decides about its exits is the same again after some turns, the
-loop never ends by itself, whatever else it counts, computes or stores.
+*Compilers*, section 9.6). If everything that decides about its exits has the same value again after
+some iterations, the loop never ends by itself.
 """
 
 from __future__ import annotations
@@ -15,8 +15,18 @@ from core.emulator.program import FunctionCode, Kind, Op, ParameterAccess
 from core.ptx.ast import registers
 
 _ENDS = (Kind.RETURN, Kind.TRAP)
-_FOLLOWED = (Kind.COMPUTE, Kind.BRANCH, Kind.NOTHING, Kind.BARRIER, Kind.FENCE, Kind.SYNC,
-             Kind.RETURN, Kind.TRAP, Kind.MEMORY, Kind.PARAMETER)  # fmt: skip
+_FOLLOWED = (
+    Kind.COMPUTE,
+    Kind.BRANCH,
+    Kind.NOTHING,
+    Kind.BARRIER,
+    Kind.FENCE,
+    Kind.SYNC,
+    Kind.RETURN,
+    Kind.TRAP,
+    Kind.MEMORY,
+    Kind.PARAMETER,
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +39,7 @@ class Deciders:
 
 
 def deciders(code: FunctionCode, head: int) -> Deciders:
-    """What decides about the loop whose turns begin at pc `head`; at worst, everything."""
+    """What decides about the loop whose iterations begin at pc `head`; in doubt, every register."""
     ops, first = code.ops, code.first_pc
     places = _body(ops, first, head - first)
     body = frozenset(first + i for i in places)
@@ -58,7 +68,7 @@ class _Loop:
         return op.kind in _ENDS or any(p not in self.ops for p in self.after(place))
 
     def every_turn(self, place: int) -> bool:
-        """Whether no turn goes round this instruction."""
+        """Whether every iteration executes this instruction."""
         if place == self.head:
             return True
         todo, seen = [self.head], {self.head, place}
@@ -83,7 +93,7 @@ class _Loop:
 
 
 def _deciding(loop: _Loop) -> tuple[set[int], bool] | None:
-    """The slots, and whether memory decides too; None where it cannot be told."""
+    """The slots, and whether memory decides too; None where this is unknown."""
     if not all(
         op.kind in _FOLLOWED or isinstance(op.payload, IndexedBranch) for op in loop.ops.values()
     ):
@@ -95,7 +105,7 @@ def _deciding(loop: _Loop) -> tuple[set[int], bool] | None:
     writers = [p for p, op in loop.ops.items() if found[0].intersection(op.destinations)]
     if all(loop.every_turn(place) for place in (*exits, *writers)):
         return found
-    return _sources(loop, loop.decisions(loop.ops))  # other branches have a say
+    return _sources(loop, loop.decisions(loop.ops))  # other branches decide too
 
 
 def _sources(loop: _Loop, wanted: set[int]) -> tuple[set[int], bool] | None:

@@ -2,13 +2,12 @@
 
 Every thread has a program counter of its own. Threads at the same instruction form a group; the
 group with the deepest call and then the lowest program counter runs first, so that threads which
-diverged meet again where the code meets. A block that runs beside others sees the same order of
-events as it would alone. Arrays of registers are never written in place: what was recorded stays.
+diverged meet again where the code meets. A block sees the same order of events beside others as
+alone. Arrays of registers are never written in place, so that a record may hold references to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,11 +45,10 @@ class Machine:
         observers: tuple[Observer, ...] = (),
         record: ChunkRecord | None = None,
         limits: Limits = DEFAULTS,
-        cancelled: Callable[[], bool] | None = None,
         schedule: Schedule | None = None,
     ) -> None:
         """`schedule` None is lock step: all warps advance together."""
-        self.state = MachineState(image, geometry, observers, record, limits, cancelled)
+        self.state = MachineState(image, geometry, observers, record, limits)
         self.queue = RunQueue(self.state, schedule)
         self.barriers = Barriers(self.state, self.queue)
         self.warps = WarpSync(self.state, self.queue, self.barriers)
@@ -65,7 +63,7 @@ class Machine:
 
     @property
     def stuck(self) -> bool:
-        """Whether threads were left that could not go on."""
+        """Whether some threads could not go on."""
         return self.queue.stuck
 
     @property
@@ -108,7 +106,10 @@ class Machine:
                         return
                 op = ops[pc - first]
                 if op.kind is Kind.COMPUTE:
-                    end = max(min(ends[pc - first] + first, boundary), pc + 1)
+                    end = ends[pc - first] + first
+                    end = min(end, boundary)
+                    if end <= pc:  # it has a guard
+                        end = pc + 1
                     self.compute(frame, group, ops[pc - first : end - first])
                     pc = end
                 elif op.kind is Kind.MEMORY:
@@ -287,7 +288,7 @@ class Machine:
         return False
 
     def action(self, lanes: Lanes) -> bool:
-        """An instruction that has a file of its own; False if the group ends here."""
+        """An instruction that is an `Action`; False if the group ends here."""
         action: Action = lanes.op.payload
         self.state.check_soon()
         return action.run(lanes)

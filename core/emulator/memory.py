@@ -1,8 +1,8 @@
 """Address spaces: global buffers, shared and local memory, and how an address finds its bytes.
 
 Every space is a window of the 64-bit generic address space (PTX ISA, "Generic Addressing"); the
-windows below are ours, only the lower part of an address matters to what is counted. There global
-buffers start where the first cudaMalloc calls of a program put them; but they lie far apart, so
+windows below are ours, since counts depend on the lower part of an address alone. In that part
+global buffers start where the first cudaMalloc calls of a program put them; they lie far apart, so
 that an index that runs off a buffer hits nothing.
 """
 
@@ -22,10 +22,10 @@ SHARED_WINDOW = 1 << 40
 LOCAL_WINDOW = 1 << 41
 PARAMETER_WINDOW = 1 << 42
 GLOBAL_WINDOW = 1 << 46
-FAR = 1 << 36  # an address further from a region than this has nothing to do with it
+FAR = 1 << 36  # an address further from a region than this does not mean it
 _GUARD = 1 << 32  # least distance between two buffers, in bytes: an index off by far hits nothing
 _ALIGNED = 512  # bytes: where cudaMalloc begins one small buffer after another (seen on an H200)
-_SLAB = 1 << 21  # what it takes them from; buffers of half of it and more have slabs of their own
+_SLAB = 1 << 21  # size of the slabs that hold them; a buffer of half of it and more has its own
 _STRETCH = 1 << 20  # bytes that are copied, or found to be zero, at a time
 _GRAIN = 16  # sizes are padded to the widest access, so that every typed view fits
 
@@ -155,7 +155,7 @@ class AddressMap:
         self._bases = np.array([r.base for r in self.regions], np.int64)
 
     def single(self, address: NDArray[np.int64], width: int, guess: Region | None) -> Region | None:
-        """The region that holds all the accesses of `width` bytes, or None if no one does."""
+        """The region that holds all the accesses of `width` bytes, or None."""
         low, high = int(address.min()), int(address.max()) + width
         if guess is not None and guess.base <= low and high <= guess.end:
             return guess

@@ -66,6 +66,10 @@ class MemoryAccess:
     values: tuple[Reader, ...]  # stored elements, or an atomic's operands
     writers: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...]  # loaded value -> slot's type
     operation: str = ""  # of an atomic
+    width: int = field(init=False)  # bytes a lane, the whole vector
+
+    def __post_init__(self) -> None:
+        self.width = self.type.nbytes * self.count
 
 
 @dataclass(slots=True)

@@ -13,25 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Mask
+from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Mask, Observer
 from core.emulator.groups import Geometry
 from core.emulator.memory import Region, zeros
 from core.emulator.program import FunctionCode
 
 Log = list[tuple[int, NDArray[Any]]]
-_NOWHERE = Region("", "global", 0, 0, zeros(0))  # of an address that is near no array
+_NOWHERE = Region("", "global", 0, 0, zeros(0))  # the region of an address that is near no array
 
 
 @dataclass
-class ChunkRecord:
+class ChunkRecord(Observer):
     """The record of one machine, in order of time (`tick`: instructions issued so far).
 
     Segments are straight stretches of code that a group ran through: `ticks[i]` is when, `firsts`
     and `ends` which instructions, `masks` who (None: every lane), `depths` how many calls deep.
     `faults` are the illegal accesses of lanes, by the place in `accesses` of what the other lanes
-    of the instruction did; where there are none, an access in which nobody takes part stands there.
-    `values` holds, for each function, depth and register, every value it was given; `stack_bases`
-    where on a thread's stack the function's local variables start, in bytes.
+    of the instruction did; where no other lane accessed memory, that place holds an access without
+    lanes. `values` holds, for each function, depth and register, every value it was given;
+    `stack_bases` where on a thread's stack the function's local variables start, in bytes.
     """
 
     geometry: Geometry
@@ -75,9 +75,6 @@ class ChunkRecord:
         """Notes a memory access."""
         self.accesses.append(event.compact())
 
-    def on_barrier(self, event: BarrierEvent) -> None:
-        """Barriers come by `barrier`, together with their place in the code."""
-
     def on_fault(self, event: FaultEvent) -> None:
         """Notes an illegal access, which comes after the legal ones of its instruction."""
         if not event.access:
@@ -88,10 +85,17 @@ class ChunkRecord:
             region = event.region or _NOWHERE
             self.accesses.append(
                 AccessEvent(
-                    event.tick, event.pc, event.access, region, event.width,
-                    np.array([region.base], np.int64), nobody, event.values, event.site,
+                    event.tick,
+                    event.pc,
+                    event.access,
+                    region,
+                    event.width,
+                    np.array([region.base], np.int64),
+                    nobody,
+                    event.values,
+                    event.site,
                 )
-            )  # fmt: skip
+            )
         self.faults.setdefault(len(self.accesses) - 1, []).append(event)
 
     def entries(self) -> int:

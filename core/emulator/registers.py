@@ -1,4 +1,8 @@
-"""`mov.b64 d, {lo, hi}` and `mov.b64 {lo, hi}, a`: the first element is the lowest."""
+"""The register file of a function: slots, their NumPy types, and how operands get in and out.
+
+Each slot has one NumPy type, that of most of its uses; the others read the same bits through a
+view.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,6 @@ from core.ptx.ast import (
     Vector,
 )
 from core.ptx.types import PRED, TYPES, PtxType, bits_of
-
-# The register file of a function: slots, their NumPy types, and how operands get in and out.
-#
-# Each slot has one NumPy type, the one that most of its uses want; other uses look at the same bits
-# through a view.
-
 
 Writer = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -110,7 +108,7 @@ class SlotTable:
         if isinstance(operand, Immediate):
             return self._constant(constant(instruction, operand, kind))
         if isinstance(operand, Symbol) and operand.name in self.stack and not operand.offset:
-            return self._special(operand.name)  # where it lies depends on the depth of calls
+            return self._special(operand.name)  # its place depends on the depth of calls
         if isinstance(operand, Symbol) and operand.name in self._addresses:
             value = self._addresses[operand.name] + operand.offset
             return self._constant(np.array([value]).astype(TYPES[f"u{kind.bits}"].dtype))
@@ -179,7 +177,7 @@ def _real(instruction: Instruction, value: NDArray[Any], kind: PtxType) -> NDArr
     """A constant that is a float, for an operand of type `kind`."""
     if not kind.is_float:
         raise unsupported(instruction, "has a float for an operand that is none")
-    with np.errstate(over="ignore", under="ignore"):  # what does not fit becomes inf or 0
+    with np.errstate(over="ignore", under="ignore"):  # a value out of range becomes inf or 0
         return value.astype(kind.dtype)
 
 
@@ -246,7 +244,7 @@ def packs(instruction: Instruction) -> bool:
 
 
 def pack(instruction: Instruction) -> Operation:
-    """The operation of a `mov` with a vector operand."""
+    """The operation of a `mov` with a vector operand, whose first element is the lowest."""
     kind = type_of(instruction)
     destination, source = instruction.operands
     if isinstance(source, Vector):

@@ -14,7 +14,7 @@ from core.errors import ParameterError
 
 # Hardware promises no order between barriers. In lock step (the default) all warps of the machine
 # go together, which is fast and hides races; the other orders let one warp of each block advance at
-# a time, so that the answer of a kernel that races really changes.
+# a time, so that a kernel that races gives other results.
 
 
 WarpOrder = Literal["lockstep", "round_robin", "warp_by_warp", "random"]
@@ -26,7 +26,7 @@ class Schedule:
     """Picks the warp that advances next, and for how many memory accesses (0: until it waits)."""
 
     def __init__(self, order: WarpOrder, seed: int) -> None:
-        """Raises `ParameterError` for an order that there is not."""
+        """Raises `ParameterError` for an unknown order."""
         if order not in ORDERS:
             raise ParameterError(f"There is no order {order!r}: use {', '.join(ORDERS)}.")
         self._order = order
@@ -60,7 +60,7 @@ class RunQueue:
         self._warp_of_lane = np.arange(state.count) % state.geometry.threads // WARP
 
     def unblock(self) -> bool:
-        """Nobody can run: wakes who spins, lets go who waits in vain; False at the end."""
+        """No group can run: wakes or releases some; False where none is left."""
         for group, changes in self.parked[:]:
             if changes not in (NEVER, self.state.unit.changes):
                 self.parked.remove((group, changes))
@@ -94,7 +94,7 @@ class RunQueue:
         self.state.waiting.clear()
 
     def pick(self) -> Group:
-        """The group to run next, with those that stand where it does."""
+        """The group to run next, merged with those at the same instruction."""
         groups = self.groups
         if self.schedule is not None:
             warp, self.turn_left = self.schedule.turn(sorted({g.warp for g in groups}))
@@ -114,7 +114,7 @@ class RunQueue:
         return group
 
     def starved(self) -> Group | None:
-        """A group that could have run for long."""
+        """A group that has waited too long for its turn."""
         oldest = min(self.groups, key=lambda g: g.since)
         return oldest if self.state.tick - oldest.since > FAIR else None
 
@@ -144,7 +144,7 @@ class RunQueue:
         return min(ahead, default=1 << 60)
 
     def alone(self) -> bool:
-        """Whether no other group is anywhere."""
+        """Whether there is no other group."""
         return not (self.groups or self.state.waiting or self.held or self.parked)
 
     def _in_block_of(self, lane: int) -> Mask:

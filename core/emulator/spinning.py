@@ -2,9 +2,9 @@
 
 The machine runs the lowest program counter first, and a thread that spins on a flag would starve
 the one that sets it. Hardware since Volta promises progress to every thread (CUDA C++ Programming
-Guide, "Independent Thread Scheduling"). A group in a loop for which all that decides about the
-loop's end is the same as some turns before can only wait for others to change memory; where no load
-decides, nothing can help it.
+Guide, "Independent Thread Scheduling"). Where everything that decides about a loop's end is the
+same as some iterations before, the group can only wait for others to change memory; where no load
+decides, it never ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.emulator.program import FunctionCode
 _PERIOD = 128  # jumps back between two looks
 _WINDOW = 8  # jumps back that a look lasts: the longest cycle of states that is found
 FAIR = 100_000  # instructions after which a group that could run gets its turn
-NEVER = -1  # in place of the changes of memory that a group has seen: nothing can help it
+NEVER = -1  # in place of the count of memory's changes: no change can end the loop
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Spinning:
 
     def __init__(self) -> None:
         self._loops: dict[tuple[int, int, int], Loop] = {}
-        self._looked_at: dict[tuple[int, int, int], Loop] = {}  # those with a state to compare
+        self._looked_at: dict[tuple[int, int, int], Loop] = {}  # the loops with a state to compare
 
     def spins(
         self,
@@ -52,7 +52,7 @@ class Spinning:
         registers: list[NDArray[Any]],
         changes: int,
     ) -> int | None:
-        """Told of every jump back, and of the changes that memory has seen so far.
+        """Takes every jump back, with the number of changes of memory so far.
 
         None where the loop may end; `NEVER` where it cannot; or `changes` where it can only if
         memory changes again.
@@ -85,7 +85,7 @@ class Spinning:
         return changes if decides.memory else NEVER
 
     def entered(self, depth: int) -> None:
-        """A function was called: loops at its depth are no longer those looked at."""
+        """A function was called: forgets the states of loops at its depth."""
         for key in [k for k in self._looked_at if k[1] >= depth]:
             self._forget(key)
 

@@ -1,8 +1,7 @@
-"""What a machine holds: its lanes, where each of them waits, and the frames they execute in."""
+"""The state of a machine: its lanes, where each of them waits, and the frames they execute in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,10 +32,9 @@ class MachineState:
         observers: tuple[Observer, ...],
         record: ChunkRecord | None,
         limits: Limits,
-        cancelled: Callable[[], bool] | None,
     ) -> None:
         self.image, self.geometry, self.observers = image, geometry, observers
-        self.record, self.budget = record, Budget(limits, cancelled)
+        self.record, self.budget = record, Budget(limits)
         self.count = geometry.lanes
         self.unit = MemoryUnit(image, geometry, observers)
         self.tick = 0
@@ -58,7 +56,7 @@ class MachineState:
         key = (code.function.name, group.depth)
         frame = self.frames.get(key)
         if frame is None:
-            base = self._stack_end  # a place of its own: lanes may call it from elsewhere later
+            base = self._stack_end  # apart from others': lanes may call it from elsewhere later
             end = base + code.local_bytes
             self.budget.stacks(key[0], group.depth, end, 8 * len(code.dtypes), self.count)
             if code.local_bytes:
@@ -122,7 +120,7 @@ class MachineState:
         self.next_check = self.budget.look(self.tick, self.record, line)
 
     def check_soon(self) -> None:
-        """After work that takes longer than most instructions."""
+        """Has the budget checked after the instruction, which takes longer than most."""
         self.next_check = self.tick
 
     def fault(
@@ -144,9 +142,19 @@ class MachineState:
         if other_pc >= 0 and others is not None:
             other_pc = self.call_site(other_pc, int(self.resume_depth[others[0]]), int(others[0]))
         event = FaultEvent(
-            self.tick - 1 if tick < 0 else tick, pc, kind, lanes, address, 0, region,
-            detail, site, others, other_pc, piece=piece,
-        )  # fmt: skip
+            self.tick - 1 if tick < 0 else tick,
+            pc,
+            kind,
+            lanes,
+            address,
+            0,
+            region,
+            detail,
+            site,
+            others,
+            other_pc,
+            piece=piece,
+        )
         for observer in self.observers:
             observer.on_fault(event)
 

@@ -1,6 +1,6 @@
 """Tensor cores: `mma.sync`, and `wmma.load`, `wmma.mma` and `wmma.store`.
 
-D = A B + C, added up as in `core.emulator.tensor`.
+D = A B + C, with sums as an H200 computes them.
 """
 
 from __future__ import annotations
@@ -147,10 +147,16 @@ class Element:
 ELEMENTS = {
     e.name: e
     for e in (
-        Element("f16", 16), Element("bf16", 16), Element("tf32", 32), Element("f32", 32),
-        Element("f64", 64), Element("s32", 32), Element("s8", 8), Element("u8", 8),
+        Element("f16", 16),
+        Element("bf16", 16),
+        Element("tf32", 32),
+        Element("f32", 32),
+        Element("f64", 64),
+        Element("s32", 32),
+        Element("s8", 8),
+        Element("u8", 8),
     )
-}  # fmt: skip
+}
 
 
 def operand_places(rows: int, depth: int, elements: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -329,19 +335,31 @@ def matrix_access(decoder: OperandDecoder, instruction: Instruction) -> Op:
 _SQUARES = ((16, 16, 16), (32, 8, 16), (8, 32, 16))
 _SHAPES: dict[str, dict[str, tuple[tuple[int, int, int], ...]]] = {
     "mma": {
-        "f16": ((16, 8, 8), (16, 8, 16)), "bf16": ((16, 8, 8), (16, 8, 16)),
+        "f16": ((16, 8, 8), (16, 8, 16)),
+        "bf16": ((16, 8, 8), (16, 8, 16)),
         "tf32": ((16, 8, 4), (16, 8, 8)),
         "f64": ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)),
-        "s8": ((8, 8, 16), (16, 8, 16), (16, 8, 32)), "u8": ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
+        "s8": ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
+        "u8": ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
     },
     "wmma": {
-        "f16": _SQUARES, "bf16": _SQUARES, "s8": _SQUARES, "u8": _SQUARES,
-        "tf32": ((16, 16, 8),), "f64": ((8, 8, 4),),
+        "f16": _SQUARES,
+        "bf16": _SQUARES,
+        "s8": _SQUARES,
+        "u8": _SQUARES,
+        "tf32": ((16, 16, 8),),
+        "f64": ((8, 8, 4),),
     },
-}  # fmt: skip
+}
 # What A and B may be, and what C and D may then be.
-_TYPES = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "f64": ("f64",),
-          "s8": ("s32",), "u8": ("s32",)}  # fmt: skip
+_TYPES = {
+    "f16": ("f16", "f32"),
+    "bf16": ("f32",),
+    "tf32": ("f32",),
+    "f64": ("f64",),
+    "s8": ("s32",),
+    "u8": ("s32",),
+}
 
 
 @dataclass(frozen=True)
@@ -403,9 +421,15 @@ def multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
     halves = instruction.opcode == "wmma" and a_type.name == "tf32"
     saturate = "satfinite" in instruction.modifiers
     action = Multiply(
-        shape, types, shape.k // 2 if halves else shape.k, saturate, readers(a, a_type),
-        readers(b, b_type), readers(c, c_type), writers,
-    )  # fmt: skip
+        shape,
+        types,
+        shape.k // 2 if halves else shape.k,
+        saturate,
+        readers(a, a_type),
+        readers(b, b_type),
+        readers(c, c_type),
+        writers,
+    )
     return action_op(instruction, action, slots)
 
 
@@ -548,14 +572,24 @@ def _fragment(
         row, inner = result_places(shape)
         row_stride = row_major
         default = shape.n if row_major else shape.m
-    space = next((m.split("::")[0] for m in instruction.modifiers
-                  if m.split("::")[0] in ("shared", "global")), "")  # fmt: skip
+    space = next(
+        (
+            m.split("::")[0]
+            for m in instruction.modifiers
+            if m.split("::")[0] in ("shared", "global")
+        ),
+        "",
+    )
     pitch = stride if stride is not None else Immediate(default)
     return Fragment(
-        element, element.bits // 8, row, inner, row_stride,
+        element,
+        element.bits // 8,
+        row,
+        inner,
+        row_stride,
         decoder.address(instruction, address, space),
         decoder.table.read(instruction, pitch, TYPES["u32"]),
-    )  # fmt: skip
+    )
 
 
 def wmma(decoder: OperandDecoder, instruction: Instruction) -> Op:

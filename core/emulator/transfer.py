@@ -31,7 +31,7 @@ def places_of(
 
 
 def gather(region: Region, first: NDArray[np.int64], access: MemoryAccess) -> Values:
-    """What lies there, one array for each element of a vector."""
+    """The values at these places, one array for each element of a vector."""
     view = region.view(access.type.dtype)
     if access.count == 1:
         return (view.take(first),)
@@ -59,7 +59,7 @@ def scatter(
 
 
 def turns(places: NDArray[np.int64]) -> Iterator[NDArray[np.intp]]:
-    """Lanes in turns, so that no two of a turn meet and those that do come in order."""
+    """Lanes in turns: no two of a turn share a place, and those that share one keep their order."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
     first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])

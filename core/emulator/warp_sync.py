@@ -19,11 +19,10 @@ from core.emulator.state import MachineState
 
 
 class WarpSync:
-    """Lanes that are held until the lanes that their member mask names have come."""
+    """Holds lanes until the lanes that their member mask names have come."""
 
     def __init__(self, state: MachineState, queue: RunQueue, barriers: Barriers) -> None:
         self.state, self.queue, self.barriers = state, queue, barriers
-        self._on_sync = [s for o in state.observers if (s := getattr(o, "on_sync", None))]
         self.on_exchange: Callable[[Frame, Op], None] | None = None  # told of every exchange
 
     def cross_lane(self, frame: Frame, group: Group, op: Op, pc: int, mask: Mask | None) -> bool:
@@ -63,8 +62,11 @@ class WarpSync:
 
     def _gather(self, group: Group, pc: int) -> Group:
         """The group with those that are held at the same instruction."""
-        mates = [h for h in self.queue.held if h.pc == pc and h.depth == group.depth
-                 and h.warp == group.warp]  # fmt: skip
+        mates = [
+            h
+            for h in self.queue.held
+            if h.pc == pc and h.depth == group.depth and h.warp == group.warp
+        ]
         if not mates or group.mask is None:
             return group
         mask = group.mask
@@ -78,7 +80,7 @@ class WarpSync:
     def _those_ready(
         self, members: NDArray[Any], group: Group, pc: int, also: Mask | None = None
     ) -> Mask | None:
-        """None if all may go on; else those that may, the others being held.
+        """None if all may go on; else the lanes that may, while the others are held.
 
         `also` are lanes that wait in another place and count as present.
         """
@@ -108,7 +110,7 @@ class WarpSync:
         return group.mask & ~lack
 
     def sync_warp(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
-        """`__syncwarp`: lanes may meet that stand at different ones."""
+        """`__syncwarp`: lanes at different ones may meet."""
         mates = [h for h in self.queue.held if self.state.op_at(h.pc).kind is Kind.SYNC]
         also = _union(mates) if mates else None
         members = op.payload(frame.registers)
@@ -145,9 +147,7 @@ class WarpSync:
     def tell(
         self, kind: str, pc: int, mask: Mask | None, members: NDArray[Any] | None = None
     ) -> None:
-        """Tells who met; lanes with different member masks met in different circles."""
-        if not self._on_sync:
-            return
+        """Tells which lanes met: those with the same member mask."""
         masks = [mask]
         if members is not None and members.size > 1:
             words = members.view(np.uint32)
@@ -155,8 +155,8 @@ class WarpSync:
             several = np.unique(words[here])
             masks = [here & (words == word) for word in several] if len(several) > 1 else [mask]
         for one in masks:
-            for tell in self._on_sync:
-                tell(SyncEvent(self.state.tick - 1, pc, kind, one))
+            for observer in self.state.observers:
+                observer.on_sync(SyncEvent(self.state.tick - 1, pc, kind, one))
 
     def _exchange(self, frame: Frame, group: Group, op: Op, mask: Mask | None) -> None:
         function, sources, writers, _ = op.payload
@@ -183,7 +183,7 @@ class WarpSync:
 
 
 def _union(groups: list[Group]) -> Mask:
-    """The lanes of groups, none of which is everybody."""
+    """The lanes of some groups, each of which has a mask."""
     masks = [g.mask for g in groups if g.mask is not None]
     result: Mask = np.any(masks, axis=0)
     return result

@@ -197,8 +197,10 @@ class _Cells:
             self._sum(leftover, "(not stored)", None)
         for load in flow.loads:
             self._load(load)
-        return {key: [e for _, _, e in sorted(found, key=lambda row: row[:2])]
-                for key, found in self.entries.items()}  # fmt: skip
+        return {
+            key: [e for _, _, e in sorted(found, key=lambda row: row[:2])]
+            for key, found in self.entries.items()
+        }
 
     def _add(
         self, kind: str, text: str, step: int, short: str = "", loaded: Load | None = None
@@ -329,8 +331,10 @@ def as_text(table: PhaseTable) -> str:
     rows = [
         [[f"{row.name}"], *([e.text for e in cell] for cell in row.cells)] for row in table.rows
     ]
-    widths = [max(len(line) for row in [heads, *rows] for line in row[i] or [""])
-              for i in range(len(heads))]  # fmt: skip
+    widths = [
+        max(len(line) for row in [heads, *rows] for line in row[i] or [""])
+        for i in range(len(heads))
+    ]
     rule = "-+-".join("-" * width for width in widths)
     blocks = [_side_by_side(row, widths) for row in [heads, *rows]]
     return f"{table.title}\n\n" + f"\n{rule}\n".join(blocks) + "\n"
@@ -340,8 +344,9 @@ def _side_by_side(row: list[list[str]], widths: list[int]) -> str:
     height = max(len(cell) for cell in row)
     lines = []
     for i in range(height):
-        parts = [(cell[i] if i < len(cell) else "").ljust(w)
-                 for cell, w in zip(row, widths, strict=True)]  # fmt: skip
+        parts = [
+            (cell[i] if i < len(cell) else "").ljust(w) for cell, w in zip(row, widths, strict=True)
+        ]
         lines.append(" | ".join(parts).rstrip())
     return "\n".join(lines)
 
@@ -387,11 +392,24 @@ def _stacked(texts: list[str]) -> str:
 
 
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "…": r"\dots{}", "ᵀ": r"\textsuperscript{T}", "×": r"$\times$",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\textasciigrave{}",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "_": r"\_",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "$": r"\$",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "…": r"\dots{}",
+    "ᵀ": r"\textsuperscript{T}",
+    "×": r"$\times$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+}
 
 
 def _escaped(text: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from core.explain.access import WARP, explain_access
 from core.explain.words import Explanation, Section
 from core.rules import shared_memory
-from core.rules.counters import UNITS, WAYS, Count
+from core.rules.counters import UNITS, WAYS, Count, measures_of
 
 if TYPE_CHECKING:
     from core.trace.access import Access
@@ -73,10 +73,12 @@ def explain_total(
     ideal = Section(
         f"Ideal = {_grouped(moved.ideal)}",
         "The same sum over what each request would take with its bytes side by side.",
-        (f"excessive = {_grouped(moved.value)} - {_grouped(moved.ideal)} = "
-         f"{_grouped(moved.excessive)}",),
-    )  # fmt: skip
-    sections = [total, ideal, *_conflicts(counts, place)]
+        (
+            f"excessive = {_grouped(moved.value)} - {_grouped(moved.ideal)} = "
+            f"{_grouped(moved.excessive)}",
+        ),
+    )
+    sections = [total, ideal, *_further(counts, place)]
     found = list(islice(_accesses(block, place), MOST_ACCESSES + 1))
     if found:
         accesses, now = found[:MOST_ACCESSES], block.access(step)
@@ -89,12 +91,15 @@ def explain_total(
     return Explanation(title, tuple(sections))
 
 
-def _conflicts(counts: Mapping[str, Count], place: Place) -> list[Section]:
-    found = counts.get(f"{place.space}_{place.way}_conflicts")
-    if found is None:
-        return []
-    text = "Wavefronts that only bank conflicts cause, summed over the requests."
-    return [Section(f"Conflicts = {_grouped(found.value)}", text)]
+def _further(counts: Mapping[str, Count], place: Place) -> list[Section]:
+    """What else is measured of the space, such as bank conflicts."""
+    found = []
+    for measure in measures_of(place.space):
+        count = counts.get(f"{place.space}_{place.way}_{measure.name}")
+        if count is not None and measure.name not in ("requests", UNITS[place.space]):
+            heading = f"{measure.name.capitalize()} = {_grouped(count.value)}"
+            found.append(Section(heading, measure.rule))
+    return found
 
 
 def _accesses(block: BlockTrace, place: Place) -> Iterator[Access]:

@@ -167,7 +167,7 @@ def loads_in(node: Node) -> set[int]:
     return found
 
 
-# Expressions of `core.explain.value_flow` as text, and sums taken apart into their terms.
+# Expressions as text, and sums taken apart into their terms.
 
 
 DEEPEST = 6  # levels of brackets before an expression is cut off
@@ -240,8 +240,11 @@ def _composed(node: Node, names: Mapping[int, str], depth: int) -> str:
         words = [] if is_zero(base) else [text_of(base, names, depth)]
         for term in terms:
             sign = "-" if term.minus else "+"
-            words += [sign, text_of(term.node, names, depth)] if words or term.minus else [
-                text_of(term.node, names, depth)]  # fmt: skip
+            words += (
+                [sign, text_of(term.node, names, depth)]
+                if words or term.minus
+                else [text_of(term.node, names, depth)]
+            )
         return " ".join(words)
     if isinstance(node, Choice):
         return " or ".join(f"({text_of(part, names, depth)})" for part in node.parts)
@@ -383,9 +386,12 @@ class _ThreadFlow:
         path = self.reader.block.executed(self.thread)
         wanted = self.reader.relevant[path.pcs]
         rows = zip(
-            path.pcs[wanted].tolist(), path.depths[wanted].tolist(),
-            path.first_steps[wanted].tolist(), path.last_steps[wanted].tolist(), strict=True,
-        )  # fmt: skip
+            path.pcs[wanted].tolist(),
+            path.depths[wanted].tolist(),
+            path.first_steps[wanted].tolist(),
+            path.last_steps[wanted].tolist(),
+            strict=True,
+        )
         instructions = self.reader.module.instructions
         for pc, depth, first, last in rows:
             while len(self.frames) > depth + 1:
@@ -449,8 +455,11 @@ class _ThreadFlow:
         function = self.reader.module.functions.get(names[0]) if names else None
         if function is None:
             return
-        groups = [[e.name for e in o.elements if isinstance(e, ast.Symbol)]
-                  for o in operands if isinstance(o, ast.Group)]  # fmt: skip
+        groups = [
+            [e.name for e in o.elements if isinstance(e, ast.Symbol)]
+            for o in operands
+            if isinstance(o, ast.Group)
+        ]
         first = isinstance(operands[0], ast.Group)
         results = groups[0] if first and groups else []
         given = (groups[1:] if first else groups) or [[]]

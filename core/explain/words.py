@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.rules.counters import COUNTERS
+from core.rules.counters import METRICS
 from core.trace.access import fields_of, label
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     if not rows:
         return []
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows]  # fmt: skip
+    return [
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 SHORT = {"load": "ld", "store": "st", "atomic": "atom"}
@@ -98,7 +99,7 @@ def build_of(kind: str) -> Section:
 
 def nsight_names(names: Iterable[str]) -> Section:
     """What Nsight Compute calls the counters of these names."""
-    rows = [(name.rpartition("_")[2], COUNTERS[name]) for name in names if name in COUNTERS]
+    rows = [(name.rpartition("_")[2], METRICS[name]) for name in names if name in METRICS]
     return Section("In Nsight Compute", "", tuple(columns(rows)))
 
 

@@ -1,7 +1,7 @@
 """Hazards of one machine: races on shared and global memory, and reads of what nobody wrote.
 
-Lock-step execution would give the right answer all the same, so this observer keeps a shadow of the
-memory (`core.findings.hazards`) and what is ordered (`core.findings.hazards`).
+Lock-step execution gives the right answer even to a kernel that races, so this observer keeps a
+shadow of the memory (`Shadow`) and the order of accesses (`Order`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, FaultEvent, Mask, SyncEvent
+from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, Mask, Observer, SyncEvent
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.ptx.ast import (
@@ -31,7 +31,7 @@ from core.ptx.ast import (
 )
 from core.ptx.opcodes import opcode_of
 
-# Loads that only move bytes: what they bring need not have been written.
+# Loads that only move bytes, which need not have been written.
 #
 # Unoptimised code copies objects whole, with their holes and members not yet set, and sets a bit
 # field by reading the word around it. A value is *used* where it goes anywhere but into a store: as
@@ -251,7 +251,7 @@ def _symbol(operand: Operand) -> str:
     return base.name if isinstance(base, Symbol) else ""
 
 
-# An access cut into the granules that its hazards are looked for in.
+# An access, cut into the granules in which hazards are looked for.
 
 
 def element_bytes(event: AccessEvent) -> int:
@@ -282,7 +282,7 @@ def pieces(
 
 # What threads know of each other's accesses, and the serials that say which came first.
 #
-# A stamp is `serial << 32 | thread`; the thread counts through the grid (`hazard_order.py`).
+# A stamp is `serial << 32 | thread`; the thread counts through the grid.
 
 
 Stamps = NDArray[np.int64]
@@ -376,6 +376,7 @@ class Order:
         self.block = np.asarray(geometry.blocks, np.int64)[self._place]
         self.thread: Stamps = self.block * self._size + within
         self._warp = within // WARP
+        self._own_warp = self._warps_of(self.thread)
         self._machine_warp = self._place * geometry.warps + self._warp
         self._warp_sizes = np.bincount(self._machine_warp)
         self._by_block = np.full(count, timeline.serial, np.int64)
@@ -398,7 +399,7 @@ class Order:
         serial, thread = stamps >> 32, stamps & LOW
         mine = self.thread[lanes]
         result: NDArray[np.bool_] = (thread != mine) & (stamps != 0)
-        if not result.any():
+        if not np.count_nonzero(result):
             return result
         same_block = thread // self._size == self.block[lanes]
         result &= ~(same_block & (serial < self._by_block[lanes]))
@@ -418,7 +419,7 @@ class Order:
     def _strike_known(
         self, result: NDArray[np.bool_], serial: Stamps, thread: Stamps, lanes: NDArray[np.intp]
     ) -> None:
-        """Clears `result` where the lane has acquired what it asks about."""
+        """Clears `result` where the lane has acquired the access."""
         by_knowledge: dict[int, tuple[Knowledge, list[int]]] = {}
         for i in np.flatnonzero(result).tolist():
             for known in self._of(int(lanes[i])):
@@ -429,10 +430,14 @@ class Order:
 
     def same_warp(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Whether each stamp's thread belongs to the lane's warp."""
-        thread = stamps & LOW
-        same_block = thread // self._size == self.block[lanes]
-        result: NDArray[np.bool_] = same_block & (thread % self._size // WARP == self._warp[lanes])
+        result: NDArray[np.bool_] = self._warps_of(stamps & LOW) == self._own_warp[lanes]
         return result
+
+    def _warps_of(self, thread: Stamps) -> Stamps:
+        """Numbers the warps of the grid, with gaps perhaps: the warp of each thread."""
+        if self._size % WARP == 0:
+            return thread // WARP
+        return thread // self._size * self._size + thread % self._size // WARP
 
     def _of(self, lane: int) -> list[Knowledge]:
         found = (self._known.get(lane), self._block_known.get(int(self._place[lane])))
@@ -472,7 +477,8 @@ class Order:
     def meeting(self, lanes: Mask) -> None:
         """The warps of these lanes met at a barrier that not the whole block takes part in.
 
-        What each did before it came there is ordered: who only announced itself has gone on since.
+        What each lane did before its arrival is ordered; a lane that only announced itself has gone
+        on since.
         """
         arrival = np.zeros(len(self._warp_sizes), np.int64)
         np.maximum.at(arrival, self._machine_warp[lanes], self._arrival[lanes])
@@ -601,7 +607,7 @@ Class = Literal["plain", "volatile", "atomic"]
 Bad = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Touch:
     """Lanes touch one granule each. All arrays have one place a lane that takes part.
 
@@ -625,14 +631,14 @@ class Reads:
         self.before: Stamps = np.zeros(size, np.int64)
 
     def note(self, touch: Touch, order: Order) -> None:
-        """Notes a read. What `before` holds makes way for a read by another warp."""
+        """Notes a read; one by another warp replaces what `before` holds."""
         place, stamp = touch.place, touch.stamp
         old = self.last[place]
-        distinct = (old & 0xFFFFFFFF) != (stamp & 0xFFFFFFFF)
-        kept = self.before[place]
-        useless = (kept == 0) | order.same_warp(kept, touch.lanes)
-        move = distinct & (old != 0) & (useless | ~order.same_warp(old, touch.lanes))
-        if move.any():
+        move = ((old ^ stamp) & LOW != 0) & (old != 0)
+        if np.count_nonzero(move):
+            kept = self.before[place]
+            useless = (kept == 0) | order.same_warp(kept, touch.lanes)
+            move &= useless | ~order.same_warp(old, touch.lanes)
             self.before[place[move]] = old[move]
         self.last[place] = stamp
         self.first[place[::-1]] = stamp[::-1]
@@ -668,7 +674,7 @@ class Shadow:
         self.written[:end].reshape(count, -1)[:, -(-nbytes // self.granule) :] = True
 
     def refine(self, granule: int) -> None:
-        """Makes the granules as small as this; what is known of a large one goes for its parts."""
+        """Makes the granules as small as this; the parts of a granule inherit its stamps."""
         factor = self.granule // granule
         if factor <= 1:
             return
@@ -721,7 +727,7 @@ class Shadow:
         if touch.value is not None:
             self._values[place] = touch.value
             lost = self._values[place] != touch.value
-            if lost.any():
+            if np.count_nonzero(lost):
                 yield lost, writes[place]
         if self.written is not None:
             self.written[place] = True
@@ -766,12 +772,12 @@ class Shadow:
             bound = order.bound
             if len(touch.lanes) != len(bound):
                 bound = bound[touch.lanes]
-            if not (found >= bound).any():
+            if not np.count_nonzero(found >= bound):
                 return None
-        elif not found.any():
+        elif not np.count_nonzero(found):
             return None
         bad = order.unordered(found, touch.lanes)
-        return bad if bad.any() else None
+        return bad if np.count_nonzero(bad) else None
 
     def _rule(self, one: Class, other: Class) -> str | None:
         """When two accesses that nothing orders race, given that one of them writes."""
@@ -805,7 +811,7 @@ def manner(instruction: Instruction) -> Manner:
 
 @dataclass
 class GlobalState:
-    """What is known of global memory; it outlives the machines that run one after another.
+    """The shadows of global memory, which outlive the machines that run one after another.
 
     `outputs` are the buffers whose content is undefined at the start, `inputs` those that the
     kernel only reads: they are watched from the first store on.
@@ -871,7 +877,7 @@ class Hazard:
 
 @dataclass(frozen=True)
 class _Carried:
-    """What a load brought that nobody had written: for every lane, and the load itself."""
+    """Unwritten bytes that a load brought: in which lanes, and by which load."""
 
     event: AccessEvent
     bad: Bad
@@ -883,7 +889,7 @@ class _Carried:
         return np.isin(lanes, self.lanes[self.bad])
 
 
-class Hazards:
+class Hazards(Observer):
     """Watches one machine. Call `finish` when it has run; `found` then holds the hazards."""
 
     def __init__(
@@ -911,8 +917,9 @@ class Hazards:
         if self._carried and event.kind == "store" and region.space != "local":
             for _, carried, bad in self._brought(event, self._where(event)[1]):
                 if bad.any():
-                    self._note("uninitialised", carried.event, carried.bad, carried.offset,
-                               carried.lanes)  # fmt: skip
+                    self._note(
+                        "uninitialised", carried.event, carried.bad, carried.offset, carried.lanes
+                    )
         if region.space == "shared":
             self._queue.append((event, self._serial(event)))
             self._stores_since |= event.kind != "load"
@@ -966,9 +973,6 @@ class Hazards:
         if shadow is not None:
             shadow.forget(start, nbytes)
 
-    def on_fault(self, event: FaultEvent) -> None:
-        """An access that did not happen leaves no mark."""
-
     def finish(self) -> None:
         """Checks what was kept back."""
         self._flush()
@@ -980,8 +984,20 @@ class Hazards:
 
     def _where(self, event: AccessEvent) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Byte offsets in the shadow, and the lanes, one place each a lane that takes part."""
+        pattern = event.pattern
+        if pattern is None:
+            return self._places(event, event.address)
+        found = pattern.notes.get("places")
+        if found is None:
+            found = pattern.notes["places"] = self._places(event, pattern.address)
+        offset, lanes = found
+        return (offset + event.shift if event.shift else offset), lanes
+
+    def _places(
+        self, event: AccessEvent, address: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         region, lanes = event.region, self._lanes
-        offset = event.address - region.base
+        offset = address - region.base
         if region.lane_offset is not None:
             offset = offset + region.lane_offset
         if offset.size == 1:
@@ -1026,11 +1042,7 @@ class Hazards:
                 self._note("race", event, bad, offset, lanes, other)
 
     def _read_unwritten(
-        self,
-        shadow: Shadow,
-        event: AccessEvent,
-        offset: NDArray[np.int64],
-        lanes: NDArray[np.intp],
+        self, shadow: Shadow, event: AccessEvent, offset: NDArray[np.int64], lanes: NDArray[np.intp]
     ) -> None:
         shadow.refine(granule_of(event))
         size = element_bytes(event)
@@ -1113,9 +1125,17 @@ class Hazards:
         lane, region = int(lanes[i]), event.region
         start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
         hazard = Hazard(
-            kind, event.site, event.tick, lane, region.space, region.name, int(offset[i]) - start,
-            event.kind != "load", count=count, is_across=across,
-        )  # fmt: skip
+            kind,
+            event.site,
+            event.tick,
+            lane,
+            region.space,
+            region.name,
+            int(offset[i]) - start,
+            event.kind != "load",
+            count=count,
+            is_across=across,
+        )
         if other is not None:
             hazard.other_thread = int(other[i] & LOW)
             hazard.other_pc = self._state.timeline.sites[int(other[i] >> 32)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
+from core.emulator.events import FaultEvent, Observer
 from core.emulator.groups import WARP, Geometry
 from core.emulator.heap import Piece
 from core.findings.hazards import Hazard
@@ -23,7 +23,7 @@ class _Fault:
     count: int
 
 
-class FaultCollector:
+class FaultCollector(Observer):
     """Keeps the first fault of each kind and instruction, and counts the rest."""
 
     def __init__(self) -> None:
@@ -37,12 +37,6 @@ class FaultCollector:
             self.found[key] = _Fault(event, len(event.lanes))
         else:
             known.count += len(event.lanes)
-
-    def on_access(self, event: AccessEvent) -> None:
-        """Legal accesses are none of its business."""
-
-    def on_barrier(self, event: BarrierEvent) -> None:
-        """Nor are barriers."""
 
 
 class Reporter:
@@ -78,8 +72,10 @@ class Reporter:
 
     def _line(self, pc: int) -> int:
         """The source line; that of the code before where the instruction has none."""
-        start = max((f.first_pc for f in self._program.module.functions.values()
-                     if f.first_pc <= pc), default=0)  # fmt: skip
+        start = max(
+            (f.first_pc for f in self._program.module.functions.values() if f.first_pc <= pc),
+            default=0,
+        )
         lines = self._program.lines[start : pc + 1]
         known = np.flatnonzero(lines)
         return int(lines[known[-1]]) if len(known) else 0
@@ -105,9 +101,16 @@ class Reporter:
         sentence = _SENTENCES[event.kind](self, event, place)
         block, thread = self._where(int(event.lanes[0]))
         return Finding(
-            event.kind, f"{self._at(site)}: {sentence}", block,
-            thread, self._line(site), event.tick, place.array, place.index, count,
-        )  # fmt: skip
+            event.kind,
+            f"{self._at(site)}: {sentence}",
+            block,
+            thread,
+            self._line(site),
+            event.tick,
+            place.array,
+            place.index,
+            count,
+        )
 
     def _out_of_bounds(self, event: FaultEvent, place: Place) -> str:
         return f"{self._thread(int(event.lanes[0]))} goes out of bounds: it accesses {place.text}."
@@ -225,9 +228,16 @@ class Reporter:
             sentence = f"{who} {verb} {place.text}{self._clash(hazard)}"
         block, thread = self._where(hazard.lane)
         return Finding(
-            hazard.kind, f"{self._at(hazard.pc)}: {sentence}", block, thread,
-            self._line(hazard.pc), hazard.tick, place.array, place.index, hazard.count,
-        )  # fmt: skip
+            hazard.kind,
+            f"{self._at(hazard.pc)}: {sentence}",
+            block,
+            thread,
+            self._line(hazard.pc),
+            hazard.tick,
+            place.array,
+            place.index,
+            hazard.count,
+        )
 
     def _clash(self, hazard: Hazard) -> str:
         """What the access collides with, and what would order the two."""
@@ -272,13 +282,19 @@ _SENTENCES: dict[str, Callable[[Reporter, FaultEvent, Place], str]] = {
     "livelock": Reporter._livelock,
 }
 _OF_THREADS = (
-    "assert", "trap", "bad_call", "bad_free", "divergent_barrier", "divergent_warp", "deadlock",
+    "assert",
+    "trap",
+    "bad_call",
+    "bad_free",
+    "divergent_barrier",
+    "divergent_warp",
+    "deadlock",
     "livelock",
-)  # fmt: skip
+)
 
 
 def counted(finding: Finding) -> Finding:
-    """The finding with a message that says how many there are like it, the first among them."""
+    """The finding, with the number of its repetitions in the message."""
     if finding.count == 1:
         return finding
     what = "threads" if finding.kind in _OF_THREADS else "accesses"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.devices.table import Device, load_devices, tensor_per_clock
@@ -69,7 +68,6 @@ def _is_tensor(report: DeviceReport) -> int:
 def achieved(
     result: BenchmarkResult,
     ladder: Ladder,
-    cancelled: Callable[[], bool] | None = None,
     *,
     written: bool = True,
 ) -> Achieved:
@@ -80,5 +78,5 @@ def achieved(
     if result.rung is None or result.gflops is None:
         raise TilescopeError(f"{result.title} has no rung or no GFLOPS to put under a ceiling.")
     rung = ladder[result.rung]
-    counts = measure_rung(rung, result.parameters, written=written, cancelled=cancelled)
+    counts = measure_rung(rung, result.parameters, written=written)
     return Achieved(result, ceilings(counts, reported_device(result.device)), result.gflops)

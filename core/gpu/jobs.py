@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.compiler import compile_kernel
+from core.compiler import nvrtc_library
+from core.compiler.compiler import workload_cubin
 from core.errors import GpuUnavailable, TilescopeError
 from core.ladder.buffers import poisoned, random_array
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
@@ -280,17 +280,8 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
 
     Raises CompileError, and GpuUnavailable where NVRTC makes nothing that the device runs.
     """
-    status, *answer = _nvrtc().nvrtcGetSupportedArchs()
-    known = [int(number) for number in answer[-1]] if answer and not int(status) else []
-    chosen = nearest_architecture(capability, known) if known else capability
-    cubin, entry = compile_kernel(
-        workload.source,
-        workload.kernel,
-        source_name=workload.source_name,
-        defines=workload.defines,
-        compute_capability=chosen,
-        headers=workload.headers,
-    )
+    chosen = nearest_architecture(capability, nvrtc_library.architectures())
+    cubin, entry = workload_cubin(workload, chosen)
     notes: tuple[str, ...] = ()
     if chosen != capability:
         notes = (
@@ -301,13 +292,9 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
         cubin=cubin,
         entry=entry,
         architecture=f"sm_{chosen[0]}{chosen[1]}",
-        compiler=".".join(str(int(part)) for part in _nvrtc().nvrtcVersion()[1:]),
+        compiler=nvrtc_library.version(),
         notes=notes,
     )
-
-
-def _nvrtc() -> Any:
-    return importlib.import_module("cuda.bindings.nvrtc")
 
 
 def nearest_architecture(capability: tuple[int, int], supported: list[int]) -> tuple[int, int]:

@@ -253,15 +253,35 @@ class CublasProduct(Launchable):
         shape = (self._handle, _TRANSPOSE_NO, _TRANSPOSE_NO, n, m, k)
         if self._factors == _R_32F:
             self._call(
-                "cublasSgemm_v2", *shape, ctypes.byref(one), at[b], n, at[a], k,
-                ctypes.byref(zero), at[c], n,
-            )  # fmt: skip
+                "cublasSgemm_v2",
+                *shape,
+                ctypes.byref(one),
+                at[b],
+                n,
+                at[a],
+                k,
+                ctypes.byref(zero),
+                at[c],
+                n,
+            )
         else:
             self._call(
-                "cublasGemmEx", *shape, ctypes.byref(one), at[b], self._factors, n,
-                at[a], self._factors, k, ctypes.byref(zero), at[c], _R_32F, n,
-                _COMPUTE_32F, _ALGORITHM,
-            )  # fmt: skip
+                "cublasGemmEx",
+                *shape,
+                ctypes.byref(one),
+                at[b],
+                self._factors,
+                n,
+                at[a],
+                self._factors,
+                k,
+                ctypes.byref(zero),
+                at[c],
+                _R_32F,
+                n,
+                _COMPUTE_32F,
+                _ALGORITHM,
+            )
 
     def release(self) -> None:
         """Frees the arrays and the library's workspace."""

@@ -98,8 +98,11 @@ class FileKernel:
         texts += [text for _, text in launch.arguments]
         inner = [part for text in texts for part in re.findall(r"\{([^{}]*)\}", text)]
         found = re.findall(r"[A-Za-z_]\w*", " ".join([*inner, self.flops]))
-        return tuple(dict.fromkeys(n for n in found if n not in ("ceil_div", "min", "max", "and",
-                                                                "or", "not")))  # fmt: skip
+        return tuple(
+            dict.fromkeys(
+                n for n in found if n not in ("ceil_div", "min", "max", "and", "or", "not")
+            )
+        )
 
     def targets(self, axis: str) -> tuple[str, ...]:
         """A name in the texts, or the sizes among them."""

@@ -1,4 +1,4 @@
-"""What a job running in a worker may say while it runs, and the wish to stop that it may hear.
+"""Events that a running job reports, and the request to stop that it may receive.
 
 A job calls `report(event)`. Whoever runs the job decides where the event goes: through the pipe of
 `core.gpu.worker`, a scheduler's own channel, or nowhere, when the job is called directly.

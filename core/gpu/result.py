@@ -124,7 +124,7 @@ class DeviceReport:
 
 @dataclass(frozen=True)
 class Readings:
-    """What the GPU's sensors said while timing (NVML); None where it would not say.
+    """What the GPU's sensors said while timing (NVML); None where NVML has no value.
 
     `lowest_sm_mhz` is the lowest of all readings of the SM clock, the rest are the last reading's.
     """

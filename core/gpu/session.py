@@ -25,7 +25,7 @@ _SM = 1  # NVML_CLOCK_SM
 
 
 class Sensors:
-    """The sensors of the GPU at a PCI address ("0000:65:00.0"); reads None where NVML will not."""
+    """The sensors of the GPU at a PCI address ("0000:65:00.0"); None for a value NVML lacks."""
 
     def __init__(self, pci_bus_id: str) -> None:
         self._nvml: Any = None

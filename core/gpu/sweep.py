@@ -4,8 +4,8 @@
     sweep.start()
     sweep.wait()
 
-A point that fails is told as what it is and the sweep goes on with the next; what was measured
-before a worker died is kept. A lane's executor may be any `concurrent.futures.Executor`; one
+A point that fails is reported with its reason, and the sweep goes on with the next; samples taken
+before a worker died are kept. A lane's executor may be any `concurrent.futures.Executor`; one
 without `stream` gives its samples at the end of each point.
 """
 
@@ -362,7 +362,7 @@ def _submit(
 
 
 def _end(executor: Executor, *, now: bool) -> None:
-    """Ask the running job to finish, or end its process; executors that cannot are left to run."""
+    """Ask the running job to finish, or end its process; other executors run on."""
     end = getattr(executor, "kill" if now else "stop", None)
     if end is not None:
         end()

@@ -57,5 +57,5 @@ if __name__ == "__main__":
     sys.stdout.flush()
     code = main()
     sys.stdout.flush()
-    # Past this point nothing is owed to anyone; skip waiting for the orphan timer's thread.
+    # Nothing is left to do; skip waiting for the orphan timer's thread.
     os._exit(code)

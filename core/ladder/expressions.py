@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -59,10 +60,9 @@ class IntExpression:
     _meaning: Meaning = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        tree = _parse(self.text)
-        _check_int(tree, self.text)
+        tree, meaning = _read_int(self.text)
         object.__setattr__(self, "_tree", tree)
-        object.__setattr__(self, "_meaning", _meaning(tree))
+        object.__setattr__(self, "_meaning", meaning)
 
     def __reduce__(self) -> tuple[type[IntExpression], tuple[str]]:
         """Functions cannot be pickled: they are made anew from the text."""
@@ -113,6 +113,13 @@ def fill_in(template: str, values: Mapping[str, int]) -> str:
     return re.sub(
         r"\{([^{}]*)\}", lambda m: str(IntExpression(m.group(1)).evaluate(values)), template
     )
+
+
+@lru_cache(1024)  # rungs have most of their expressions in common
+def _read_int(text: str) -> tuple[ast.expr, Meaning]:
+    tree = _parse(text)
+    _check_int(tree, text)
+    return tree, _meaning(tree)
 
 
 def _parse(text: str) -> ast.expr:

@@ -2,8 +2,7 @@
 
 Every ceiling is work / (units of something it needs) x (units a second that the device has). The
 counts come from the emulation (`core.models.counts`), the device's figures from its row in the
-table; the rules stand in `core.models.ceilings`. Each rule's rate and its source stand in
-`docs/ceilings.md`; how well it holds, there too.
+table; `docs/ceilings.md` has each rule's rate with its source, and says how well the rule holds.
 """
 
 from __future__ import annotations
@@ -39,9 +38,7 @@ NAMES: Mapping[str, str] = {
 }
 
 # Rates of tensor cores by the type of the factors, over that for halves with float sums.
-_TENSOR_RATES: Mapping[str, float] = {
-    "f16": 1, "bf16": 1, "tf32": 0.5,
-}  # fmt: skip
+_TENSOR_RATES: Mapping[str, float] = {"f16": 1, "bf16": 1, "tf32": 0.5}
 
 
 @dataclass(frozen=True)
@@ -116,9 +113,14 @@ class Case:
         work = f"{counted(self.flops, 'FLOP')} / {counted(units, unit)}"
         brief = f"{start}{work}{blocks if filled < _ALL else ''}{end}"
         return Ceiling(
-            name, NAMES[name], gflops, formula, self.counts.build, self._balanced(assumes),
+            name,
+            NAMES[name],
+            gflops,
+            formula,
+            self.counts.build,
+            self._balanced(assumes),
             brief=brief,
-        )  # fmt: skip
+        )
 
     def per_byte(
         self, name: str, loaded: int, bandwidth: float, build: str, assumes: str, binds: bool = True

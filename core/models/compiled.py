@@ -15,18 +15,11 @@ def compiled_resources(workload: Workload, version: str, barriers: int = 1) -> R
 
     Dynamic shared memory counts. Raises CompileError.
     """
-    from core.compiler.compiler import compile_kernel
+    from core.compiler.compiler import workload_cubin
     from core.compiler.cubin import kernel_resources
 
     major, minor = (int(part) for part in version.split("."))
-    image, entry = compile_kernel(
-        workload.source,
-        workload.kernel,
-        source_name=workload.source_name,
-        defines=workload.defines,
-        compute_capability=(major, minor),
-        headers=workload.headers,
-    )
+    image, entry = workload_cubin(workload, (major, minor))
     needs = kernel_resources(image, entry)
     shared = needs.static_shared_bytes + workload.launch.shared_bytes
     return Resources(workload.launch.block.count, needs.registers, shared, barriers)

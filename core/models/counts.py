@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SECTOR = 32
 
-# A block of a large launch may run long; who counts can stop it by `cancelled`.
+# A block of a large launch may run long; its job can be cancelled (`core.cancelling`).
 _LIMITS = Limits(instructions=1 << 31, seconds=None)
 
 
@@ -81,14 +81,13 @@ def measure(
     build: BuildKind = "as_compiled",
     written: bool = True,
     progress: Callable[[float], None] | None = None,
-    cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
     """Counts a launch in the build that runs and as written. Raises as `count` does.
 
-    Without `written` the first stands for the second, which saves most of the time: right where
-    the compiler drops no loads from global memory.
-    In the optimised build neighbouring loads of shared memory count as the wide loads that the
-    assembler makes of them (`core.assembler.wide_loads`).
+    Without `written` the counts of the build that runs stand for both, which saves most of the
+    time; this is right where the compiler drops no loads from global memory. In the optimised build
+    neighbouring loads of shared memory count as the wide loads that the assembler makes of them
+    (`core.assembler.wide_loads`).
     """
     probes: dict[BuildKind, WorkProbe] = {}
     counted: dict[BuildKind, Counted] = {}
@@ -96,14 +95,7 @@ def measure(
     for place, kind in enumerate(kinds):
         probe = probes[kind] = WorkProbe()
         told = None if progress is None else _part_of(progress, place, len(kinds))
-        counted[kind] = count(
-            workload,
-            kind=kind,
-            limits=_LIMITS,
-            probe=probe,
-            progress=told,
-            cancelled=cancelled,
-        )
+        counted[kind] = count(workload, kind=kind, limits=_LIMITS, probe=probe, progress=told)
     note = next((c.note for c in counted.values() if c.note), "")
     assembly = counted[build].assembly
     if assembly is not None and assembly.known and not assembly.exact:
@@ -165,7 +157,6 @@ def measure_rung(
     written: bool = True,
     steps: tuple[int, ...] = _STEPS,
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
     """Counts a launch of a rung, or of an edited `source` of it, over arrays of zeros.
 
@@ -183,13 +174,10 @@ def measure_rung(
 
     edited = source is not None and source != rung.source
     if len(given) != 1 or edited:
-        return measure(
-            make(None), build=build, written=written, progress=progress, cancelled=cancelled
-        )
+        return measure(make(None), build=build, written=written, progress=progress)
     return measure_at(
-        make, given.pop(), build=build, written=written, steps=steps, progress=progress,
-        cancelled=cancelled,
-    )  # fmt: skip
+        make, given.pop(), build=build, written=written, steps=steps, progress=progress
+    )
 
 
 def along(n: int, figure: Callable[[int], int]) -> int:
@@ -209,7 +197,6 @@ def measure_at(
     written: bool = True,
     steps: tuple[int, ...] = _STEPS,
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
 ) -> Counts:
     """Counts the launch that `make` gives for N = `n`, where all its sizes are N.
 
@@ -228,10 +215,10 @@ def measure_at(
         target = make(n)
         if not _grows(small, target, n // step):
             continue
-        found = _counted(small, target, (n, step), build, written, progress, cancelled)
+        found = _counted(small, target, (n, step), build, written, progress)
         if found is not None:
             return found
-    return measure(make(n), build=build, written=written, progress=progress, cancelled=cancelled)
+    return measure(make(n), build=build, written=written, progress=progress)
 
 
 def _counted(
@@ -241,7 +228,6 @@ def _counted(
     build: BuildKind,
     written: bool,
     progress: Progress | None,
-    cancelled: Callable[[], bool] | None,
 ) -> Counts | None:
     """The counts of `target` from the small launches, if theirs lie on a line.
 
@@ -251,15 +237,10 @@ def _counted(
     for place, workload in enumerate(small):
         told = None if progress is None else _part(progress, place)
         both = written and place == 0
-        counts.append(
-            measure(workload, build=build, written=both, progress=told, cancelled=cancelled)
-        )
+        counts.append(measure(workload, build=build, written=both, progress=told))
     as_written = [counts[0].written]
     if written and counts[0].written != Asked.of(counts[0].work):
-        others = (
-            measure(one, build="as_written", written=False, cancelled=cancelled)
-            for one in small[1:]
-        )
+        others = (measure(one, build="as_written", written=False) for one in small[1:])
         as_written += [one.written for one in others]
     return _extrapolated(target, counts, as_written, *sizes)
 

@@ -1,7 +1,7 @@
-"""FLOP/B of launches that were counted before: the runs that come with the program, kept in a file.
+"""FLOP/B of launches that are counted already: the recorded runs that come with the program.
 
-`scripts/count_recorded.py` counts them and writes resources/intensities.json. A row holds as long
-as the launch is the one that was counted, source and all; of any other nothing is known here.
+`scripts/count_recorded.py` counts them and writes resources/intensities.json. A row holds for
+exactly the launch that was counted, its source included.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE = Path(__file__).resolve().parents[2] / "resources" / "intensities.json"
 def known_intensity(rung: Rung, parameters: Mapping[str, int]) -> float | None:
     """FLOP for each byte that the loads ask for, None where this launch was never counted.
 
-    Raises ParameterError for parameters that the rung has not.
+    Raises ParameterError for parameters that the rung does not have.
     """
     key = launch_key(rung, parameters)
     return _counted().get(key)
@@ -34,9 +34,16 @@ def launch_key(rung: Rung, parameters: Mapping[str, int]) -> str:
     launch = made.launch
     shapes = [(a.name, a.data.shape, str(a.data.dtype)) for a in launch.arrays]
     told = (
-        made.source, made.kernel, sorted(made.defines.items()), sorted(made.parameters.items()),
-        str(launch.grid), str(launch.block), launch.shared_bytes, shapes, made.flops,
-    )  # fmt: skip
+        made.source,
+        made.kernel,
+        sorted(made.defines.items()),
+        sorted(made.parameters.items()),
+        str(launch.grid),
+        str(launch.block),
+        launch.shared_bytes,
+        shapes,
+        made.flops,
+    )
     return sha256(repr(told).encode()).hexdigest()
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 BANKS = 2
 _WINDOW = 3  # clocks from an instruction's issue in which its factors are read
-_KEPT = 3  # multiply-adds for which a kept factor may still be there
+_KEPT = 3  # multiply-adds after which a kept factor may still be available
 
 Kept = deque[Mapping[int, int]]
 """The registers that the last multiply-adds kept, by the factor's place."""
@@ -81,12 +81,18 @@ def read_clocks(code: Iterable[MachineInstruction]) -> int:
 
 
 _UNITS: Mapping[str, tuple[str, int]] = {
-    "FFMA": ("fp32", 2), "FADD": ("fp32", 1), "FMUL": ("fp32", 1), "LDG": ("LDG", 1),
-    "STG": ("STG", 1), "LDGSTS": ("LDGSTS", 1), "BAR": ("BAR", 1), "HMMA": ("HMMA", 1),
-}  # fmt: skip
+    "FFMA": ("fp32", 2),
+    "FADD": ("fp32", 1),
+    "FMUL": ("fp32", 1),
+    "LDG": ("LDG", 1),
+    "STG": ("STG", 1),
+    "LDGSTS": ("LDGSTS", 1),
+    "BAR": ("BAR", 1),
+    "HMMA": ("HMMA", 1),
+}
 _LEAVES = frozenset({"EXIT", "RET", "KILL"})
 _UNKNOWN = frozenset({"BRX", "JMP", "JMX"})
-_OUT = -1  # where an edge leads by which threads end
+_OUT = -1  # the target of an edge by which threads end
 _OLDEST = (7, 5)  # NVRTC 13 makes no machine code for older ones
 _MEASURED = 9  # major revision whose register banks were measured
 
@@ -213,25 +219,11 @@ def machine_needs(counts: Counts, capability: tuple[int, int]) -> MachineNeeds |
 
 
 def _blocks(workload: Workload, capability: tuple[int, int]) -> tuple[tuple[BasicBlock, ...], str]:
-    defines = tuple(sorted((name, str(value)) for name, value in workload.defines.items()))
-    return _compiled(workload.source, workload.source_name, defines, workload.kernel, capability)
+    from core.compiler.compiler import nvrtc_version, workload_cubin
+
+    return _blocks_of(*workload_cubin(workload, capability)), nvrtc_version()
 
 
 @lru_cache(64)
-def _compiled(
-    source: str,
-    source_name: str,
-    defines: tuple[tuple[str, str], ...],
-    kernel: str,
-    capability: tuple[int, int],
-) -> tuple[tuple[BasicBlock, ...], str]:
-    from core.compiler.compiler import compile_kernel, nvrtc_version
-
-    image, entry = compile_kernel(
-        source,
-        kernel,
-        source_name=source_name,
-        defines=dict(defines),
-        compute_capability=capability,
-    )
-    return basic_blocks(machine_code(image, entry)), nvrtc_version()
+def _blocks_of(image: bytes, entry: str) -> tuple[BasicBlock, ...]:
+    return basic_blocks(machine_code(image, entry))

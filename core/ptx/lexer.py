@@ -48,8 +48,8 @@ class Section:
 def sections(text: str) -> Iterator[Section]:
     """The sections of PTX `text`, in order.
 
-    One may have megabytes. Searched for with `find`, it does not keep Python's lock for long, as
-    one match of an expression over all of it does.
+    One may have megabytes. It is searched with `find`, since one match of an expression would hold
+    Python's lock for too long.
     """
     at = text.find(_SECTION)
     while at >= 0:

@@ -64,8 +64,11 @@ _GROUPS = (
     "L1 L2 launch_dependents wait mask tensormap",
 )
 _KNOWN = frozenset(TYPES) | frozenset(" ".join(_GROUPS).split())
-_QUALIFIED = ("shared::", "param::", "L1::", "L2::", "level::", "tensormap::", "sync_restrict::",
-              "mbarrier::", "proxy::", "async::", "cluster::", "op_restrict::")  # fmt: skip
+_QUALIFIERS = (
+    "shared:: param:: L1:: L2:: level:: tensormap:: sync_restrict:: mbarrier:: proxy:: async:: "
+    "cluster:: op_restrict::"
+)
+_QUALIFIED = tuple(_QUALIFIERS.split())
 _SHAPE = re.compile(r"m\d+n\d+k\d+")
 
 
@@ -333,18 +336,19 @@ def variable(
 
 
 # PTX ISA, "Special Registers"; the pm family is left out on purpose.
+_OF_THREE_AXES = "tid ntid ctaid nctaid clusterid nclusterid cluster_ctaid cluster_nctaid"
+_OTHER_SPECIALS = (
+    "laneid warpid nwarpid smid nsmid gridid clock clock64 clock_hi globaltimer globaltimer_lo "
+    "globaltimer_hi lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt dynamic_smem_size "
+    "total_smem_size is_explicit_cluster cluster_ctarank cluster_nctarank aggr_smem_size "
+    "current_graph_exec"
+)
 SPECIALS = frozenset(
-    [f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
-    + [f"%{n}.{a}" for n in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
-       for a in "xyz"]
-    + ["%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%clock", "%clock64",
-       "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%lanemask_eq",
-       "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%dynamic_smem_size",
-       "%total_smem_size", "%is_explicit_cluster", "%cluster_ctarank", "%cluster_nctarank",
-       "%aggr_smem_size", "%current_graph_exec"]
+    [f"%{name}.{axis}" for name in _OF_THREE_AXES.split() for axis in "xyz"]
+    + [f"%{name}" for name in _OTHER_SPECIALS.split()]
     + [f"%reserved_smem_offset_{n}" for n in ("begin", "end", "cap", "0", "1")]
     + [f"%envreg{n}" for n in range(32)]
-)  # fmt: skip
+)
 
 
 class Scope:
@@ -507,11 +511,11 @@ def _address(cursor: Cursor, scope: Scope) -> Address:
 
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
 # Performance directives that change nothing we model (PTX ISA, "Performance-Tuning Directives").
-_IGNORED_IN_FUNCTION = {
-    ".minnctapersm", ".maxnctapersm", ".maxnreg", ".noreturn", ".pragma",
-    ".explicitcluster", ".maxclusterrank", ".reqnctapercluster", ".abi_preserve", ".unique",
-    ".abi_preserve_control", ".blocksareclusters",
-}  # fmt: skip
+_TUNING = (
+    ".minnctapersm .maxnctapersm .maxnreg .noreturn .pragma .explicitcluster .maxclusterrank "
+    ".reqnctapercluster .abi_preserve .unique .abi_preserve_control .blocksareclusters"
+)
+_IGNORED_IN_FUNCTION = frozenset(_TUNING.split())
 _BLOCKS = (".maxntid", ".reqntid")
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
@@ -649,9 +653,16 @@ class _Parser:
         elif name in self.functions:
             return  # a declaration after the definition adds nothing
         self.functions[name] = Function(
-            name, is_entry, arguments, returns, MappingProxyType(scope.registers),
-            tuple(found), first, len(self.instructions), *(blocks.get(d, ()) for d in _BLOCKS),
-        )  # fmt: skip
+            name,
+            is_entry,
+            arguments,
+            returns,
+            MappingProxyType(scope.registers),
+            tuple(found),
+            first,
+            len(self.instructions),
+            *(blocks.get(d, ()) for d in _BLOCKS),
+        )
 
     def _sizes(self) -> tuple[int, ...]:
         """`256` or `16, 16, 1`."""
@@ -785,9 +796,16 @@ class _Parser:
             elif cursor.peek().text != ";" and opcode != "call":
                 cursor.expect(",")
         return Instruction(
-            len(self.instructions), opcode, tuple(modifiers), tuple(operands), guard, negated,
-            start.line, self._text_from(start), self.position,
-        )  # fmt: skip
+            len(self.instructions),
+            opcode,
+            tuple(modifiers),
+            tuple(operands),
+            guard,
+            negated,
+            start.line,
+            self._text_from(start),
+            self.position,
+        )
 
     def _text_from(self, start: Token) -> str:
         """The statement that has just ended, in one line."""

@@ -40,9 +40,20 @@ class PtxType:
 
 # Floats that NumPy has no type for, and pairs in one register: held as bits.
 _PACKED = {
-    "bf16": 16, "tf32": 32, "f16x2": 32, "bf16x2": 32, "f32x2": 64, "s16x2": 32, "u16x2": 32,
-    "e4m3x2": 16, "e5m2x2": 16, "e2m1x2": 8, "e2m3x2": 16, "e3m2x2": 16, "ue8m0x2": 16,
-}  # fmt: skip
+    "bf16": 16,
+    "tf32": 32,
+    "f16x2": 32,
+    "bf16x2": 32,
+    "f32x2": 64,
+    "s16x2": 32,
+    "u16x2": 32,
+    "e4m3x2": 16,
+    "e5m2x2": 16,
+    "e2m1x2": 8,
+    "e2m3x2": 16,
+    "e3m2x2": 16,
+    "ue8m0x2": 16,
+}
 
 
 def _table() -> dict[str, PtxType]:

@@ -3,7 +3,7 @@
 In shared memory lanes that meet in a bank go one after another, even if they update the same word.
 What shared memory cannot do itself (floating-point additions, 8 bytes a lane in optimised code) is
 a loop: each round loads, and one lane of a bank gets its compare-and-swap through; a minimum or
-maximum tries only while its value would change the cell. Global memory: `global_atomics.py`.
+maximum tries only while its value would change the cell.
 """
 
 from __future__ import annotations

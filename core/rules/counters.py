@@ -1,58 +1,22 @@
 """Counts of a whole launch: by memory instruction, summed up by array, source line and in total.
 
-The names are those of `COUNTERS`; each is defined by the Nsight Compute metric beside it.
+The names are those of `COUNTERS`; where Nsight Compute has the counter, its metric defines it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.affine.dependences import DependsOnData
-from core.emulator.affine.values import Affine, Dependence
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Pattern
+from core.emulator.events import AccessEvent, BarrierEvent, Observer
 from core.emulator.groups import Geometry, warp_rows
 from core.ptx.arithmetic.operation import immediate
 from core.rules import atomics, global_memory, shared_memory
-from core.rules.atomics import tag_bank
-from core.rules.global_memory import LINE, SECTOR
 from core.rules.issue import Issue, IssueTable
-
-COUNTERS: Mapping[str, str] = {
-    "global_ld_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "global_ld_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global_st_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "global_st_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared_ld_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
-    "shared_st_requests": "smsp__sass_inst_executed_op_shared_st.sum",
-    "shared_ld_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared_st_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "shared_ld_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "shared_st_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-    "global_atom_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-    "global_atom_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-    "global_red_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-    "global_red_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
-    "shared_atom_requests": "smsp__sass_inst_executed_op_shared_atom.sum",
-    "shared_atom_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
-    "shared_atom_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
-}
-
-WAYS: Mapping[str, str] = {
-    "ld": "load",
-    "st": "store",
-    "atom": "atomic",
-    "red": "reduction",
-}
-"""Ways to access memory, as the counters' names have them, and in words.
-
-A reduction is an atomic whose old value nobody asks for.
-"""
-UNITS: Mapping[str, str] = {"global": "sectors", "shared": "wavefronts"}
-"""What requests to a space of memory cost."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +35,159 @@ class Count:
         return Count(self.value + other.value, self.ideal + other.ideal)
 
 
+# What is measured is a row of `MEASURES`; a counter is a measure of the accesses in one way, or of
+# other events. The tables of the command line, of the window and of files follow from the rows.
+
+FIGURES = ("requests", "units", "ideal", "conflicts")
+"""What the observer finds for every access: a row's `figure` and `ideal` are two of these."""
+_ALL_WAYS = ("ld", "st", "atom", "red")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of accesses to a space of memory ("" for other events), in some ways.
+
+    `figure` is summed up, `ideal` is the figure of the least that would do ("": none at all).
+    `metric` is Nsight Compute's, with {} for the way; "" where it has none. `noun` is for tables,
+    `rule` a sentence.
+    """
+
+    name: str
+    space: str
+    ways: tuple[str, ...]
+    figure: str
+    ideal: str
+    metric: str
+    noun: str
+    rule: str
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        name="requests",
+        space="global",
+        ways=_ALL_WAYS,
+        figure="requests",
+        ideal="requests",
+        metric="l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum",
+        noun="requests",
+        rule="Memory instructions of a warp.",
+    ),
+    Measure(
+        name="sectors",
+        space="global",
+        ways=_ALL_WAYS,
+        figure="units",
+        ideal="ideal",
+        metric="l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
+        noun="sectors",
+        rule="32-byte sectors, summed over the requests.",
+    ),
+    Measure(
+        name="requests",
+        space="shared",
+        ways=_ALL_WAYS[:3],
+        figure="requests",
+        ideal="requests",
+        metric="smsp__sass_inst_executed_op_shared_{}.sum",
+        noun="requests",
+        rule="Memory instructions of a warp.",
+    ),
+    Measure(
+        name="wavefronts",
+        space="shared",
+        ways=_ALL_WAYS[:3],
+        figure="units",
+        ideal="ideal",
+        metric="l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
+        noun="wavefronts",
+        rule="Turns that the 32 banks take, summed over the requests.",
+    ),
+    Measure(
+        name="conflicts",
+        space="shared",
+        ways=_ALL_WAYS[:3],
+        figure="conflicts",
+        ideal="",
+        metric="l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
+        noun="bank conflicts",
+        rule="Wavefronts that only bank conflicts cause, summed over the requests.",
+    ),
+    Measure(
+        name="barriers",
+        space="",
+        ways=("",),
+        figure="requests",
+        ideal="requests",
+        metric="",
+        noun="barriers",
+        rule="Barriers of a block that a warp came to, summed over the warps.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One measure of accesses in one way."""
+
+    measure: Measure
+    way: str
+
+    @property
+    def of(self) -> str:
+        """What it counts of, as `Tally.add` has it: "global_ld"; "" for other events."""
+        return f"{self.measure.space}_{self.way}" if self.way else ""
+
+    @property
+    def name(self) -> str:
+        """Such as "global_ld_sectors", or "barriers"."""
+        return f"{self.of}_{self.measure.name}" if self.way else self.measure.name
+
+    @property
+    def metric(self) -> str:
+        """Nsight Compute's name, "" where it has none."""
+        return self.measure.metric.format(self.way)
+
+    def count(self, figures: Mapping[str, int]) -> Count:
+        """The counter's value, given sums of `FIGURES`."""
+        return Count(figures[self.measure.figure], figures.get(self.measure.ideal, 0))
+
+
+COUNTERS: Mapping[str, Counter] = {
+    counter.name: counter for m in MEASURES for way in m.ways for counter in (Counter(m, way),)
+}
+METRICS: Mapping[str, str] = {name: c.metric for name, c in COUNTERS.items() if c.metric}
+"""The counters that Nsight Compute has as well, with its names."""
+
+WAYS: Mapping[str, str] = {"ld": "load", "st": "store", "atom": "atomic", "red": "reduction"}
+"""Ways to access memory, as the counters' names have them, and in words.
+
+A reduction is an atomic whose old value nobody asks for.
+"""
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space of memory: its title, and the measure (`unit`) of what requests to it cost."""
+
+    title: str
+    unit: str
+    unit_title: str
+
+
+SPACES: Mapping[str, Space] = {
+    "global": Space("Global memory", "sectors", "32-byte sectors"),
+    "shared": Space("Shared memory", "wavefronts", "wavefronts"),
+}
+UNITS: Mapping[str, str] = {name: space.unit for name, space in SPACES.items()}
+"""What requests to a space of memory cost."""
+
+
+def measures_of(space: str) -> tuple[Measure, ...]:
+    """What is measured of accesses to a space."""
+    return tuple(measure for measure in MEASURES if measure.space == space)
+
+
 Counts = Mapping[str, Count]
 
 
@@ -85,10 +202,9 @@ class Counters:
 
 @dataclass
 class Tally:
-    """Running sums for each instruction and array: (requests, units, ideal units, conflicts).
+    """Running sums of `FIGURES` for each instruction and array ("": of none).
 
-    Units are those of `UNITS`. What a function of a header does counts for the instruction that
-    calls it.
+    Accesses of a header's function count for the instruction that calls it.
     """
 
     sums: dict[tuple[int, str, str], NDArray[np.int64]] = field(default_factory=dict)
@@ -103,150 +219,37 @@ class Tally:
 
     def counters(self, line_of: Callable[[int], int]) -> Counters:
         """The sums as counters; `line_of` gives the source line of a pc."""
-        arrays: dict[str, list[Counts]] = {}
-        lines: dict[int, list[Counts]] = {}
+        total = _Sums()
+        by_array: defaultdict[str, _Sums] = defaultdict(_Sums)
+        by_line: defaultdict[int, _Sums] = defaultdict(_Sums)
         for (pc, array, name), values in self.sums.items():
-            counts = _counts(name, *(int(v) for v in values))
-            arrays.setdefault(array, []).append(counts)
-            lines.setdefault(line_of(pc), []).append(counts)
+            for sums in (total, by_line[line_of(pc)], *((by_array[array],) if array else ())):
+                sums[name] += values
         return Counters(
-            _total(c for group in arrays.values() for c in group),
-            {array: _total(group) for array, group in arrays.items()},
-            {line: _total(group) for line, group in sorted(lines.items())},
+            _counts(total),
+            {array: _counts(sums) for array, sums in by_array.items()},
+            {line: _counts(sums) for line, sums in sorted(by_line.items())},
         )
 
 
-def _counts(name: str, requests: int, units: int, ideal: int, conflicts: int) -> Counts:
-    if name.startswith("global"):
-        return {
-            f"{name}_requests": Count(requests, requests),
-            f"{name}_sectors": Count(units, ideal),
-        }
-    return {
-        f"{name}_requests": Count(requests, requests),
-        f"{name}_wavefronts": Count(units, ideal),
-        f"{name}_conflicts": Count(conflicts, 0),
-    }
-
-
-def _total(parts: Iterable[Counts]) -> Counts:
-    total = dict.fromkeys(COUNTERS, Count())
-    for part in parts:
-        for name, count in part.items():
-            total[name] = total[name] + count
-    return total
-
-
-# What moving with the block does to what an access counts.
-#
-# Of one kind's blocks only one is run; the others make its accesses at other places. By whole lines
-# a load or store may move and count the same; what an atomic counts depends on which of its lines
-# have their tags in one bank (`global_atomics.py`).
-
-
-_AT_ONCE = 1 << 20  # places whose tag banks are worked out together
-
-
-def alike_places(
-    events: Sequence[AccessEvent], shifts: NDArray[np.int64]
-) -> Iterator[tuple[int, int]]:
-    """One of the shifts of each sort that counts the same, and how many are of that sort.
-
-    `shifts` int64 (blocks,), in bytes; the events are one access, or those of one `cp.async`.
-    """
-    atomics = [event for event in events if event.kind == "atomic"]
-    if not atomics:
-        found, counts = np.unique(shifts % LINE, return_counts=True)
-        yield from zip(found.tolist(), counts.tolist(), strict=True)
-        return
-    places = np.unique(np.concatenate([_places(event) for event in atomics]))
-    known: dict[bytes, list[int]] = {}
-    step = max(1, _AT_ONCE // len(places))
-    for start in range(0, len(shifts), step):
-        part = shifts[start : start + step, None]
-        banks = tag_bank(places + part)
-        keys = np.column_stack([part % LINE, banks ^ banks[:, :1]]).astype(np.uint8)
-        rows, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
-        for row, at, times in zip(rows, first.tolist(), counts.tolist(), strict=True):
-            known.setdefault(row.tobytes(), [int(part[at, 0]), 0])[1] += times
-    yield from ((shift, times) for shift, times in known.values())
-
-
-def _places(event: AccessEvent) -> NDArray[np.int64]:
-    """The sectors that the lanes touch, as addresses."""
-    active = event.address if event.mask is None else np.broadcast_to(
-        event.address, event.mask.shape)[event.mask]  # fmt: skip
-    return np.unique(active // SECTOR * SECTOR)
-
-
-class Moves:
-    """How addresses move from block to block, as rows to be multiplied with a step.
-
-    A step is (x, y, z) in blockIdx, followed by what each table that was met says of the block.
-    """
+class _Sums(defaultdict[str, NDArray[np.int64]]):
+    """Sums of `FIGURES` by what they are of, such as "global_ld"."""
 
     def __init__(self) -> None:
-        self._tables: list[NDArray[np.int64]] = []
-
-    def of(self, dependence: Dependence) -> tuple[int, ...]:
-        """How far the first lane's address moves, by each part of a step."""
-        if not isinstance(dependence, Affine):
-            return 0, 0, 0
-        steps = (int(dependence.x[0]), int(dependence.y[0]), int(dependence.z[0]))
-        if dependence.table is None:
-            return steps
-        place = next((i for i, t in enumerate(self._tables) if t is dependence.table), None)
-        if place is None:
-            place = len(self._tables)
-            self._tables.append(dependence.table)
-        return (*steps, *(0,) * place, 1)
-
-    def steps(self, steps: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The whole steps to the blocks `which`, whose steps in blockIdx are `steps` (n, 3)."""
-        return np.column_stack([steps, *(table[which] for table in self._tables)])
+        super().__init__(figures)
 
 
-def matters(event: AccessEvent, dependence: Dependence) -> bool:
-    """Whether the access may count otherwise in another block, because of where it lies there."""
-    space = event.region.space
-    if not isinstance(dependence, Affine) or space not in ("global", "shared"):
-        return False
-    parts = [_active(event, part) for part in (dependence.x, dependence.y, dependence.z)]
-    period = 0 if event.kind == "atomic" and space == "global" else LINE
-    steps = [_same_step(part) for part in parts]
-    if dependence.table is not None:
-        steps += np.unique(dependence.table).tolist()
-    if all(step is not None and _divides(period, step) for step in steps):
-        return False
-    if space == "shared":
-        raise DependsOnData("a shared-memory address depends on the block")
-    return True
+def figures(**found: int) -> NDArray[np.int64]:
+    """Figures by name as the row that a tally adds up, int64 (figures,); the others are 0."""
+    return np.array([found.get(name, 0) for name in FIGURES], np.int64)
 
 
-def uniform_step(event: AccessEvent, dependence: Dependence) -> Affine:
-    """The same step for every lane, or the access cannot be moved as a whole."""
-    assert isinstance(dependence, Affine)
-    parts = []
-    for part in (dependence.x, dependence.y, dependence.z):
-        active = _active(event, part)
-        if not (active == active[0]).all():
-            raise DependsOnData("the lanes of a warp move by different steps from block to block")
-        parts.append(active[:1])
-    return Affine(parts[0], parts[1], parts[2], dependence.table)
-
-
-def _same_step(part: NDArray[np.int64]) -> int | None:
-    return int(part[0]) if bool((part == part[0]).all()) else None
-
-
-def _divides(period: int, step: int) -> bool:
-    return step % period == 0 if period else step == 0
-
-
-def _active(event: AccessEvent, part: NDArray[np.int64]) -> NDArray[np.int64]:
-    if part.size == 1 or event.mask is None:
-        return part
-    return part[event.mask]
+def _counts(sums: _Sums) -> Counts:
+    found = {of: dict(zip(FIGURES, values.tolist(), strict=True)) for of, values in sums.items()}
+    return {
+        name: counter.count(found[counter.of]) if counter.of in found else Count()
+        for name, counter in COUNTERS.items()
+    }
 
 
 # Counts every global and shared access that a machine makes, by the rules of this package.
@@ -258,7 +261,7 @@ _SHORT = {"load": "ld", "store": "st"}
 
 @dataclass(frozen=True)
 class _Rows:
-    """One access, warp by warp: addresses, who takes part (None: all) and how many."""
+    """One access, warp by warp: addresses, active lanes (None: all) and their number."""
 
     address: NDArray[np.int64]
     active: NDArray[np.bool_] | None
@@ -274,7 +277,7 @@ class _Repeated:
     """What an access counts; `lane` is the first that takes part.
 
     Moved by whole sectors, or by whole words of shared memory, it counts the same: in shared memory
-    all lanes then change their banks alike. Not so atomics in global memory.
+    all lanes then change their banks alike. Atomics in global memory do not.
     """
 
     array: str
@@ -283,7 +286,7 @@ class _Repeated:
     lane: int
 
 
-class CountingObserver:
+class CountingObserver(Observer):
     """Counts every global and shared access of one machine into a tally."""
 
     def __init__(
@@ -292,32 +295,27 @@ class CountingObserver:
         """`shared_name` gives the name of the array at an offset in shared memory."""
         self.tally, self.geometry, self._shared_name = tally, geometry, shared_name
         self._issues = issues
-        # By pc: its latest pattern, and what that counts by the part of the shift that matters.
-        self._known: dict[int, tuple[Pattern, dict[int, _Repeated | None]]] = {}
         # By pc: what a `cp.async` has loaded; it counts when it stores.
         self._copied: dict[int, tuple[AccessEvent, _Rows]] = {}
 
     def on_access(self, event: AccessEvent) -> None:
-        """Counts one access; a repetition counts as the first of its kind did."""
+        """Counts one access; a repetition counts as much as the access that it repeats."""
         shared = event.region.space == "shared"
+        pattern = event.pattern
         if (
-            event.pattern is None
+            pattern is None
             or self._issues[event.pc].is_copy
             or (event.kind == "atomic" and not shared)
         ):
             self._count(event)
             return
         grain = shared_memory.WORD if shared else global_memory.SECTOR
-        pattern, counted = self._known.get(event.pc, (None, {}))
-        if pattern is not event.pattern:
-            counted = {}
-            self._known[event.pc] = (event.pattern, counted)
-        part = event.shift % grain
-        if part not in counted:
+        part = event.shift % grain  # the part of the shift that counts depend on
+        if part not in pattern.notes:
             self._last: _Repeated | None = None
             self._count(event)
-            counted[part] = self._last
-        elif (known := counted[part]) is not None:
+            pattern.notes[part] = self._last
+        elif (known := pattern.notes[part]) is not None:
             array = known.array
             if event.region.space == "shared":
                 lane = known.lane if event.address.size > 1 else 0
@@ -350,7 +348,9 @@ class CountingObserver:
             return
         units = global_memory.sectors(rows.address, rows.active)
         ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
-        self._add(event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units, ideal)
+        self._add(
+            event, event.region.name, f"global_{_SHORT[event.kind]}", rows, units=units, ideal=ideal
+        )
 
     def _collect(self, event: AccessEvent, rows: _Rows) -> None:
         """Adds lanes to a copy. Those that copy less than the whole load byte by byte."""
@@ -370,7 +370,7 @@ class CountingObserver:
         units = global_memory.copied_sectors(rows.address, target.address, rows.mask, past_l1=past)
         width = immediate(issue.instruction.operands[2]) or event.width
         ideal = global_memory.ideal_sectors(units, rows.lanes, width)
-        self._add(event, event.region.name, "global_ld", rows, units, ideal)
+        self._add(event, event.region.name, "global_ld", rows, units=units, ideal=ideal)
 
     def _global_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         units = atomics.sectors(
@@ -378,7 +378,7 @@ class CountingObserver:
         )
         ideal = global_memory.ideal_sectors(units, rows.lanes, event.width)
         kind = "red" if issue.is_reduction else "atom"
-        self._add(event, event.region.name, f"global_{kind}", rows, units, ideal)
+        self._add(event, event.region.name, f"global_{kind}", rows, units=units, ideal=ideal)
         if issue.generic:
             self._add_pass(event, event.region.name, issue, rows)
 
@@ -392,7 +392,9 @@ class CountingObserver:
         ideal = shared_memory.ideal_wavefronts(units, rows.lanes, width)
         free = shared_memory.conflict_free_wavefronts(address, rows.active, width, issue.sharing)
         name = f"shared_{_SHORT[event.kind]}"
-        self._add(event, self._array(rows), name, rows, units, ideal, units - free)
+        self._add(
+            event, self._array(rows), name, rows, units=units, ideal=ideal, conflicts=units - free
+        )
 
     def _shared_atomic(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         if issue.is_loop:
@@ -404,24 +406,37 @@ class CountingObserver:
         )
         taken = units * (2 if issue.is_exchange_if_equal else 1)
         ideal = shared_memory.ideal_wavefronts(taken, rows.lanes, event.width)
-        self._add(event, self._array(rows), "shared_atom", rows, taken, ideal, units - free)
+        self._add(
+            event,
+            self._array(rows),
+            "shared_atom",
+            rows,
+            units=taken,
+            ideal=ideal,
+            conflicts=units - free,
+        )
 
     def _shared_loop(self, event: AccessEvent, issue: Issue, rows: _Rows) -> None:
         contest = self._contest(event, issue)
         found = atomics.loop(rows.address, rows.mask, event.width, contest)
-        array, loads = self._array(rows), found.loads
-        tried = np.array([found.rounds, found.wavefronts, found.rounds, 0], np.int64)
-        self.tally.add(_site(event), array, "shared_atom", tried)
-        loaded = [loads, found.load_wavefronts, loads, found.load_conflicts]
-        self.tally.add(_site(event), array, "shared_ld", np.array(loaded, np.int64))
+        array, tried = self._array(rows), found.rounds
+        self._tell(event, array, "shared_atom", requests=tried, units=found.wavefronts, ideal=tried)
+        self._tell(
+            event,
+            array,
+            "shared_ld",
+            requests=found.loads,
+            units=found.load_wavefronts,
+            ideal=found.loads,
+            conflicts=found.load_conflicts,
+        )
         if issue.generic:
             self._add_pass(event, array, issue, rows)
             if contest is not None:  # it is itself an instruction, whatever follows
-                itself = np.array([np.count_nonzero(rows.lanes), 0, 0, 0], np.int64)
-                self.tally.add(_site(event), array, "shared_atom", itself)
+                self._tell(event, array, "shared_atom", requests=int(np.count_nonzero(rows.lanes)))
 
     def _contest(self, event: AccessEvent, issue: Issue) -> atomics.Contest | None:
-        """Who would change a cell, of a minimum or maximum of 8-byte integers."""
+        """Which lanes would change a cell by a minimum or maximum of 8-byte integers."""
         better = issue.better
         if better is None or not event.operands:
             return None
@@ -435,40 +450,37 @@ class CountingObserver:
         """A generic atomic passes through shared memory's data stage, wherever it goes."""
         free = shared_memory.conflict_free_wavefronts(rows.address, rows.active, event.width)
         passes = int(free.sum()) * (2 if issue.is_exchange_if_equal else 1)
-        sums = np.array([0, passes, passes, 0], np.int64)
-        self.tally.add(_site(event), array, "shared_atom", sums)
+        self._tell(event, array, "shared_atom", units=passes, ideal=passes)
 
     def _add(
-        self,
-        event: AccessEvent,
-        array: str,
-        name: str,
-        rows: _Rows,
-        units: NDArray[np.int64],
-        ideal: NDArray[np.int64],
-        conflicts: NDArray[np.int64] | None = None,
+        self, event: AccessEvent, array: str, name: str, rows: _Rows, **found: NDArray[np.int64]
     ) -> None:
-        requests = np.count_nonzero(rows.lanes)
-        beyond = 0 if conflicts is None else int(conflicts.sum())
-        sums = np.array([requests, units.sum(), ideal.sum(), beyond], np.int64)
-        self.tally.add(_site(event), array, name, sums)
+        """Adds figures of each warp, and the request of each warp that takes part."""
+        sums = {figure: int(values.sum()) for figure, values in found.items()}
+        told = self._tell(event, array, name, requests=int(np.count_nonzero(rows.lanes)), **sums)
         lane = 0 if event.mask is None else int(event.mask.argmax())
-        self._last = _Repeated(array, name, sums, lane)
+        self._last = _Repeated(array, name, told, lane)
+
+    def _tell(self, event: AccessEvent, array: str, name: str, **found: int) -> NDArray[np.int64]:
+        sums = figures(**found)
+        self.tally.add(_site(event), array, name, sums)
+        return sums
 
     def _array(self, rows: _Rows) -> str:
         return self._shared_name(int(rows.address[rows.mask][0]))
 
-    def _active(self, event: AccessEvent) -> NDArray[np.bool_] | None:
+    def _active(self, event: AccessEvent | BarrierEvent) -> NDArray[np.bool_] | None:
         if event.mask is None and self.geometry.threads % 32 == 0:
             return None
         mask = np.ones(self.geometry.lanes, bool) if event.mask is None else event.mask
         return warp_rows(mask, self.geometry, 0)
 
     def on_barrier(self, event: BarrierEvent) -> None:
-        """Barriers count nothing here."""
-
-    def on_fault(self, event: FaultEvent) -> None:
-        """An access that did not happen is not counted."""
+        """Counts the warps that came, once."""
+        if event.executed:
+            active = self._active(event)
+            came = active.any(axis=1).sum() if active is not None else self.geometry.lanes // 32
+            self.tally.add(event.pc, "", "", figures(requests=int(came)))
 
 
 def _site(event: AccessEvent) -> int:

@@ -1,24 +1,21 @@
-"""`cp.async`: sectors of global memory that a warp's copy asks for, measured on an H200.
+"""How the addresses of a warp fall into sectors and lines of global memory.
 
-A copy of 16 bytes that passes the L1 cache by (`.cg`) is counted from its other end: each sector of
-shared memory that it fills counts once for every line of global memory that the bytes come from.
-So four rows of 128 bytes count 16 sectors, and 18 if two of them begin in the middle of a sector of
-shared memory. Other copies (`.ca`) ask for the sectors that their lanes touch, as loads do. Lanes
-of which no byte is copied do not count (`docs/counting.md`, `tests/data/scattered`).
+Rules as Nsight Compute counts them: each warp-level memory instruction with an active lane is one
+*request*; a *sector* is an aligned piece of 32 bytes, a *line* one of 128 bytes, and a request
+fetches every sector that an active lane touches, once (Nsight Compute, "Memory Tables";
+`l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum` and `l1tex__t_sectors_…`).
+
+A `cp.async` of 16 bytes that passes by the L1 cache (`.cg`) counts from its other end, as measured
+on an H200: each sector of shared memory that it fills counts once for every line of global memory
+that its bytes come from. So four rows of 128 bytes count 16 sectors, and 18 if two of them begin in
+the middle of a sector of shared memory. Other copies (`.ca`) count as loads do. Lanes that copy no
+byte do not count (`docs/counting.md`, `tests/data/scattered`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-# How the addresses of a warp fall into sectors and lines of global memory.
-#
-# Rules as Nsight Compute counts them: each warp-level memory instruction with an active lane is one
-# *request*; a *sector* is an aligned piece of 32 bytes, a *line* one of 128 bytes, and a request
-# fetches every sector that an active lane touches, once (Nsight Compute, "Memory Tables";
-# `l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum` and `l1tex__t_sectors_…`).
-
 
 SECTOR = 32
 LINE = 128

@@ -1,4 +1,4 @@
-"""How a PTX memory instruction reaches the hardware, as far as the counters tell.
+"""How a PTX memory instruction reaches the hardware, as far as the counters show it.
 
 `-G` code addresses everything generically (`ld`, `st`, `atom` without a state space); optimised
 code names the space. What follows from that was measured on an H200 (`docs/counting.md`).
@@ -42,7 +42,7 @@ class Issue:
 
     @property
     def is_reduction(self) -> bool:
-        """Whether a global atomic counts as a reduction: its old value goes nowhere."""
+        """Whether a global atomic counts as a reduction, whose old value nothing uses."""
         if opcode_of(self.instruction).kind == "reduction":
             return True
         has_form = not {"cas", "exch"} & set(self.instruction.modifiers)

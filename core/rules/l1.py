@@ -3,8 +3,8 @@
 The model (`docs/l1.md` says what of it was measured, and how far off it is): each SM has lines of
 128 bytes with four sectors of 32, filled sector by sector by loads, and by stores of whole sectors;
 one of the oldest lines goes first; atomics drop their sectors. A load of a sector that is still on
-its way is a hit. Which SM a block runs on says `l1_placement.py`; blocks that an SM holds at a time
-take turns instruction by instruction.
+its way is a hit. `sm_of` says on which SM a block runs; blocks that an SM holds at a time take
+turns instruction by instruction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from core.devices.occupancy import Resources, occupancy
 from core.devices.table import Capability, capability_of, load_devices
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent
+from core.emulator.events import AccessEvent, Observer
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image
 from core.errors import BudgetExceeded
@@ -88,7 +88,7 @@ def _turns(resident: int) -> NDArray[np.int64]:
 DEVICE = "H200"
 UNIFIED_KIB = 256  # L1 and shared memory of an SM (NVIDIA Hopper Tuning Guide)
 KEPT_LINES = 20  # of the rest, as far as measured: 224 KiB hold somewhat less than 1,792 lines
-SKIPPED = 130  # lines that are older than the one that goes, on average
+SKIPPED = 130  # lines older than the evicted one, on average
 PER_LINE = LINE // SECTOR
 LOAD, WHOLE, PART, ATOMIC = range(4)  # kinds of visits; a store of a whole sector or of a part
 _AHEAD_KIB = 132  # the driver prepares for more blocks than fit, up to this
@@ -272,8 +272,8 @@ class _Visits:
     kind: NDArray[np.int8]
 
 
-class L1Observer:
-    """Notes what one machine does to global memory."""
+class L1Observer(Observer):
+    """Records the accesses of one machine to global memory."""
 
     def __init__(
         self, geometry: Geometry, issues: IssueTable, keep: Callable[[AccessEvent, _Visits], None]
@@ -308,12 +308,6 @@ class L1Observer:
             written = np.bincount(of, minlength=len(block)) * event.width
             kind[written < SECTOR] = PART
         self._keep(event, _Visits(event.tick, -1, block, sectors[first], kind))
-
-    def on_barrier(self, event: BarrierEvent) -> None:
-        """Barriers load nothing."""
-
-    def on_fault(self, event: FaultEvent) -> None:
-        """An access that did not happen loads nothing."""
 
 
 class L1Probe:
@@ -370,7 +364,7 @@ class L1Probe:
         self._waiting.append(replace(visits, site=site))
 
     def _run_waves(self, before: int | None) -> None:
-        """Runs what waits, of the waves `before` that number (None: of all)."""
+        """Runs the waiting visits of the waves `before` that number (None: of all)."""
         if not self._waiting:
             return
         sizes = [len(v.sector) for v in self._waiting]

@@ -1,7 +1,7 @@
 """What a launch asks of the hardware, counted from the emulation: the numbers under the ceilings.
 
-`WorkProbe` watches the blocks that `core.runs.counting.count` runs. It counts what the ten counters
-do not: bytes asked for, distinct 128-byte lines, sectors distinct within a block, instructions.
+`WorkProbe` watches the blocks that `core.runs.counting.count` runs. It counts what the counters do
+not: bytes asked for, distinct 128-byte lines, sectors distinct within a block, instructions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.assembler.wide_loads import WideLoad, wide_loads
-from core.emulator.events import AccessEvent, Mask
+from core.emulator.events import AccessEvent, Mask, Observer
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image
 from core.emulator.memory import Region
@@ -234,7 +234,7 @@ class Work:
     block loads, each once, and every sector stored. `instructions`: warp instructions that no
     assembler can do without. `flops`: floating-point operations, a multiply-add as two, those of
     tensor cores among them; `tensor` are the latter alone, by the type of the factors. `needs` is
-    what machine code must do for all lanes together, by the classes of `operations.machine_work`.
+    what machine code must do for all lanes together, by the classes of `machine_work`.
     """
 
     loaded_bytes: int = 0
@@ -278,9 +278,15 @@ class Asked:
 
 
 SUMS = (
-    "loaded_bytes", "stored_bytes", "loads", "lines", "wavefronts", "l2_sectors", "instructions",
+    "loaded_bytes",
+    "stored_bytes",
+    "loads",
+    "lines",
+    "wavefronts",
+    "l2_sectors",
+    "instructions",
     "flops",
-)  # fmt: skip
+)
 
 
 def _sum(one: Mapping[str, int], other: Mapping[str, int], times: int) -> dict[str, int]:
@@ -335,7 +341,7 @@ class IssueRecord(ChunkRecord):
         return np.cumsum(self._lanes)
 
 
-class WorkPart:
+class WorkPart(Observer):
     """Watches one machine."""
 
     def __init__(self, image: Image, geometry: Geometry, wide: Mapping[int, WideLoad]) -> None:
@@ -370,12 +376,6 @@ class WorkPart:
                 self.touched.add(event, address, moves)
         elif event.region.space == "shared":
             self._shared(event)
-
-    def on_barrier(self, event: object) -> None:
-        """Counted with the instructions."""
-
-    def on_fault(self, event: object) -> None:
-        """What did not happen is not counted."""
 
     def _global(self, event: AccessEvent, address: NDArray[np.int64]) -> None:
         if event.pc in self._joined:

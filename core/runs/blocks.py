@@ -21,7 +21,7 @@ Run = tuple[NDArray[np.int64], bool]
 def must_be_runnable(launch: Launch, blocks: int, *, counting: bool = False) -> None:
     """Raises LaunchError where so many blocks of a launch have more threads than can be run.
 
-    `counting`: it was tried by kinds, and every block would have to run.
+    `counting`: the launch cannot be counted by kinds of blocks, so that every block has to run.
     """
     each = launch.block.count
     if blocks * each <= MOST_THREADS:
@@ -39,8 +39,8 @@ def as_many_as_fit(
 ) -> Iterator[Run]:
     """Record the first blocks of `threads` threads, and run the rest unless `only` they are wanted.
 
-    `most()` says how many may be recorded; it is asked when the first of them has run, which shows
-    what a block's record costs.
+    `most()` says how many may be recorded; it is called when the first has run, which shows how
+    large a block's record is.
     """
     yield np.arange(1), True
     fit = min(total, max(1, most()))
@@ -52,7 +52,7 @@ def as_many_as_fit(
 def chosen_blocks(total: int, threads: int, wanted: Sequence[int], *, only: bool) -> Iterator[Run]:
     """Record certain blocks, and run those between them unless `only` they are wanted.
 
-    Raises ParameterError for a block that the launch has not.
+    Raises ParameterError for a block outside the grid.
     """
     chosen = sorted(set(wanted))
     if not chosen or chosen[0] < 0 or chosen[-1] >= total:

@@ -2,7 +2,7 @@
 
 Blocks are of one kind if their guards fall alike and their addresses differ by steps that leave the
 counts alone: whole sectors in global memory, nothing in shared memory. Where addresses or control
-flow depend on data this cannot be known, and every block is run instead (`Count.note` says so).
+flow depend on data this cannot be known, and every block is run instead (`Counted.note` says so).
 """
 
 from __future__ import annotations
@@ -16,25 +16,19 @@ from numpy.typing import NDArray
 
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import Assembly, assembly_of
-from core.compiler.compiler import Build, compile_ptx, find_entry
+from core.cancelling import check
+from core.compiler.compiler import Build, BuildKind, compile_workload, find_entry
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
 from core.emulator.affine.values import Affine, Dependence
-from core.emulator.events import AccessEvent
+from core.emulator.events import AccessEvent, BarrierEvent, Observer
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
-from core.errors import Cancelled, LaunchError
+from core.errors import LaunchError
 from core.launch import Workload
-from core.rules.counters import (
-    Counters,
-    CountingObserver,
-    Moves,
-    Tally,
-    alike_places,
-    matters,
-    uniform_step,
-)
+from core.rules.counters import Counters, CountingObserver, Tally
+from core.rules.moving import Moves, alike_places, matters, uniform_step
 from core.runs.blocks import MOST_BLOCKS, must_be_runnable
 from core.trace.access import owner_of
 from core.trace.program_info import program_info
@@ -71,7 +65,7 @@ class Counted:
 
 @dataclass
 class _Moving:
-    """Accesses that move by less than counts the same: counted once the blocks are known.
+    """Accesses whose counts change with the block: counted once the blocks are known.
 
     It is one access, or those of one `cp.async`, which ends with a store to shared memory.
     """
@@ -91,18 +85,17 @@ class _Run:
 def count(
     workload: Workload,
     *,
-    kind: str = "as_written",
+    kind: BuildKind = "as_written",
     build: Build | None = None,
     shortcut: bool = True,
     limits: Limits | None = None,
     progress: Callable[[float], None] | None = None,
-    cancelled: Callable[[], bool] | None = None,
     probe: WorkProbe | None = None,
 ) -> Counted:
     """Counts a launch without recording it.
 
-    With `shortcut` False every block is run. A `probe` counts what it wants beside the counters.
-    Raises as `core.runs.recording.record` does, and LaunchError for more than `MOST_BLOCKS`.
+    With `shortcut` False every block is run. A `probe` counts more than the counters. Raises as
+    `core.runs.recording.record` does, and LaunchError for more than `MOST_BLOCKS`.
     """
     if workload.launch.grid.count > MOST_BLOCKS:
         raise LaunchError(
@@ -110,21 +103,13 @@ def count(
             f"use at most {MOST_BLOCKS:,} blocks, or run some of them (--blocks 0,1 --only)."
         )
     if build is None:
-        build = compile_ptx(
-            workload.source,
-            kernel=workload.kernel,
-            headers=workload.headers,
-            source_name=workload.source_name,
-            defines=workload.defines,
-            kind=kind,  # type: ignore[arg-type]
-        )
+        build = compile_workload(workload, kind)
     entry = find_entry(build, workload.kernel)
     module = module_of(build, entry)
     assembly = assembly_of(build, module, entry)
     counter = _Counter(
-        workload, Image(module, entry, workload.launch), limits or Limits(), progress, cancelled,
-        probe,
-    )  # fmt: skip
+        workload, Image(module, entry, workload.launch), limits or Limits(), progress, probe
+    )
     note = ""
     if shortcut:
         try:
@@ -133,9 +118,19 @@ def count(
         except DependsOnData as reason:
             note = f"Every block was run: {reason}."
             image = Image(module, entry, workload.launch)
-            counter = _Counter(workload, image, limits or Limits(), progress, cancelled, probe)
+            counter = _Counter(workload, image, limits or Limits(), progress, probe)
     counter.every_block()
     return Counted(workload, build, counter.counters(), (), note, assembly)
+
+
+class _OnlyBarriers(Observer):
+    """Hears of barriers alone: accesses are counted once it is known how they move."""
+
+    def __init__(self, observer: CountingObserver) -> None:
+        self._observer = observer
+
+    def on_barrier(self, event: BarrierEvent) -> None:
+        self._observer.on_barrier(event)
 
 
 class _Counter:
@@ -145,10 +140,9 @@ class _Counter:
         image: Image,
         limits: Limits,
         progress: Callable[[float], None] | None,
-        cancelled: Callable[[], bool] | None,
         probe: WorkProbe | None,
     ) -> None:
-        self.image, self.limits, self.cancelled, self.probe = image, limits, cancelled, probe
+        self.image, self.limits, self.probe = image, limits, probe
         if probe is not None:
             probe.restart()
         self.program = program_info(image, workload)
@@ -175,13 +169,12 @@ class _Counter:
         must_be_runnable(self.image.launch, total, counting=True)
         at_once = max(1, _LANES // self.image.launch.block.count)
         for first in range(0, total, at_once):
-            if self.cancelled is not None and self.cancelled():
-                raise Cancelled("Stopped.")
+            check()
             geometry = self._geometry(np.arange(first, min(total, first + at_once)))
             observer, part = self._observer(self.tally, geometry), self._part(geometry)
             observers = (observer,) if part is None else (observer, part)
             record = None if part is None else part.record
-            Machine(self.image, geometry, observers, record, self.limits, self.cancelled).run()
+            Machine(self.image, geometry, observers, record, self.limits).run()
             self._keep(part, 1)
             self.progress(min(1.0, (first + at_once) / total))
 
@@ -201,13 +194,14 @@ class _Counter:
         return kinds
 
     def _run_kind(self, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Runs the first of the blocks and counts it for all that are like it."""
+        """Runs the first of the blocks and counts it for all that do the same."""
         run = _Run()
         geometry = self._geometry(blocks[:1])
         observer = self._observer(run.tally, geometry)
         part = self._part(geometry)
         record = None if part is None else part.record
-        machine = AffineMachine(self.image, geometry, (), record, self.limits, self.cancelled)
+        arrivals = _OnlyBarriers(observer)
+        machine = AffineMachine(self.image, geometry, (arrivals,), record, self.limits)
         grid = self.image.launch.grid
         index = np.stack([blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)])
 
@@ -238,8 +232,7 @@ class _Counter:
             self.tally.add(*key, sums * int(alike.sum()))
         steps = index.T[alike] - index[:, 0]
         for moving in run.moving:
-            if self.cancelled is not None and self.cancelled():
-                raise Cancelled("Stopped.")
+            check()
             self._count_moving(moving, geometry, steps, alike)
         self._keep(part, int(alike.sum()), run.moves.steps(steps, alike))
         return alike
@@ -260,7 +253,7 @@ class _Counter:
         steps: NDArray[np.int64],
         alike: NDArray[np.bool_],
     ) -> None:
-        """Counts an access once for all places that count the same, as often as it takes them."""
+        """Counts an access once for all places with the same counts, times their number."""
         c = moving.affine
         shifts = steps[:, 0] * c.x + steps[:, 1] * c.y + steps[:, 2] * c.z
         if c.table is not None:

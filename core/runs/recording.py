@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.assembler.assembled_module import module_of
-from core.compiler.compiler import Build, compile_ptx, find_entry
+from core.cancelling import check
+from core.compiler.compiler import Build, compile_workload, find_entry
 from core.emulator.events import Observer, Printed
 from core.emulator.groups import Geometry
 from core.emulator.heap import HEAP_NAME
@@ -18,20 +19,22 @@ from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.emulator.record import ChunkRecord
 from core.emulator.run_queue import Schedule, WarpOrder
-from core.errors import BudgetExceeded, Cancelled
+from core.errors import BudgetExceeded
 from core.findings.hazards import GlobalState, Hazards
 from core.findings.reporting import FaultCollector, Reporter, counted
 from core.gc_control import uncollected
 from core.launch import Workload
 from core.ptx.debug.variables import DebugInfo, debug_info
 from core.rules.counters import CountingObserver, Tally
-from core.rules.l1 import L1Probe
 from core.runs.blocks import Run, as_many_as_fit, chosen_blocks, must_be_runnable
 from core.trace import Trace
 from core.trace.access import owner_of
 from core.trace.block import with_step
 from core.trace.finding import Finding
 from core.trace.program_info import ProgramInfo, program_info
+
+if TYPE_CHECKING:
+    from core.rules.l1 import L1Probe
 
 _CUT = "The run was cut short: this is the record up to there."
 RECORD_BYTES = 512 << 20
@@ -74,7 +77,6 @@ def record(
     order: WarpOrder = "lockstep",
     seed: int = 0,
     progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
     build: Build | None = None,
     l1: L1Probe | None = None,
 ) -> Trace:
@@ -94,30 +96,18 @@ def record(
         ran = len(blocks) if blocks is not None and only_recorded else workload.launch.grid.count
         must_be_runnable(workload.launch, ran)
     if build is None:
-        build = compile_ptx(
-            workload.source,
-            kernel=workload.kernel,
-            headers=workload.headers,
-            source_name=workload.source_name,
-            defines=workload.defines,
-            kind=kind,
-        )
+        build = compile_workload(workload, kind)
     entry = find_entry(build, workload.kernel)
     module = module_of(build, entry)
     debug = debug_info(module)
-    image = Image(
-        module,
-        entry,
-        workload.launch,
-        lambda name: watched_registers(debug, name),
-    )
+    image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
     options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed)
     try:
-        return _Recording(workload, build, image, debug, options, progress, cancelled, l1).trace()
+        return _Recording(workload, build, image, debug, options, progress, l1).trace()
     except _BlocksWait:  # start again, this time with all blocks side by side
         again = Image(module, image.function.name, workload.launch, image.watched)
         return _Recording(
-            workload, build, again, debug, options, progress, cancelled, l1, together=True
+            workload, build, again, debug, options, progress, l1, together=True
         ).trace()
 
 
@@ -144,11 +134,10 @@ class _Recording:
         debug: DebugInfo,
         options: _Options,
         progress: Progress | None,
-        cancelled: Callable[[], bool] | None,
         l1: L1Probe | None = None,
         together: bool = False,
     ) -> None:
-        """`together`: all blocks run side by side, as where they wait for each other."""
+        """`together`: all blocks run side by side, because they wait for each other."""
         self.together = together
         self.schedule = (
             None if options.order == "lockstep" else Schedule(options.order, options.seed)
@@ -157,7 +146,6 @@ class _Recording:
         with uncollected():  # it goes through the source's words
             self.program: ProgramInfo = program_info(image, workload, debug)
         self.progress = progress or (lambda fraction: None)
-        self.cancelled = cancelled
         self.l1 = l1
         if l1 is not None:
             l1.start(image, self.program.issues, self.program.lines)
@@ -178,8 +166,7 @@ class _Recording:
         total = self.image.launch.grid.count
         ran = 0
         for blocks, keep in self._runs(total):
-            if self.cancelled is not None and self.cancelled():
-                raise Cancelled("Stopped.")
+            check()
             ran += len(blocks)
             try:
                 self._run(blocks, keep)
@@ -189,7 +176,7 @@ class _Recording:
         return self._traced(ran)
 
     def _traced(self, ran: int, cut: str = "") -> Trace:
-        """What was recorded and found of `ran` blocks, the last of them not to their end if cut."""
+        """The trace of `ran` blocks; with `cut`, the last of them did not run to their end."""
         total = self.image.launch.grid.count
         outputs = {a.name: self._output(a.name, a.data) for a in self.image.launch.arrays}
         trace = Trace(
@@ -215,7 +202,7 @@ class _Recording:
         )
 
     def _output(self, name: str, data: NDArray[Any]) -> NDArray[Any]:
-        raw = self.image.buffers[name].data[: data.nbytes]  # nobody writes there any more
+        raw = self.image.buffers[name].data[: data.nbytes]  # the machines have ended
         result = raw.view(data.dtype).reshape(data.shape)
         result.flags.writeable = False
         return result
@@ -237,9 +224,11 @@ class _Recording:
             return chosen_blocks(total, threads, options.blocks, only=options.only_recorded)
         most = options.record_bytes
         return as_many_as_fit(
-            total, threads, lambda: most // max(self.records[0].nbytes(), 1),
+            total,
+            threads,
+            lambda: most // max(self.records[0].nbytes(), 1),
             only=options.only_recorded,
-        )  # fmt: skip
+        )
 
     def _run(self, blocks: NDArray[np.int64], keep: bool) -> None:
         launch = self.image.launch
@@ -260,13 +249,12 @@ class _Recording:
         if record is not None:
             observers.append(record)
         machine = Machine(
-            self.image, geometry, tuple(observers), record, self.options.limits, self.cancelled,
-            self.schedule,
-        )  # fmt: skip
+            self.image, geometry, tuple(observers), record, self.options.limits, self.schedule
+        )
         over: BudgetExceeded | None = None
         try:
             machine.run()
-        except BudgetExceeded as error:  # what was found until then counts all the same
+        except BudgetExceeded as error:  # findings until then are kept
             over = error
         if machine.stuck and self._may_wait_for_others(len(blocks)):
             raise _BlocksWait

@@ -132,8 +132,8 @@ def is_laid_out_as(saved: Mapping[str, Any], image: Image) -> bool:
 def seems_to_fit(trace: Trace) -> bool:
     """The same of a file that does not say how it was: of version 2.
 
-    Its buffers are in place if every access lies in the one that it names. Optimised code may have
-    been unrolled otherwise, which nothing shows.
+    Its buffers are in place if every access lies in the buffer that it names. Optimised code may
+    have been unrolled differently, which cannot be seen: it is refused.
     """
     accesses = (event for record in trace.records for event in record.accesses)
     return trace.build.kind == "as_written" and _in_their_regions(accesses)
@@ -252,13 +252,34 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
         **{name: pool.add(np.array(getattr(record, name), np.int64)) for name in columns},
         "masks": pool.add(np.array([pool.maybe(m) for m in record.masks], np.int64)),
         "accesses": [
-            [e.tick, e.pc, e.kind, e.region.name, e.region.space, e.width, e.site,
-             pool.add(e.base), e.shift, pool.maybe(e.mask), [pool.add(v) for v in e.values]]
+            [
+                e.tick,
+                e.pc,
+                e.kind,
+                e.region.name,
+                e.region.space,
+                e.width,
+                e.site,
+                pool.add(e.base),
+                e.shift,
+                pool.maybe(e.mask),
+                [pool.add(v) for v in e.values],
+            ]
             for e in record.accesses
         ],
         "faults": [
-            [place, f.tick, f.pc, f.kind, pool.add(f.lanes), pool.add(f.address), f.width,
-             f.site, f.access, [pool.add(v) for v in f.values]]
+            [
+                place,
+                f.tick,
+                f.pc,
+                f.kind,
+                pool.add(f.lanes),
+                pool.add(f.address),
+                f.width,
+                f.site,
+                f.access,
+                [pool.add(v) for v in f.values],
+            ]
             for place, faults in record.faults.items()
             for f in faults
         ],
@@ -267,13 +288,18 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
             for e in record.barriers
         ],
         "values": [
-            [function, depth, slot, pool.add(np.array([tick for tick, _ in log], np.int64)),
-             pool.add(np.array([pool.add(value) for _, value in log], np.int64))]
+            [
+                function,
+                depth,
+                slot,
+                pool.add(np.array([tick for tick, _ in log], np.int64)),
+                pool.add(np.array([pool.add(value) for _, value in log], np.int64)),
+            ]
             for (function, depth), logs in record.values.items()
             for slot, log in logs.items()
         ],
         "stack_bases": [[*key, base] for key, base in record.stack_bases.items()],
-    }  # fmt: skip
+    }
 
 
 # From a saved header back to a trace: the module is parsed again, the record read as it was.
@@ -332,7 +358,7 @@ def _read_build(plain: Mapping[str, Any]) -> Build:
 
 
 def _read_workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
-    """The workload; what its outputs should be is not known any more."""
+    """The workload, without the function that computes the expected outputs."""
     launch = Launch(
         Dim3(**plain["grid"]),
         Dim3(**plain["block"]),
@@ -403,17 +429,33 @@ def _read_record(
     for tick, pc, kind, name, space, width, site, base, shift, mask, values in plain["accesses"]:
         record.accesses.append(
             AccessEvent(
-                tick, pc, kind, regions.region(name, space), width, arrays[base],
-                arrays.maybe(mask), tuple(arrays[v] for v in values), site, shift,
+                tick,
+                pc,
+                kind,
+                regions.region(name, space),
+                width,
+                arrays[base],
+                arrays.maybe(mask),
+                tuple(arrays[v] for v in values),
+                site,
+                shift,
             )
-        )  # fmt: skip
+        )
     for place, tick, pc, kind, lanes, address, width, site, access, values in plain.get(
         "faults", ()
     ):
         fault = FaultEvent(
-            tick, pc, kind, arrays[lanes], arrays[address], width, None, site=site, access=access,
+            tick,
+            pc,
+            kind,
+            arrays[lanes],
+            arrays[address],
+            width,
+            None,
+            site=site,
+            access=access,
             values=tuple(arrays[v] for v in values),
-        )  # fmt: skip
+        )
         record.faults.setdefault(place, []).append(fault)
     for tick, pc, mask, released, met in plain["barriers"]:
         record.barriers.append(
@@ -449,7 +491,7 @@ def save_trace(trace: Trace, path: Path) -> None:
 
 
 def load_trace(path: Path) -> Trace:
-    """Reads a trace back; it steps as the one that was saved.
+    """Reads a trace, which steps as it did when it was saved.
 
     Raises `TilescopeError` for a file that is missing, is no trace, is damaged, would take more
     memory than any record may have, or is of another version.

@@ -71,14 +71,14 @@ class ThreadAxis(StepAxis):
         return list(rows.values())
 
     def _moment(self, step: int, thread: int) -> Moment | None:
-        """Where a thread is at a step: in its function, or in the caller of one of a header."""
+        """Where a thread is at a step: in its function, or in the caller of a header's function."""
         moment = moment_in(self._thread_path(thread), self._tick_after(step))
         while moment is not None and moment.depth and not self._reader.is_of_the_source(moment.pc):
             moment = moment.at_depth(moment.depth - 1)
         return moment
 
     def _tick_after(self, step: int) -> int:
-        """What happened before this tick has happened at a step."""
+        """The tick up to which everything has happened at a step."""
         return int(self._steps.tick[step]) + (self.kind_at(step) != EventKind.LINE)
 
     def _read(self, moment: Moment, thread: int) -> list[tuple[Any, Value | None]]:

@@ -125,7 +125,7 @@ class SoFar:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The names of the variables that there is anything in."""
+        """The names of the variables that hold a value."""
         return tuple(self.names[i] for i in np.unique(self.which))
 
 
@@ -157,7 +157,7 @@ class SumsSoFar:
         self._stack = StackBytes(record, lanes, self._bottom, top) if kept else None
 
     def at(self, tick: int, moments: Callable[[int], Moments]) -> SoFar:
-        """What is held after all instructions before `tick`, of what is stored no earlier.
+        """The sums held before `tick`, of elements that are stored later.
 
         `moments` says of a tick where the threads are.
         """
@@ -217,7 +217,7 @@ class SumsSoFar:
                 yield _Share(variable, flats, threads, ticks, starts if on_the_stack else None)
 
     def _last_stores(self) -> Iterator[tuple[Place, Ints, Ints, Ints]]:
-        """Of each store: what was stored, elements and threads, and the elements' first ticks."""
+        """For each store: the values, elements and threads, and the elements' first ticks."""
         events = [e for e in self._record.accesses if self._is_written(e)]
         stores = [
             (e, part, *self._stored(e, part)) for e in events for part in range(len(e.values))

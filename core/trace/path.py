@@ -65,7 +65,7 @@ def moment_in(path: Path, tick: int) -> Moment | None:
     if not len(path.pcs):
         return None
     place = min(int(np.searchsorted(path.ticks, tick)), len(path.pcs) - 1)
-    end = min(tick, int(path.ticks[-1]) + 1)  # others go on after this thread has ended
+    end = min(tick, int(path.ticks[-1]) + 1)  # other threads go on after this one has ended
     return Moment(path, place, end)
 
 

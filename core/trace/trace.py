@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from core.assembler.machine_loads import Assembly, assembly_of
 from core.emulator.record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload
@@ -23,6 +22,7 @@ from core.trace.program_info import ProgramInfo
 from core.trace.variables import VariableReader
 
 if TYPE_CHECKING:
+    from core.assembler.machine_loads import Assembly
     from core.compiler.compiler import Build
     from core.emulator.events import Printed
     from core.emulator.image import Image
@@ -96,6 +96,8 @@ class Trace:
     @cached_property
     def assembly(self) -> Assembly | None:
         """How far the counts are those of the machine code; None for the build as written."""
+        from core.assembler.machine_loads import assembly_of
+
         return assembly_of(self.build, self.module, self._image.function.name)
 
     @cached_property

@@ -373,7 +373,7 @@ class VariableReader:
         return value
 
 
-# Which variable a thread stores: from a store's register back through what was only moved.
+# Which variable a thread stores: followed from a store's register back through moves.
 #
 # A `-G` build stores a variable from its own register, or from one that the variable was moved to,
 # or from one that its place on the stack was loaded into. The debug information names the variable;

@@ -1,8 +1,7 @@
 """Background work: one job at a time, the newest request wins, results arrive by signal.
 
-A job is a function of (progress, cancelled): it calls `progress(fraction)` now and then, and gives
-up with `core.errors.Cancelled` soon after `cancelled()` turns true; what it calls may ask
-`core.cancelling` instead. It runs in a thread of its own and must not touch a widget.
+A job is a function that is given `progress`: it calls `progress(fraction)` now and then, and asks
+`core.cancelling` whether it is still wanted. It runs in a thread of its own and touches no widget.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from core.cancelling import cancelled_by
 from core.errors import TilescopeError
 
 Progress = Callable[[float], None]
-Cancelled = Callable[[], bool]
-Job = Callable[[Progress, Cancelled], Any]
+Job = Callable[[Progress], Any]
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +38,7 @@ class _Runner(QObject):
             return
         try:
             with cancelled_by(lambda: not self._wanted(ticket)):
-                result = job(
-                    lambda fraction: self.progressed.emit(ticket, float(fraction)),
-                    lambda: not self._wanted(ticket),
-                )
+                result = job(lambda fraction: self.progressed.emit(ticket, float(fraction)))
         except TilescopeError as error:
             self.failed.emit(ticket, error)
         except Exception as error:  # handed to the window, which may not ask for it any more

@@ -104,7 +104,7 @@ class Differing(QObject):
 
     def _start(self, search: Callable[[], int | None], said: str = "") -> None:
         self.a.playing, self._said = 0, said
-        self.search.submit(lambda progress, cancelled: search())
+        self.search.submit(lambda progress: search())
 
     def _found(self, step: int | None) -> None:
         if step is not None:

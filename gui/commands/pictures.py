@@ -438,7 +438,7 @@ class _Copied:
 
 
 def _job(task: Task, picture: Picture) -> Job:
-    def job(progress: Progress, _: object) -> object:
+    def job(_: Progress) -> object:
         with cancelled_by(task.given_up.is_set):
             if task.path is not None:
                 return write_picture(picture, task.path)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
+from core.cancelling import check, within
 from core.errors import TilescopeError
-from gui.background.work import Job, Worker
+from gui.background.work import Job, Progress, Worker
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -80,19 +80,15 @@ def ceilings_job(
     What cannot be counted gives None in place of the pair.
     """
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.gpu.achieved import achieved
 
         for place, measured in enumerate(wanted):
-            if cancelled():
-                return None
-            end = time.monotonic() + COUNTING_S
-            stop = lambda end=end: cancelled() or time.monotonic() > end  # noqa: E731
             try:
-                lowest = achieved(measured.result, ladder, stop).ceilings.lowest
+                with within(COUNTING_S, f"It was not counted within {COUNTING_S:.0f} s."):
+                    lowest = achieved(measured.result, ladder).ceilings.lowest
             except (TilescopeError, KeyError) as error:  # too long, or another version's rung
-                if cancelled():
-                    return None
+                check()
                 log.info("no ceiling of %s: %s", measured.result.title, error)
                 tell(measured.ceiling_key, None)
             else:
@@ -109,7 +105,7 @@ def file_job(path: Path) -> Job:
     The launch has `{n}` and `{tile}` where they can be made out. Raises TilescopeError.
     """
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.launching.guess import guess_launch
         from core.launching.user_files import read_source
         from core.source.kernel_signature import kernel_names

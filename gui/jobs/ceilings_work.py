@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.cancelling import is_cancelled, within
 from core.errors import GpuFailure, GpuUnavailable, TilescopeError
-from gui.background.work import Job
+from gui.background.work import Job, Progress
 from gui.scenes.benchmark import size_parameters
 from gui.scenes.selection import Configuration
 
@@ -88,39 +88,31 @@ def ceilings_job(
     `counted` are its counts, where they are known; `key` was made before its file is read here.
     """
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.models.ceilings import ceilings
 
-        end = time.monotonic() + COUNTING_S
-
-        def give_up() -> bool:
-            if time.monotonic() > end:
-                raise TilescopeError(
-                    f"The launch was not counted within {COUNTING_S:.0f} s: choose a smaller size."
-                )
-            return bool(cancelled())
-
-        counts = counted or _measured(ladder, wanted, "as_compiled", progress, give_up)
+        too_long = f"The launch was not counted within {COUNTING_S:.0f} s: choose a smaller size."
+        with within(COUNTING_S, too_long):
+            counts = counted or _measured(ladder, wanted, "as_compiled", progress)
         return key, ceilings(counts, device)
 
     return job
 
 
 def _measured(
-    ladder: Ladder, wanted: Configuration, build: BuildKind, progress: Any, cancelled: Any
+    ladder: Ladder, wanted: Configuration, build: BuildKind, progress: Progress
 ) -> Counts:
     from core.models.counts import measure, measure_rung
 
     if wanted.own is not None:
         workload = workload_of(ladder, wanted)
-        return measure(workload, build=build, progress=progress, cancelled=cancelled)
+        return measure(workload, build=build, progress=progress)
     return measure_rung(
         ladder[wanted.rung],
         wanted.parameters,
         source=wanted.source,
         build=build,
         progress=progress,
-        cancelled=cancelled,
     )
 
 
@@ -139,22 +131,22 @@ def intensities_job(
     of the source unless the compiler drops some.
     """
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.models.counts import measure_rung
 
         wanted = list(runs)
         for run in wanted:
-            found = None if run.key in known or cancelled() else _counted_before(ladder, run)
+            found = None if run.key in known or is_cancelled() else _counted_before(ladder, run)
             if found is not None:
                 known.add(run.key)
                 tell(run.key, found)
         for run in wanted if count else ():
-            if run.key in known or cancelled():
+            if run.key in known or is_cancelled():
                 continue
             known.add(run.key)
             try:
                 rung = ladder[run.rung]
-                counts = measure_rung(rung, run.parameters, written=False, cancelled=cancelled)
+                counts = measure_rung(rung, run.parameters, written=False)
             except (TilescopeError, KeyError):
                 known.discard(run.key)  # cancelled, or a result of another version's rung
                 continue
@@ -180,7 +172,7 @@ def devices_job() -> Job:
     GPUs that are alike are one.
     """
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.gpu.achieved import reported_device
         from core.gpu.executor import GpuWorker
         from core.gpu.session import describe_devices
@@ -211,7 +203,7 @@ _OLDEST = "7.5"  # the compiler makes no code for older ones
 def resources_job(ladder: Ladder, wanted: Configuration, capability: Capability) -> Job:
     """The work of compiling a launch's kernel for a compute capability; gives a `Compiled`."""
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.models.compiled import compiled_resources
 
         key, workload = key_of(wanted), workload_of(ladder, wanted)
@@ -235,17 +227,15 @@ class FirstOrderCounts:
 def first_order_job(ladder: Ladder, wanted: Configuration) -> Job:
     """The work of counting what a block loads and computes; gives `FirstOrderCounts`."""
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.models.counts import along
         from core.runs.recording import record
 
-        counts = _measured(ladder, wanted, "as_written", progress, cancelled)
+        counts = _measured(ladder, wanted, "as_written", progress)
 
         def phases(n: int | None) -> int:
             workload = workload_of(ladder, sized(ladder, wanted, n))
-            trace = record(
-                workload, blocks=[0], only_recorded=True, checks=False, cancelled=cancelled
-            )
+            trace = record(workload, blocks=[0], only_recorded=True, checks=False)
             return len(trace.block(0).phases)
 
         follows = wanted.source is None  # an edited one may do anything at another size

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
     from core.source.kernel_signature import SignatureParameter
-    from gui.background.work import Job
+    from gui.background.work import Job, Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.selection import Configuration
 
@@ -62,7 +62,7 @@ def open_job(
     along.
     """
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(_: Progress) -> Any:
         from core.launching.guess import launch_of
         from core.launching.user_files import must_be_short_enough, read_source
         from core.side_process.client import apart
@@ -79,7 +79,7 @@ def open_job(
 def load_job(path: str, ladder: Ladder) -> Job:
     """The work of reading a saved trace; gives a `Loaded`, or raises TilescopeError."""
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(_: Progress) -> Any:
         from core.runs.storage import load_trace
         from gui.jobs.record_work import Recorded, prepare
         from gui.scenes.link import checksum
@@ -137,7 +137,7 @@ def turn_job(shown: Configuration, text: str, name: str, value: int) -> Job:
     Raises TilescopeError where it is no longer there.
     """
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(_: Progress) -> Any:
         from core.side_process.client import apart
         from gui.scenes.launch_form import turned
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.cancelling import within
 from core.errors import TilescopeError
 from core.gc_control import uncollected
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
     from core.trace import Trace
-    from gui.background.work import Job
+    from gui.background.work import Job, Progress
 
 WHOLE_LAUNCH_FLOPS = 8_000_000
 """Up to this much arithmetic every block is run and counted; beyond, only the block looked at."""
@@ -96,7 +96,7 @@ def record_job(
     probably will be so, too, and what is shown of it is worked out ahead.
     """
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.runs.recording import CutShort, record
         from core.source.constants import knobs
 
@@ -109,7 +109,6 @@ def record_job(
                 blocks=None if whole else [block_shown],
                 only_recorded=not whole,
                 progress=progress,
-                cancelled=cancelled,
             )
         except CutShort as error:  # what ran until then is shown all the same
             trace = error.so_far
@@ -128,16 +127,11 @@ def record_job(
 def count_job(trace: Trace) -> Job:
     """The work of counting the whole launch of a trace; gives a `core.runs.counting.Counted`."""
 
-    def job(progress: Any, cancelled: Any) -> Any:
+    def job(progress: Progress) -> Any:
         from core.runs.counting import count
 
-        end = time.monotonic() + COUNTING_S
-        return count(
-            trace.workload,
-            build=trace.build,
-            progress=progress,
-            cancelled=lambda: cancelled() or time.monotonic() > end,
-        )
+        with within(COUNTING_S, f"The launch was not counted within {COUNTING_S:.0f} s."):
+            return count(trace.workload, build=trace.build, progress=progress)
 
     return job
 

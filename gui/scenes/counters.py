@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from core.rules.counters import UNITS, WAYS
+from core.rules.counters import SPACES, UNITS, WAYS
 from gui.scenes.text import capital, grouped, plural, ratio
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from gui.scenes.session import Session
 
 Grouping = Literal["array", "line"]
-SECTIONS = {
-    "global": "Global memory, 32-byte sectors",
-    "shared": "Shared memory, wavefronts",
-}
 
 
 @dataclass(frozen=True)
@@ -82,9 +78,9 @@ def counter_rows(
 def sections(rows: tuple[CounterRow, ...]) -> tuple[CounterRow | str, ...]:
     """The rows of each space under a heading that names it and its unit."""
     found: list[CounterRow | str] = []
-    for space, heading in SECTIONS.items():
-        chosen = [row for row in rows if row.space == space]
-        found += [heading, *chosen] if chosen else []
+    for name, space in SPACES.items():
+        chosen = [row for row in rows if row.space == name]
+        found += [f"{space.title}, {space.unit_title}", *chosen] if chosen else []
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.explain.total import Place
-from core.rules.counters import UNITS, WAYS
+from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 from gui.scenes.text import capital, grouped
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ Grouping = Literal["total", "array"]
 Better = Literal["less", "more", ""]
 SECTOR = 32  # bytes
 LEAST_FACTOR = 1.095  # below it a difference is said in per cent
-SPACES = {"global": "Global memory", "shared": "Shared memory"}
 
 
 @dataclass(frozen=True)
@@ -132,14 +131,15 @@ def differences(a: Session, b: Session, grouping: Grouping) -> tuple[Difference 
 
 def _totals(a: Trace | Counted, b: Trace | Counted) -> tuple[Difference | str, ...]:
     found: list[Difference | str] = []
-    for space, title in SPACES.items():
+    for name, space in SPACES.items():
         rows = []
         for way, label in WAYS.items():
-            for what in ("requests", UNITS[space], "conflicts"):
-                name = f"{space}_{way}_{what}"
-                words = f"{capital(label)}s: {'bank conflicts' if what == 'conflicts' else what}"
-                rows += _row(words, name, a.counters.totals, b.counters.totals)
-        found += [title, *rows] if rows else []
+            for measure in measures_of(name):
+                words = f"{capital(label)}s: {measure.noun}"
+                rows += _row(
+                    words, f"{name}_{way}_{measure.name}", a.counters.totals, b.counters.totals
+                )
+        found += [space.title, *rows] if rows else []
     return tuple(found)
 
 
@@ -212,6 +212,7 @@ def _launches(a: Session, b: Session) -> tuple[Difference | str, ...]:
         ("Bytes moved from and to global memory", moved_bytes, "less", 0, "32 bytes a sector"),
         ("FLOP for each byte moved", intensity, "more", 2, "Arithmetic over bytes moved"),
         ("Global sectors, % of use", efficiency, "", 1, "Least sectors over those moved"),
+        ("Barriers, summed over warps", barriers, "", 0, "Of blocks and parts of them"),
         ("Threads in a block", threads, "", 0, ""),
         ("Blocks", blocks, "", 0, ""),
         ("Shared memory in a block, bytes", shared_bytes, "", 0, "Static or dynamic"),
@@ -243,6 +244,12 @@ def intensity(session: Session) -> float | None:
     if trace is None or not session.counts_complete or not moved or not trace.workload.flops:
         return None
     return trace.workload.flops / moved
+
+
+def barriers(session: Session) -> float | None:
+    """Barriers that warps came to, over the launch; None where a saved trace did not count them."""
+    totals = session.counts.counters.totals if session.counts is not None else {}
+    return totals["barriers"].value if "barriers" in totals else None
 
 
 def threads(session: Session) -> float | None:

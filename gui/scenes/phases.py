@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.errors import ParameterError
 from core.explain.phase_table import (
@@ -67,8 +67,8 @@ def shape_of(table: PhaseTable) -> TableShape:
 def shaped(job: Callable[..., PhaseTable]) -> Callable[..., tuple[PhaseTable, TableShape]]:
     """A job that makes a table, with its shape."""
 
-    def work(progress: Any, cancelled: Any) -> tuple[PhaseTable, TableShape]:
-        table = job(progress, cancelled)
+    def work(progress: object) -> tuple[PhaseTable, TableShape]:
+        table = job(progress)
         return table, shape_of(table)
 
     return work
@@ -110,7 +110,7 @@ def small_enough(session: Session, ladder: Ladder) -> tuple[str, Configuration] 
 
 def table_job(trace: Trace, block: BlockTrace) -> Callable[..., PhaseTable]:
     """A job for `gui.background.work.Worker` that makes the table."""
-    return lambda *_: phase_table(trace, block)
+    return lambda _: phase_table(trace, block)
 
 
 def lit_column(session: Session, table: PhaseTable) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from core.explain.access import explain_access
 from core.explain.total import Place, explain_total
 from core.explain.words import Explanation, Section, build_of, columns, lanes_name
-from core.rules.counters import COUNTERS, WAYS, Count
+from core.rules.counters import METRICS, WAYS, Count
 from core.rules.global_memory import SECTOR
 from gui.scenes.counters import CounterRow
 from gui.scenes.grids import product_of
@@ -211,7 +211,7 @@ def _place(array: Array, topic: Fetched, flat: int) -> Section:
 
 def _sharing(loads: list[tuple[int, Ints]]) -> Section:
     requests = _requests_of(loads)
-    names = columns([(what, COUNTERS[f"global_ld_{what}"]) for what in ("requests", "sectors")])
+    names = columns([(what, METRICS[f"global_ld_{what}"]) for what in ("requests", "sectors")])
     return Section(
         "In Nsight Compute",
         "It counts requests and sectors, not loads of one element. Lanes of one request that load "

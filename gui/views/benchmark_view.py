@@ -353,7 +353,7 @@ class BenchFiles(QObject):
             return
         if ending != ".md":
 
-            def write(progress: Any, cancelled: Any) -> Path:
+            def write(_: object) -> Path:
                 write_results(path, results)
                 return path
 
@@ -367,10 +367,10 @@ class BenchFiles(QObject):
             if found is not None:
                 known[place] = found
 
-        def job(progress: Any, cancelled: Any) -> Path:
+        def job(progress: object) -> Path:
             from core.gpu.files import report
 
-            pictures(progress, cancelled)
+            pictures(progress)
             text = report(results, failures=failures, pictures=files, ceilings=known)
             return replace_file(path, text)
 
@@ -385,7 +385,7 @@ class BenchFiles(QObject):
             jobs.append(partial(write_picture, Picture(content), file))
             names[title] = file.name
 
-        def job(progress: Any, cancelled: Any) -> Path:
+        def job(_: object) -> Path:
             for one in jobs:
                 one()
             return path.with_name(" and ".join(names.values()))

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from core.rules.counters import COUNTERS
+from core.rules.counters import METRICS
 from core.runs.recording import record
 from tests.reference_set import FOLDER, load_launches
 
@@ -18,7 +18,7 @@ LAUNCHES = load_launches()
 BY_NAME = {launch.name: launch for launch in LAUNCHES}
 RECORD = json.loads((FOLDER / "h200_2026-11-21.json").read_text(encoding="utf-8"))
 ROWS = {(row["launch"], row["build"]): row for row in RECORD["rows"]}
-HARDWARE_NAMES = {name: metric.removesuffix(".sum") for name, metric in COUNTERS.items()}
+HARDWARE_NAMES = {name: metric.removesuffix(".sum") for name, metric in METRICS.items()}
 KINDS = ("as_written", "as_compiled")
 INPUTS = "2790c66a7795bda6"  # of all input bytes: the record belongs to these
 
@@ -32,7 +32,7 @@ def traced(name, kind):
 
 def measured(launch, kind):
     counters = ROWS[launch.name, kind]["counters"]
-    found = {name: counters.get(name, counters.get(HARDWARE_NAMES[name])) for name in COUNTERS}
+    found = {name: counters.get(name, counters.get(HARDWARE_NAMES[name])) for name in METRICS}
     return {name: value for name, value in found.items() if value is not None}
 
 

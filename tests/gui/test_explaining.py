@@ -131,7 +131,7 @@ def test_a_hidden_table_is_not_made(qtbot, session) -> None:
 
 def test_a_table_that_cannot_be_made_says_why(qtbot, session, monkeypatch) -> None:
     def broken(trace, block):
-        def job(progress, cancelled):
+        def job(progress):
             raise RuntimeError("out of luck")
 
         return job

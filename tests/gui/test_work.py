@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from core.cancelling import is_cancelled
 from core.errors import Cancelled, ParameterError
 from gui.background.work import Worker
 
@@ -18,13 +19,13 @@ def worker(qtbot):
 
 def test_a_job_runs_elsewhere_and_its_result_arrives_here(worker, qtbot):
     with qtbot.waitSignal(worker.finished) as caught:
-        worker.submit(lambda progress, cancelled: threading.get_ident())
+        worker.submit(lambda _: threading.get_ident())
     assert caught.args[0] != threading.get_ident()
     assert not worker.busy
 
 
 def test_progress_and_errors_arrive(worker, qtbot):
-    def job(progress, cancelled):
+    def job(progress):
         progress(0.5)
         raise ParameterError("tile = 0 is too small.")
 
@@ -36,16 +37,16 @@ def test_the_newest_request_wins(worker, qtbot):
     started, results = threading.Event(), []
     worker.finished.connect(results.append)
 
-    def slow(progress, cancelled):
+    def slow(progress):
         started.set()
-        while not cancelled():
+        while not is_cancelled():
             pass
         raise Cancelled("given up")
 
     worker.submit(slow)
     assert started.wait(5)
     for n in range(5):
-        worker.submit(lambda progress, cancelled, n=n: n)
+        worker.submit(lambda _, n=n: n)
     qtbot.waitUntil(lambda: not worker.busy)
     assert results == [4]
 
@@ -54,9 +55,9 @@ def test_cancel_drops_the_result(worker, qtbot):
     started, results = threading.Event(), []
     worker.finished.connect(results.append)
 
-    def job(progress, cancelled):
+    def job(progress):
         started.set()
-        while not cancelled():
+        while not is_cancelled():
             pass
         return "late"
 
@@ -65,7 +66,7 @@ def test_cancel_drops_the_result(worker, qtbot):
     worker.cancel()
     assert not worker.busy
     with qtbot.waitSignal(worker.finished):
-        worker.submit(lambda progress, cancelled: "next")
+        worker.submit(lambda _: "next")
     assert results == ["next"]
 
 
@@ -73,9 +74,9 @@ def test_closing_while_working_waits_for_the_job(qtbot):
     worker, ended = Worker(), threading.Event()
     started = threading.Event()
 
-    def job(progress, cancelled):
+    def job(progress):
         started.set()
-        while not cancelled():
+        while not is_cancelled():
             pass
         ended.set()
 
@@ -89,7 +90,7 @@ def test_where_all_is_kept_every_job_is_done_in_its_turn(qtbot):
     worker, results = Worker(keeps_all=True), []
     worker.finished.connect(results.append)
     for n in range(5):
-        worker.submit(lambda progress, cancelled, n=n: n)
+        worker.submit(lambda _, n=n: n)
     qtbot.waitUntil(lambda: not worker.busy)
     worker.close()
     assert results == [0, 1, 2, 3, 4]
@@ -98,12 +99,12 @@ def test_where_all_is_kept_every_job_is_done_in_its_turn(qtbot):
 def test_where_all_is_kept_closing_does_what_is_left(qtbot):
     worker, first, written = Worker(keeps_all=True), threading.Event(), []
 
-    def slow(progress, cancelled):
+    def slow(progress):
         first.wait(5)
         written.append("first")
 
     worker.submit(slow)
-    worker.submit(lambda progress, cancelled: written.append("second"))
+    worker.submit(lambda _: written.append("second"))
     threading.Timer(0.05, first.set).start()
     worker.close()
     assert written == ["first", "second"]
@@ -111,12 +112,12 @@ def test_where_all_is_kept_closing_does_what_is_left(qtbot):
 
 def test_what_went_wrong_unforeseen_is_logged_though_nobody_listens(worker, qtbot, caplog):
     with qtbot.waitSignal(worker.idle):
-        worker.submit(lambda progress, cancelled: 1 // 0)
+        worker.submit(lambda _: 1 // 0)
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_a_sentence_for_the_reader_is_not_logged(worker, qtbot, caplog):
-    def job(progress, cancelled):
+    def job(progress):
         raise ParameterError("tile = 0 is too small.")
 
     with qtbot.waitSignal(worker.idle):
@@ -131,10 +132,10 @@ def test_who_is_told_of_a_result_may_ask_for_the_next(worker, qtbot):
     def more(result):
         results.append(result)
         if result < 3:
-            worker.submit(lambda progress, cancelled: result + 1)
+            worker.submit(lambda _: result + 1)
             assert worker.busy
 
     worker.finished.connect(more)
-    worker.submit(lambda progress, cancelled: 1)
+    worker.submit(lambda _: 1)
     qtbot.waitUntil(lambda: len(results) == 3 and not worker.busy)
     assert idle == [(1, 2, 3)]

@@ -34,7 +34,7 @@ from core.ptx.types import PRED, TYPES, PtxType
 
 
 class DependsOnData(Exception):
-    """One block cannot stand for others; the text says where and why."""
+    """One block cannot represent others; the text says where and why."""
 
 
 class Dependences:
@@ -98,7 +98,7 @@ class Dependences:
         return DependsOnData(f"{what} of line {line} depends on {mark.value}")
 
     def check_guard(self, group: Group, op: Op, deps: list[Dependence]) -> None:
-        """Raises `DependsOnData` where who executes the instruction cannot be followed."""
+        """Raises `DependsOnData` where the instruction's guard cannot be followed."""
         if op.guard >= 0:
             mark = of_lanes(deps[op.guard], group.mask)
             if isinstance(mark, Mark):
@@ -160,7 +160,7 @@ class Dependences:
     def _compare(
         self, frame: Frame, group: Group, op: Op, deps: dict[int, Affine | Mark | None]
     ) -> Dependence:
-        """Keeps the blocks for which the comparison comes out alike: then all have the same."""
+        """Keeps the blocks in which the comparison has the same results."""
         for dependence in deps.values():
             if isinstance(dependence, Mark):
                 return dependence

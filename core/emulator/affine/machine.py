@@ -20,7 +20,7 @@ from core.emulator.affine.values import (
 from core.emulator.async_copy import AsyncCopy
 from core.emulator.barriers import Barriers
 from core.emulator.calls import Calls
-from core.emulator.events import AccessEvent, Mask
+from core.emulator.events import AccessEvent, Mask, Observer
 from core.emulator.frame import Frame
 from core.emulator.groups import Group
 from core.emulator.lanes import Lanes
@@ -124,7 +124,7 @@ class AffineCalls(Calls):
         raise DependsOnData(f"line {line} calls a function by its address")
 
     def enter(self, frame: Frame, group: Group, op: Op, pc: int, function: Function) -> bool:
-        """What the driver gives (`malloc`) each block has of its own."""
+        """Raises `DependsOnData` for `malloc`, which gives each block memory of its own."""
         call: Call = op.payload
         if function.first_pc == function.end_pc:  # the driver's: malloc gives each block its own
             for name in call.results:
@@ -177,7 +177,7 @@ FOLLOWED = (AsyncCopy, LoadMatrix, StoreMatrix, MoveMatrix, LoadFragment, StoreF
 class AffineMachine(Machine):
     """Runs a single block and finds out which other blocks do just the same.
 
-    What is left of `equivalent` at the end does exactly what this block does, at addresses that
+    The blocks left in `equivalent` at the end do exactly what this block does, at addresses that
     move as `on_address` was told.
     """
 
@@ -324,7 +324,7 @@ class AffineMachine(Machine):
             raise self._follows.refuse(op, "an operand", mark)
 
 
-class _Catch:
+class _Catch(Observer):
     """Hands the events of the access that is being done to the tracker."""
 
     def __init__(self, events: list[AccessEvent]) -> None:
@@ -332,9 +332,6 @@ class _Catch:
 
     def on_access(self, event: AccessEvent) -> None:
         self._events.append(event)
-
-    def on_barrier(self, event: object) -> None:
-        pass
 
     def on_fault(self, event: object) -> None:
         raise DependsOnData("the kernel makes an illegal access")

@@ -264,7 +264,7 @@ class LocalDependences:
         self._places: dict[int, tuple[int, Dependence]] = {}  # address: (bytes, dependence)
 
     def forget(self) -> None:
-        """Nothing is known any more of what lies there."""
+        """Forgets the dependences of everything on the stack."""
         self._places.clear()
 
     def store(self, event: AccessEvent, stored: list[Dependence], mask: Mask | None) -> None:

@@ -22,10 +22,17 @@ from core.ptx.types import PRED, TYPES, PtxType
 Comparison = Callable[[Array, Array], Array]
 
 _ORDERED: dict[str, Comparison] = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
-    "gt": np.greater, "ge": np.greater_equal,
-    "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
-}  # fmt: skip
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "lo": np.less,
+    "ls": np.less_equal,
+    "hi": np.greater,
+    "hs": np.greater_equal,
+}
 # A comparison that is also true when an operand is a NaN is the opposite one, negated.
 _UNORDERED = {"neu": "eq", "equ": "ne", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
 _COMBINE = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}

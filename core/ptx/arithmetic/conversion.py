@@ -51,8 +51,9 @@ def cvt(instruction: Instruction) -> Operation:
         name = next((m for m in instruction.modifiers if m in TO_INTEGER), "rzi")
 
         def function(x: Array) -> Array:
-            return float_to_integer(flush(x) if "ftz" in instruction.modifiers else x, to,
-                                    TO_INTEGER[name])  # fmt: skip
+            return float_to_integer(
+                flush(x) if "ftz" in instruction.modifiers else x, to, TO_INTEGER[name]
+            )
 
     elif to.is_float:
         function = _integer_to_float(to, mode_of(instruction), saturate)

@@ -1,8 +1,8 @@
 """Floating-point arithmetic (PTX ISA, "Floating-Point Instructions").
 
 float32 and float64 `.rn` results are exact: NumPy rounds each operation once, and `fma` does
-(`ieee.py`). The approximate functions give the correctly rounded value, which lies within every
-error bound the PTX ISA documents.
+(`core.ptx.arithmetic.rounding`). The approximate functions give the correctly rounded value, which
+lies within every error bound the PTX ISA documents.
 """
 
 from __future__ import annotations

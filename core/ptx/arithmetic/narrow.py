@@ -82,10 +82,15 @@ def _subtract(a: Array, b: Array) -> Array:
 
 
 _EXACT: dict[str, Callable[..., Array]] = {
-    "add": rounding.add, "sub": _subtract, "mul": rounding.multiply, "fma": rounding.fma,
-    "mad": rounding.fma, "div": rounding.divide, "sqrt": rounding.square_root,
+    "add": rounding.add,
+    "sub": _subtract,
+    "mul": rounding.multiply,
+    "fma": rounding.fma,
+    "mad": rounding.fma,
+    "div": rounding.divide,
+    "sqrt": rounding.square_root,
     "rcp": lambda x: rounding.divide(np.ones_like(x), x),
-}  # fmt: skip
+}
 
 
 def rounded_operation(instruction: Instruction, kind: PtxType) -> Operation:

@@ -3,7 +3,7 @@
 A result is first computed in float64 *rounded to odd*: the nearest value towards zero with its last
 bit set where something was cut off. Such a value rounds to any format of at most 51 bits as the
 exact one would, in every mode (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
-2008). float64 itself is rounded by the sign of the error (`core.ptx.arithmetic.rounding`).
+2008). float64 itself is rounded by the sign of the error (`directed`).
 """
 
 from __future__ import annotations
@@ -186,8 +186,12 @@ def _nearest_away(x: Array) -> Array:
 
 
 _STEPS: dict[str, Callable[[Array], Array]] = {
-    "rn": np.rint, "rz": np.trunc, "rm": np.floor, "rp": np.ceil, "rna": _nearest_away,
-}  # fmt: skip
+    "rn": np.rint,
+    "rz": np.trunc,
+    "rm": np.floor,
+    "rp": np.ceil,
+    "rna": _nearest_away,
+}
 
 
 def mode_of(instruction: Instruction) -> str:
@@ -387,9 +391,13 @@ _EXACT: dict[str, _Exact] = {
     "div": lambda a, b: Fraction(a) / Fraction(b),
 }
 _NEAREST: dict[str, Callable[..., Array]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "sqrt": np.sqrt,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "sqrt": np.sqrt,
     "fma": fma64,
-}  # fmt: skip
+}
 _ERRORS: dict[str, Callable[..., Array]] = {
     "add": _sum_error,
     "sub": lambda s, a, b: _sum_error(s, a, -b),
@@ -460,8 +468,11 @@ def from_integer(x: Array, mode: str) -> Array:
 
 
 TO_INTEGER: dict[str, Callable[[Array], Array]] = {
-    "rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil,
-}  # fmt: skip
+    "rni": np.rint,
+    "rzi": np.trunc,
+    "rmi": np.floor,
+    "rpi": np.ceil,
+}
 
 
 def limits(kind: PtxType) -> tuple[int, int]:

@@ -17,8 +17,14 @@ from core.ptx.types import TYPES, PtxType
 _U32 = TYPES["u32"]
 _PLACES = {"b0": (0, 8), "b1": (8, 8), "b2": (16, 8), "b3": (24, 8), "h0": (0, 16), "h1": (16, 16)}
 _NAMES = ("add", "sub", "absdiff", "min", "max", "shl", "shr", "set", "avrg")
-_COMPARE = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
-            "gt": np.greater, "ge": np.greater_equal}  # fmt: skip
+_COMPARE = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 
 
 def _field(operand: Operand, kind: PtxType) -> tuple[Operand, Callable[[Array], Array]]:

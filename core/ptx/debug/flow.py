@@ -1,4 +1,4 @@
-"""Where a variable's value truly is: NVRTC's location lists, followed along the control flow.
+"""Where a variable's value really is: NVRTC's location lists, followed along the control flow.
 
 NVRTC's lists are right where they begin (a value was just computed) but are then extended line by
 line to the next entry, whatever path leads there: in the `else` of an `if` that assigned `x`, the

@@ -127,9 +127,15 @@ class TypeReader:
         if tag in _QUALIFIERS or tag == "DW_TAG_typedef":
             same = self.type_of(die)
             return DwarfType(
-                name, same.kind, same.nbytes, same.dtype, same.element, same.dims, same.members,
+                name,
+                same.kind,
+                same.nbytes,
+                same.dtype,
+                same.element,
+                same.dims,
+                same.members,
                 same.enumerators,
-            )  # fmt: skip
+            )
         if tag == "DW_TAG_subroutine_type":
             return DwarfType(name, "function", 0)
         return DwarfType(name, "void", 0)

@@ -18,7 +18,7 @@ from core.assembler.machine_loads import assembly_of, attributed
 from core.compiler.compiler import compile_ptx, find_entry, nvrtc_version
 from core.compiler.cubin import ACCESSES
 from core.ptx.parser import parse
-from core.rules.counters import COUNTERS
+from core.rules.counters import METRICS
 from core.runs.counting import count
 from core.runs.recording import record
 from core.runs.storage import load_trace, save_trace
@@ -40,7 +40,7 @@ def traced(name, kind):
 
 
 def totals_of(counters):
-    return {name: counters.totals[name].value for name in COUNTERS}
+    return {name: counters.totals[name].value for name in METRICS}
 
 
 def test_set_is_as_large_as_promised():

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from core.compiler import compiler
+from core.compiler import compiler, nvrtc_library
 from core.compiler.compiler import (
     compile_cubin,
     compile_kernel,
@@ -134,6 +134,15 @@ def test_entries_are_found_by_any_of_their_names():
         resolve_entry(("_Z3fooPf", "_Z3fooPi"), "foo")
 
 
+@pytest.fixture
+def no_library():
+    """The library as it is found anew, before and after."""
+    nvrtc_library.library.cache_clear()
+    yield
+    nvrtc_library.library.cache_clear()
+
+
+@pytest.mark.usefixtures("no_library")
 def test_missing_nvrtc_names_the_package(monkeypatch):
     real = builtins.__import__
 
@@ -142,9 +151,25 @@ def test_missing_nvrtc_names_the_package(monkeypatch):
             raise ImportError("No module named 'cuda'")
         return real(name, *args, **kwargs)
 
+    monkeypatch.setattr(nvrtc_library, "_packaged", lambda: None)
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(TilescopeError, match="nvidia-cuda-nvrtc"):
         compile_ptx("// never compiled before")
+
+
+@pytest.mark.usefixtures("no_library")
+def test_a_library_that_no_package_brought_is_found_too(monkeypatch):
+    monkeypatch.setattr(nvrtc_library, "_packaged", lambda: None)
+    assert 90 in nvrtc_library.architectures()
+    assert "scale" in compile_ptx(SOURCE, defines={"TIMES": "7"}).ptx
+
+
+def test_the_library_names_its_failures():
+    with nvrtc_library.Program("__global__ void k() { x; }", "k.cu", {}) as program:
+        assert program.compile(["--gpu-architecture=compute_90"]) == "NVRTC_ERROR_COMPILATION"
+        assert b"undefined" in program.read("ProgramLog")
+        with pytest.raises(TilescopeError, match="NVRTC_ERROR"):
+            program.lowered_name("k<int>")
 
 
 def test_many_threads_may_compile_at_once():

@@ -8,6 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from core.cancelling import cancelled_by
+from core.compiler.compiler import compile_ptx
 from core.emulator.host_calls import BUFFER_BYTES
 from core.emulator.machine import Limits
 from core.errors import BudgetExceeded, Cancelled
@@ -193,22 +195,22 @@ def test_cancelled_at_any_moment(name) -> None:
         return looks[-1] - looks[0] > 0.7
 
     source = KERNEL + "    " + SLOW[name] + "\n}\n"
-    with pytest.raises(Cancelled):
-        trace_of(source, {"out": np.zeros(1024, np.int32), "n": np.int32(7)}, block=1024, grid=4,
-                 cancelled=cancelled)  # fmt: skip
+    with cancelled_by(cancelled), pytest.raises(Cancelled):
+        trace_of(source, {"out": np.zeros(1024, np.int32), "n": np.int32(7)}, block=1024, grid=4)
     assert max(np.diff(looks)) < 0.5  # of processor time, of which a look is due every 20 ms
 
 
 def test_counting_by_kind_is_cancelled_too() -> None:
     workload = load_ladder()["tiled"].blank_workload(n=1024, tile=4)
+    build = compile_ptx(workload.source, kernel=workload.kernel, defines=workload.defines)
     looks = []
 
     def cancelled() -> bool:
         looks.append(time.thread_time())
         return len(looks) > 60
 
-    with pytest.raises(Cancelled):
-        count(workload, cancelled=cancelled)
+    with cancelled_by(cancelled), pytest.raises(Cancelled):
+        count(workload, build=build)
     assert max(np.diff(looks)) < 2.0  # far less on an idle machine
 
 

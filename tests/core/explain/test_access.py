@@ -11,7 +11,7 @@ from core.explain.access import explain_access
 from core.explain.total import Place, explain_total
 from core.ladder import load_ladder
 from core.launch import ArrayArgument, Dim3, Launch, Workload
-from core.rules.counters import COUNTERS
+from core.rules.counters import METRICS
 from core.runs.recording import record
 from core.trace.access import Access, Array, SharedArray
 
@@ -91,7 +91,7 @@ def test_a_column_with_idle_lanes() -> None:
         "efficiency = ideal / actual = 1 / 5 = 20.0%",
         "bytes used of those fetched = 20 / 160",
     )
-    assert COUNTERS["global_st_sectors"] in found.text
+    assert METRICS["global_st_sectors"] in found.text
 
 
 def test_a_broadcast_and_nobody() -> None:

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from core.rules.counters import COUNTERS
+from core.rules.counters import METRICS
 from tests.rung_set import FOLDER, emulated, rung_launches
 
 RECORD = json.loads((FOLDER / "counters_h200.json").read_text(encoding="utf-8"))["rows"]
@@ -25,7 +25,7 @@ MOST_ADDED = 8
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['launch']}-{row['build']}")
 def test_counts_equal_the_hardware(row):
     _, counts = emulated(row["launch"], row["build"])
-    measured = {name: row["counters"][m] for name, m in COUNTERS.items() if m in row["counters"]}
+    measured = {name: row["counters"][m] for name, m in METRICS.items() if m in row["counters"]}
     # Nsight Compute has these two apart, from stores and loads of shared memory.
     measured["shared_st_requests"] += row["counters"][COPIES]
     measured["shared_ld_requests"] += row["counters"][MATRICES]

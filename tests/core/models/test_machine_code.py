@@ -72,6 +72,15 @@ def test_warps_that_are_not_full() -> None:
     assert needs.instructions == row["executed"]
 
 
+def test_a_source_with_headers_of_its_own_needs_what_the_whole_text_does() -> None:
+    counts = measure(LADDER["coalesced"].blank_workload(n=32), written=False)
+    whole = counts.workload
+    split = replace(whole, source='#include "own.h"\n', headers={"own.h": whole.source})
+    needs = machine_needs(replace(counts, workload=split), (9, 0))
+    assert needs is not None
+    assert needs == machine_needs(counts, (9, 0))
+
+
 def test_nothing_is_said_where_nothing_is_known() -> None:
     counts = measure(LADDER["coalesced"].blank_workload(n=32), written=False)
     assert machine_needs(counts, (7, 0)) is None

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.rules import global_memory, shared_memory
+from core.runs import counting
+from core.runs.recording import record
 from core.trace import EventKind, WarpAccess
-from tests.core.emulator.machines import line_of, trace_of
+from tests.core.emulator.machines import line_of, trace_of, workload
 
 MANY = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 BASE = 1 << 46
@@ -234,5 +236,41 @@ def test_counters_of_a_launch(stride, offset) -> None:
     assert view.n_sectors == sectors
     for table in (trace.counters.by_array, trace.counters.by_line):
         for name, count in totals.items():
+            if name == "barriers" and table is trace.counters.by_array:
+                continue  # they are of no array
             assert sum(c[name].value for c in table.values()) == count.value, name
             assert sum(c[name].ideal for c in table.values()) == count.ideal, name
+
+
+BARRIERS = """
+extern "C" __global__ void k(float* out, int n)
+{
+    __shared__ float s[96];
+    int t = threadIdx.x;
+    for (int i = 0; i < n; i++) {
+        s[t] = i;
+        __syncthreads();
+    }
+    if (t >= 64)
+        return;
+    __syncthreads();
+    out[t] = s[95 - t];
+}
+"""
+
+
+@pytest.mark.parametrize("n", [0, 3])
+@pytest.mark.parametrize("ends", ["return;", ";"])
+def test_barriers_count_once_for_each_warp_that_comes(n: int, ends: str) -> None:
+    """Threads that have ended let the others through a barrier: these came only once."""
+    arguments = {"out": np.zeros(96, np.float32), "n": np.int32(n)}
+    made = workload(BARRIERS.replace("return;", ends), arguments, grid=5, block=96)
+    by_kind = counting.count(made)
+    every_block = counting.count(made, shortcut=False)
+    assert len(by_kind.kinds) == (1 if ends == ";" else 0)  # a barrier without all is a fault
+    last = 2 if ends == "return;" else 3
+    for counters in (record(made).counters, by_kind.counters, every_block.counters):
+        assert counters.totals["barriers"].value == 5 * (3 * n + last)
+        assert counters.totals["barriers"].excessive == 0
+        assert counters.by_line[12]["barriers"].value == 5 * last
+        assert not any(counts["barriers"].value for counts in counters.by_array.values())

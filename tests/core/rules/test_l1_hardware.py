@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.runs.l1_sampling import sample_l1
+from tests.l1_sampling import sample_l1
 from tests.l1_set import load_l1_launches, measured
 
 LAUNCHES = {launch.name: launch for launch in load_l1_launches()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.cancelling import cancelled_by
 from core.errors import (
     BudgetExceeded,
     Cancelled,
@@ -192,16 +194,14 @@ def test_progress_rises_to_one() -> None:
 
 
 def test_cancelled_before_and_during() -> None:
-    with pytest.raises(Cancelled):
-        loop(5, cancelled=lambda: True)
-    calls = []
-
-    def later() -> bool:
-        calls.append(1)
-        return len(calls) > 3
-
-    with pytest.raises(Cancelled):
-        loop(2_000_000_000, cancelled=later)
+    with cancelled_by(lambda: True), pytest.raises(Cancelled):
+        loop(5)
+    begun = time.thread_time()
+    with (
+        cancelled_by(lambda: time.thread_time() - begun > 0.5),
+        pytest.raises(Cancelled),
+    ):
+        loop(2_000_000_000)
 
 
 def test_an_endless_loop_meets_the_budget() -> None:

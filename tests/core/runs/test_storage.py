@@ -307,8 +307,10 @@ def test_headers_that_say_something_else_are_refused_with_one_sentence(tmp_path:
     path = tmp_path / "t.npz"
     rng = random.Random(10)
     refused = 0
-    for _ in range(150):
-        save_trace(trace, path)
+    save_trace(trace, path)
+    whole = path.read_bytes()
+    for _ in range(300):
+        path.write_bytes(whole)
         header = header_of(path)
         place, key = rng.choice(list(places(header)))
         place[key] = rng.choice([None, -1, 2**40, 10**30, "x", [], {}, [[]], True, 0.5, "f8"])
@@ -316,7 +318,7 @@ def test_headers_that_say_something_else_are_refused_with_one_sentence(tmp_path:
         again, said = load_or_say(path)
         refused += again is None
         assert re.fullmatch(r"[^\n]+\.", said) or again is not None
-    assert refused > 30
+    assert refused > 80  # over seeds it is 109 and varies by 8
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.cancelling import is_cancelled
 from core.errors import Cancelled
 from core.ladder import load_ladder
 from core.launching.guess import guess_launch
@@ -65,8 +66,8 @@ def test_going_from_block_to_block_the_launch_is_counted_once(recorder, qtbot, m
     begun = []
 
     def patient(trace):
-        def job(progress, cancelled):
-            while not cancelled():
+        def job(progress):
+            while not is_cancelled():
                 time.sleep(0.001)
             raise Cancelled("given up")
 

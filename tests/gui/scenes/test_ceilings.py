@@ -176,7 +176,7 @@ def test_the_third_seeds_cliff() -> None:
 def test_the_fifth_seeds_counts(ladder) -> None:
     """Tile 16, 1024 x 1024: 256 threads, 4,096 blocks; a phase: 512 loads, 8,192 operations."""
     wanted = Configuration("tiled", {"n": 1024, "tile": 16})
-    found = first_order_job(ladder, wanted)(lambda part: None, lambda: False)
+    found = first_order_job(ladder, wanted)(lambda part: None)
     assert found.phases == 64
     figures = [one.figure for one in sm.first_order(found.counts, found.phases)]
     assert figures == ["256", "4\u202f096", "64", "512", "8\u202f192", "16"]

@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
+from core.cancelling import is_cancelled
 from core.devices.occupancy import Resources
 from core.errors import Cancelled
 from core.gpu.achieved import reported_device
@@ -90,11 +91,11 @@ def test_a_calculation_is_copied_with_exact_figures(qtbot, qapp, ceilings) -> No
 
 def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatch) -> None:
     def job(ladder, runs, known, tell, *, count=True):
-        def work(progress, cancelled):
+        def work(progress):
             for place, run in enumerate(runs if count else ()):
                 if place:  # the first is of another version's rung
                     tell(run.key, 1.0 + place)
-                while place == 3 and not go.wait(0.01) and not cancelled():
+                while place == 3 and not go.wait(0.01) and not is_cancelled():
                     pass
 
         return work
@@ -120,8 +121,8 @@ def test_every_measured_run_is_placed_and_said_to_be(qtbot, ceilings, monkeypatc
 
 def test_recorded_runs_are_placed_while_the_launch_is_counted(qtbot, ceilings, monkeypatch) -> None:
     def job(ladder, wanted, device, key, counts):
-        def work(progress, cancelled):
-            while not cancelled():
+        def work(progress):
+            while not is_cancelled():
                 time.sleep(0.01)
             raise Cancelled("Stopped.")
 

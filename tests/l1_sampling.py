@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.assembler.assembled_module import module_of
-from core.compiler.compiler import Build, BuildKind, compile_ptx, find_entry
+from core.cancelling import check
+from core.compiler.compiler import Build, BuildKind, compile_workload, find_entry
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
-from core.errors import Cancelled
 from core.launch import Workload
 from core.rules.issue import IssueTable
 from core.rules.l1 import L1Estimate, L1Probe, sm_of
@@ -38,7 +37,6 @@ def sample_l1(
     *,
     kind: BuildKind = "as_compiled",
     build: Build | None = None,
-    cancelled: Callable[[], bool] | None = None,
 ) -> L1Sample:
     """Runs only the blocks of `sms` SMs, chosen at random but the same every time.
 
@@ -46,14 +44,7 @@ def sample_l1(
     have written, the estimate is wrong. Raises as `core.runs.recording.record` does.
     """
     if build is None:
-        build = compile_ptx(
-            workload.source,
-            kernel=workload.kernel,
-            headers=workload.headers,
-            source_name=workload.source_name,
-            defines=workload.defines,
-            kind=kind,
-        )
+        build = compile_workload(workload, kind)
     entry = find_entry(build, workload.kernel)
     image = Image(module_of(build, entry), entry, workload.launch)
     probe = L1Probe()
@@ -64,9 +55,8 @@ def sample_l1(
     blocks = np.flatnonzero(np.isin(places, chosen))
     at_once = max(1, LANES // workload.launch.block.count)
     for first in range(0, len(blocks), at_once):
-        if cancelled is not None and cancelled():
-            raise Cancelled("Stopped.")
+        check()
         some = blocks[first : first + at_once]
         geometry = Geometry(workload.launch.grid, workload.launch.block, some)
-        Machine(image, geometry, (probe.part(geometry),), None, Limits(), cancelled).run()
+        Machine(image, geometry, (probe.part(geometry),), None, Limits()).run()
     return L1Sample(probe.estimate(), len(chosen), len(blocks), total)
