@@ -78,8 +78,7 @@ def compile_ptx(
     is missing. Equal requests get the same Build from a small cache. Safe to call from any thread.
     """
     options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
-    instance = kernel if "<" in kernel else ""
-    request = Request(source, source_name, define_items(defines), options, "PTX", instance,
+    request = Request(source, source_name, define_items(defines), options, "PTX", kernel,
                       tuple(sorted(headers.items())))  # fmt: skip
 
     def build() -> Build:
@@ -97,7 +96,7 @@ def compile_ptx(
             ptx=ptx,
             diagnostics=made.diagnostics,
             entries=entries,
-            instances=MappingProxyType({instance: made.entry} if instance else {}),
+            instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
             accesses=_accesses(request, entries) if kind == "as_compiled" else {},
         )
 
@@ -170,8 +169,7 @@ def _cubin(
 ) -> Compiled:
     major, minor = compute_capability
     options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
-    instance = kernel if "<" in kernel else ""
-    request = Request(source, source_name, define_items(defines), options, "CUBIN", instance,
+    request = Request(source, source_name, define_items(defines), options, "CUBIN", kernel,
                       tuple(sorted(headers.items())))  # fmt: skip
     return _cubins.get(request, lambda: compile_request(request))
 

@@ -14,18 +14,23 @@ from types import ModuleType
 from typing import Any, Literal
 
 from core.cancelling import is_cancellable
+from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
 from core.errors import CompileError, Diagnostic, TilescopeError
 from core.side_process.client import apart
 from core.source.diagnostics import parse_log
-from core.source.host_code import has_plain_constexpr, without_the_host
 from core.source.host_headers import (
+    HALF_NAMES,
     HELD_BY_NVCC,
     PRE_INCLUDED,
     STAND_INS,
+    TORCH,
     pre_included,
+    stand_in,
+    torch_header,
     with_libraries,
 )
-from core.source.kernel_text import kernels, qualified
+from core.source.slicing import Part, Program
+from core.source.syntax import Syntax, includes
 
 # Where `#include` finds its files: CUDA's own headers, and stand-ins for those of the host.
 #
@@ -101,14 +106,15 @@ class Request:
     defines: tuple[tuple[str, str], ...]
     options: tuple[str, ...]
     output: Literal["PTX", "CUBIN"]
-    instance: str = ""  # of a kernel that is a template
+    kernel: str = ""  # as the source names it, with its template arguments; "" for all of them
     headers: tuple[tuple[str, str], ...] = ()  # of the user's own, by name
 
     @property
     def all_options(self) -> tuple[str, ...]:
         """With the macros, and what nvcc knows without being told: types and headers."""
-        wide = "__int128" in self.source and _INT128 not in self.options
-        headers = (f"--pre-include={header}" for header in _held_headers(self.source))
+        text = "\n".join((self.source, *(text for _, text in self.headers)))
+        wide = "__int128" in text and _INT128 not in self.options
+        headers = (f"--pre-include={header}" for header in _held_headers(text))
         defines = (f"-D{name}={value}" for name, value in self.defines)
         return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
 
@@ -177,7 +183,7 @@ def _must_be_text(request: Request) -> None:
     texts = {
         "the source": request.source,
         "its name": request.source_name,
-        "the kernel's name": request.instance,
+        "the kernel's name": request.kernel,
         **{f"-D {name}": value for name, value in request.defines},
         **dict(request.headers),
     }
@@ -193,19 +199,52 @@ def _must_be_text(request: Request) -> None:
 
 def compile_here(request: Request) -> Compiled:
     """`compile_request` in this process, which cannot be stopped."""
-    options = request.options
-    if has_plain_constexpr(request.source):
-        options = (*options, _UNMARKED_IS_DEVICE)
+    program = Program("", {"": request.source, **dict(request.headers)})
+    missing = _missing_headers(program)
 
-    def attempt(text: str) -> Compiled:
-        return _compile_text(replace(request, source=text, options=options))
+    def attempt(kept: frozenset[Part]) -> Compiled:
+        texts = dict(program.texts(kept))
+        plain = (_UNMARKED_IS_DEVICE,) if program.has_plain_constexpr(kept) else ()
+        return _compile_text(
+            replace(
+                request,
+                source=texts.pop(""),
+                options=(*request.options, *plain),
+                headers=(*texts.items(), *((name, "") for name in missing)),
+            ),
+            program.qualified(request.kernel) if "<" in request.kernel else "",
+        )
 
     try:
-        made, warnings = without_the_host(request.source, attempt)
-        return replace(made, diagnostics=(*made.diagnostics, *warnings))
+        made = compile_part(program, request.kernel, missing, attempt)
+        return replace(made, diagnostics=(*made.diagnostics, *warnings(missing)))
     except CompileError as error:
         first = _summary(error.diagnostics, request.source_name, error)
         raise CompileError(first, error.diagnostics) from None
+
+
+def _missing_headers(program: Program) -> dict[str, int]:
+    """Headers that are nowhere, and those that serve the host only; empty ones stand for them."""
+    found: dict[str, int] = {}
+    for name, file in program.files.items():
+        for header, _ in includes(file.source):
+            known = header in program.files or is_known(header)
+            if header not in program.files and (header.startswith(HOST_LIBRARIES) or not known):
+                found.setdefault(header, _line_of(file, header) if name == program.main else 0)
+    return found
+
+
+def _line_of(file: Syntax, header: str) -> int:
+    place = re.search(rf"#[ \t]*include[ \t]*[<\"]{re.escape(header)}[>\"]", file.source)
+    return file.line(place.start()) if place else 0
+
+
+@cache
+def is_known(header: str) -> bool:
+    """Whether CUDA has a header of that name, or a stand-in for the host's is here."""
+    if header in stand_ins() or stand_in(header, has_halves=False) is not None:
+        return True
+    return any((f / header).is_file() for f in include_folders())
 
 
 def warm() -> None:
@@ -214,12 +253,14 @@ def warm() -> None:
     compile_here(Request("__global__ void k() {}", "k.cu", (), options, "PTX"))
 
 
-def _compile_text(request: Request) -> Compiled:
+def _compile_text(request: Request, instance: str = "") -> Compiled:
+    """`instance` is the full name of a template's instance that is to be made."""
     nvrtc = load_nvrtc()
     source = request.source.encode()
-    headers = {**stand_ins(), **dict(request.headers)}
+    text = "\n".join((request.source, *(text for _, text in request.headers)))
+    headers = {**stand_ins(), **_by_pattern(text), **dict(request.headers)}
     options = list(request.all_options)
-    if names := pre_included(request.source, is_debug="-G" in request.options):
+    if names := pre_included(text, is_debug="-G" in request.options):
         headers[PRE_INCLUDED] = names
         options.append(f"--pre-include={PRE_INCLUDED}")
     status, program = nvrtc.nvrtcCreateProgram(
@@ -232,10 +273,8 @@ def _compile_text(request: Request) -> Compiled:
     _check(nvrtc, status)
     try:
         folders = [f"--include-path={folder}" for folder in include_folders()]
-        expression = b""
-        if request.instance:
-            name = qualified(request.source, kernels(request.source), request.instance)
-            expression = name.encode()
+        expression = instance.encode()
+        if expression:
             nvrtc.nvrtcAddNameExpression(program, expression)
         words = [option.encode() for option in (*options, *folders)]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
@@ -250,6 +289,16 @@ def _compile_text(request: Request) -> Compiled:
         return Compiled(image, diagnostics, entry.decode())
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def _by_pattern(text: str) -> dict[str, str]:
+    """Stand-ins for the headers that a text includes and that go by a pattern."""
+    has_halves = HALF_NAMES.search(text) is not None
+    found = {name: stand_in(name, has_halves=has_halves) for name, _ in includes(text)}
+    return {
+        TORCH: torch_header(has_halves=has_halves),
+        **{name: content for name, content in found.items() if content is not None},
+    }
 
 
 def _read(nvrtc: ModuleType, program: Any, what: str) -> bytes:

@@ -1,7 +1,7 @@
 """The headers that lie beside a file of one's own: `#include "tools.cuh"`, and what those include.
 
-They go to the compiler by name, without the host's functions in them, and types, macros and
-constants in them count when arguments are read.
+They go to the compiler by name, and types, macros and constants in them count when arguments are
+read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import math
 import re
 import stat
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
@@ -21,12 +22,12 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from core.compiler.nvrtc import is_known
 from core.errors import ArgumentError, TilescopeError
 from core.files import replace_file
 from core.ladder.buffers import filled
 from core.ladder.limits import MAX_ARRAY_BYTES
-from core.source.constants import blanked
-from core.source.host_code import without_host_code
+from core.source.syntax import includes
 
 # Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
 #
@@ -180,31 +181,78 @@ def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return tuple(int(extent) for extent in shape), bool(is_fortran), dtype
 
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device
-_MOST = 64
+_MOST = 512  # headers
+_MOST_OF_HEADERS = 8 << 20  # characters
+_DEEPEST = 6  # folders from a file up to that of its repository
+_USUAL = ("", "include", "inc", "src", "common", "Common", "common/inc", "utils", "util", "lib",
+          "third_party", "csrc", "source", "headers")  # fmt: skip
 
 
-def local_headers(source: str, path: str) -> Mapping[str, str]:
+def local_headers(source: str, path: str, folders: Sequence[str] = ()) -> Mapping[str, str]:
     """Names as they are included, and texts, of the headers of a source that lies at `path`.
 
-    One that is not there, is no text or is very large is left out: CUDA may have it, or nobody.
+    They are looked for beside the file that includes them, in `folders` (-I), and in the folders
+    above the source up to its repository's, with their usual ones for headers. One that is not
+    there, is no text or is very large is left out: CUDA may have it, or nobody.
     """
     found: dict[str, str] = {}
-    _collect(source, Path(path).parent, found)
+    _collect(source, Path(path).parent, found, _Roots(Path(path), folders))
     return MappingProxyType(found)
 
 
-def _collect(source: str, folder: Path, found: dict[str, str]) -> None:
-    comments = blanked(re.sub(_INCLUDE, lambda m: m[0].replace('"', " "), source))
-    for match in _INCLUDE.finditer(source):
-        name, path = match[1], folder / match[1]
-        is_comment = not comments[match.start() : match.end()].strip()
-        if is_comment or name in found or len(found) >= _MOST or _ELSEWHERE.match(name):
+class _Roots:
+    """Folders in which headers of a source may lie, those above it looked up when needed."""
+
+    def __init__(self, path: Path, folders: Sequence[str]) -> None:
+        self._path, self._given = path, [Path(folder) for folder in folders]
+
+    def find(self, name: str, beside: Path, is_quoted: bool) -> Path | None:
+        """The header of that name, None where there is none."""
+        candidates = [beside, *self._given] if is_quoted else self._given
+        for folder in candidates:
+            if _is_file(folder / name):
+                return folder / name
+        if is_known(name):
+            return None
+        return next((f / name for f in self._above if _is_file(f / name)), None)
+
+    @cached_property
+    def _above(self) -> tuple[Path, ...]:
+        found: list[Path] = []
+        try:
+            home, folder = Path.home(), self._path.resolve().parent
+        except (OSError, RuntimeError, ValueError):
+            return ()
+        for _ in range(_DEEPEST):
+            if folder in (home, folder.parent):  # nobody's project
+                break
+            found += (folder / usual for usual in _USUAL if (folder / usual).is_dir())
+            if (folder / ".git").exists():
+                break
+            folder = folder.parent
+        return tuple(found)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _collect(source: str, folder: Path, found: dict[str, str], roots: _Roots) -> None:
+    for name, is_quoted in includes(source):
+        room = _MOST_OF_HEADERS - sum(map(len, found.values()))
+        if name in found or len(found) >= _MOST or _ELSEWHERE.match(name):
+            continue
+        path = roots.find(name, folder, is_quoted)
+        if path is None:
             continue
         try:
             text = read_source(path)
         except TilescopeError:
             continue
-        found[name] = without_host_code(text)
-        _collect(text, path.parent, found)
+        if len(text) <= room:
+            found[name] = text
+            _collect(text, path.parent, found, roots)

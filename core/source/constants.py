@@ -26,8 +26,10 @@ from core.cancelling import check
 
 RAW_STRING = r'\b(?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16})\(.*?\)(?P=mark)"'
 """A pattern, for re.DOTALL: R"mark(…)mark", in which quotes and comments mean nothing."""
-_BLANKED = re.compile(
-    rf'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|{RAW_STRING}|"(?:[^"\\\n]|\\.)*"', re.DOTALL
+BLANKED = re.compile(
+    rf'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|{RAW_STRING}|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\[^\n])'",
+    re.DOTALL,
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _DEFINE = re.compile(r"#\s*define\s+([A-Za-z_]\w*)(\(?)[ \t]*(.*)", re.DOTALL)
@@ -240,8 +242,8 @@ def _scanned(source: str) -> tuple[tuple[Token, ...], Mapping[str, str | None]]:
 
 @lru_cache(maxsize=8)
 def blanked(source: str) -> str:
-    """The source with spaces in place of comments and strings; every other character stays put."""
-    return _BLANKED.sub(_blank, source)
+    """The source with spaces in place of comments, strings and characters; all else stays put."""
+    return BLANKED.sub(_blank, source)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -121,10 +121,113 @@ stdexcept
 exception system_error typeinfo typeindex iterator optional variant any filesystem regex locale
 cfenv complex numbers new initializer_list valarray ratio
 helper_cuda.h helper_functions.h helper_string.h helper_timer.h helper_image.h exception.h
-cublas_v2.h cublas.h cublasLt.h cufft.h cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h
-nccl.h nvToolsExt.h nvtx3/nvToolsExt.h cuda_profiler_api.h cudaProfiler.h nvrtc.h
-cuda.h
+cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h cuda.h
 """)
+
+# Headers that serve the host alone, whatever their names go on with.
+_HOST_ONLY = re.compile(
+    r"nvtx3?/|nvToolsExt|cupti|GL/|GLFW/|cuda_?(?:GL|gl_|EGL|egl_|VDPAU|vdpau)|cudaTypedefs"
+    r"|cuda_?profiler|cuda_occupancy|driver_functions|nvml|npp"
+)
+_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
+_FFT = """#pragma once
+typedef float cufftReal; typedef double cufftDoubleReal; typedef float2 cufftComplex;
+typedef double2 cufftDoubleComplex; typedef int cufftHandle;
+"""
+# What device code uses of PyTorch: types, macros, and tensors as kernels take them.
+_TORCH_SHIM = """#pragma once
+#define C10_HOST_DEVICE __host__ __device__
+#define C10_DEVICE __device__
+#define C10_HOST __host__
+#define C10_ALWAYS_INLINE __forceinline__
+#define C10_LAUNCH_BOUNDS_0 __launch_bounds__(256, 4)
+#define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__(threads)
+#define C10_LAUNCH_BOUNDS_2(threads, blocks) __launch_bounds__(threads, blocks)
+#define C10_RESTRICT __restrict__
+#define C10_WARP_SIZE 32
+#define CUDA_KERNEL_ASSERT(condition) ((void)0)
+#define CUDA_KERNEL_LOOP_TYPE(i, n, type) \\
+    type _at_##i = (type)blockIdx.x * blockDim.x + threadIdx.x; \\
+    for (type i = _at_##i; _at_##i < (n); _at_##i += blockDim.x * gridDim.x, i = _at_##i)
+#define CUDA_KERNEL_LOOP(i, n) CUDA_KERNEL_LOOP_TYPE(i, n, int)
+namespace at {
+template <class T> struct DefaultPtrTraits { typedef T* PtrType; };
+template <class T> struct RestrictPtrTraits { typedef T* __restrict__ PtrType; };
+template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = long long>
+struct TensorAccessor {
+    typename P<T>::PtrType data_; const I* sizes_; const I* strides_;
+    __device__ I size(I i) const { return sizes_[i]; }
+    __device__ I stride(I i) const { return strides_[i]; }
+    __device__ T* data() const { return data_; }
+    __device__ TensorAccessor<T, N - 1, P, I> operator[](I i) const
+    { return {data_ + strides_[0] * i, sizes_ + 1, strides_ + 1}; }
+};
+template <class T, template <class> class P, class I> struct TensorAccessor<T, 1, P, I> {
+    typename P<T>::PtrType data_; const I* sizes_; const I* strides_;
+    __device__ I size(I i) const { return sizes_[i]; }
+    __device__ I stride(I i) const { return strides_[i]; }
+    __device__ T* data() const { return data_; }
+    __device__ T& operator[](I i) const { return data_[strides_[0] * i]; }
+};
+template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = long long>
+struct PackedTensorAccessor {
+    typename P<T>::PtrType data_; I sizes_[N]; I strides_[N];
+    __device__ I size(I i) const { return sizes_[i]; }
+    __device__ I stride(I i) const { return strides_[i]; }
+    __device__ T* data() const { return data_; }
+    __device__ decltype(auto) operator[](I i) const
+    { return TensorAccessor<T, N, P, I>{data_, sizes_, strides_}[i]; }
+};
+template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+using GenericPackedTensorAccessor = PackedTensorAccessor<T, N, P>;
+template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+using PackedTensorAccessor32 = PackedTensorAccessor<T, N, P, int>;
+template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+using PackedTensorAccessor64 = PackedTensorAccessor<T, N, P, long long>;
+template <class T> struct OpMathType { typedef T type; };
+template <class T> using opmath_type = typename OpMathType<T>::type;
+template <class T, bool> struct AccumulateType { typedef T type; };
+template <class T, bool is_cuda> using acc_type = typename AccumulateType<T, is_cuda>::type;
+template <class T> __device__ T ceil_div(T a, T b) { return (a + b - 1) / b; }
+}
+namespace torch { using namespace at; }
+namespace c10 { using namespace at; }
+"""
+_TORCH_HALVES = """#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+namespace at {
+typedef __half Half; typedef __nv_bfloat16 BFloat16;
+template <> struct OpMathType<__half> { typedef float type; };
+template <> struct OpMathType<__nv_bfloat16> { typedef float type; };
+template <bool C> struct AccumulateType<__half, C> { typedef float type; };
+template <bool C> struct AccumulateType<__nv_bfloat16, C> { typedef float type; };
+}
+"""
+HALF_NAMES = re.compile(r"\bhalf[24]?\b|\b__half|bfloat16|\bat::(?:Half|BFloat16)|\bc10::")
+_WITH_HALVES = re.compile(r"cublas\w*\.h")  # they include CUDA's headers of these types
+
+
+def stand_in(header: str, has_halves: bool) -> str | None:
+    """What stands for a header of the host's that goes by a pattern; None for any other.
+
+    `has_halves`: the source speaks of numbers of 16 bits, which some of them declare.
+    """
+    if _WITH_HALVES.fullmatch(header):
+        return "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" if has_halves else _ONCE
+    if _TORCH.match(header):
+        return _TORCH_INCLUDE
+    if header in ("cufft.h", "cufftXt.h", "cufftw.h"):
+        return _FFT
+    return _ONCE if _HOST_ONLY.match(header) else None
+
+
+def torch_header(has_halves: bool) -> str:
+    """The content of `TORCH`, which PyTorch's headers stand for."""
+    return _TORCH_SHIM + (_TORCH_HALVES if has_halves else "")
+
+
+TORCH = "tilescope_torch.h"
+_TORCH_INCLUDE = f"{_ONCE}#include <{TORCH}>\n"
 
 # What libcu++ has for kernels, too; by name, as its `sqrt` and `abs` would clash with CUDA's own.
 _TRAITS = _words("""
@@ -162,6 +265,7 @@ HELD_BY_NVCC: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "math.h": ("INFINITY", "NAN", "HUGE_VAL", "HUGE_VALF",
                    *(f"M_{name}" for name in _CONSTANTS)),
         "limits.h": tuple(re.findall(r"#define (\w+)", _LIMITS)),
+        "stdint.h": tuple(f"{u}int{bits}_t" for bits, _ in _WIDTHS for u in ("", "u")),
     }
 )  # fmt: skip
 STAND_INS: Mapping[str, str] = MappingProxyType(
