@@ -19,6 +19,7 @@ from rich.table import Table
 
 from core.cli.console import show_error
 from core.cli.workloads import is_file
+from core.compiler.kernel_signature import kernel_names
 from core.errors import ArgumentError, GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
 from core.gpu.files import WRITTEN, Journal, read_journal, write_results
@@ -41,7 +42,6 @@ from core.ladder.rung import Rung
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_source
 from core.side_process.client import stoppable
-from core.source.kernel_signature import kernel_names
 
 if TYPE_CHECKING:
     from rich.status import Status

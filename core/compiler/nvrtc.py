@@ -328,6 +328,9 @@ def _unlocated(log: str, request: Request) -> str:
 
 def _summary(diagnostics: Sequence[Diagnostic], source_name: str, error: CompileError) -> str:
     errors = [d for d in diagnostics if d.severity == "error"]
+    # Of several messages on a line the one that names what is missing says most.
+    line = errors[0].line if errors else 0
+    errors.sort(key=lambda d: (d.line != line, "is undefined" not in d.message))
     if not errors:
         return f"{source_name} does not compile: {str(error).rstrip('.')}."
     first = errors[0]

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.compiler.kernel_signature import SignatureParameter
 from core.errors import ArgumentError
 from core.ladder.buffers import MAKERS, Maker, filled, poisoned
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
 from core.launch import Argument, ArrayArgument, InlineArgument, Member, Role, ScalarArgument
 from core.launching.user_files import load_array
-from core.source.kernel_signature import SignatureParameter
 
 # An array from its text: what it is filled with, its type and its shape, or the file it lies in.
 #

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from core.compiler.kernel_signature import SignatureParameter, kernel_names, read_signature
 from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError
 from core.foreign_text import visible
 from core.ladder.limits import (
@@ -31,7 +32,6 @@ from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Wor
 from core.launching.arguments import array_bytes, divided, make_argument
 from core.launching.user_files import local_headers
 from core.side_process.client import stoppable
-from core.source.kernel_signature import SignatureParameter, kernel_names, read_signature
 
 # Grid, block and macros of a launch from their texts, and what CUDA allows of them.
 
@@ -112,18 +112,26 @@ class NoKernel(TilescopeError):
 
 @lru_cache(maxsize=8)
 def signature_of(
-    source: str, kernel: str, defines: tuple[tuple[str, str], ...], headers: str, name: str
+    source: str,
+    kernel: str,
+    defines: tuple[tuple[str, str], ...],
+    headers: tuple[tuple[str, str], ...],
+    name: str,
 ) -> tuple[SignatureParameter, ...]:
     """`read_signature` of a kernel; NoKernel where the source, called `name`, has none at all."""
     return stoppable(_read, source, kernel, defines, headers, name)
 
 
 def _read(
-    source: str, kernel: str, defines: tuple[tuple[str, str], ...], headers: str, name: str
+    source: str,
+    kernel: str,
+    defines: tuple[tuple[str, str], ...],
+    headers: tuple[tuple[str, str], ...],
+    name: str,
 ) -> tuple[SignatureParameter, ...]:
-    if not kernel_names(source):
+    if not kernel_names("\n".join((source, *(text for _, text in headers)))):
         raise NoKernel(f"{name} has no kernel: mark a function __global__.")
-    return read_signature(source, kernel, dict(defines), headers)
+    return read_signature(source, kernel, dict(defines), dict(headers), name)
 
 
 _T = TypeVar("_T")
@@ -189,10 +197,10 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     shared = field("shared", lambda: _shared(launch.shared))
     defines = field("defines", lambda: split_defines(launch.defines)) or {}
     headers = local_headers(source, launch.path)
-    before = "\n".join(headers.values())
     signature = (
         field("kernel", lambda: signature_of(
-            source, launch.kernel, tuple(sorted(defines.items())), before, launch.name
+            source, launch.kernel, tuple(sorted(defines.items())), tuple(headers.items()),
+            launch.name,
         )) or ()
     )  # fmt: skip
     texts = dict(launch.arguments)

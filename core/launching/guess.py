@@ -7,21 +7,23 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 
+from core.compiler.kernel_signature import (
+    SignatureParameter,
+    kernel_names,
+    read_signature,
+    type_sizes,
+)
 from core.errors import ArgumentError, TilescopeError
+from core.foreign_text import visible
 from core.ladder.rules import listing
 from core.launching.file_launch import FileLaunch, join_defines, split_defines
 from core.launching.host_values import HostProgram, HostValues, Number
 from core.launching.user_files import local_headers
 from core.source.constants import evaluate
 from core.source.host_code import without_host_code
-from core.source.kernel_signature import (
-    SignatureParameter,
-    kernel_names,
-    read_signature,
-    type_sizes,
-)
 from core.source.kernel_text import (
     HostLaunch,
     KernelText,
@@ -806,7 +808,7 @@ def guess_launch(
     parameters cannot be read.
     """
     names = kernel_names(source)
-    headers = local_headers(source, path)
+    headers, file_name = local_headers(source, path), visible(Path(path).name)
     if not names:
         raise TilescopeError(_no_kernel(path, headers))
     name = instance_of(kernel, names) if kernel else names[0]
@@ -820,13 +822,13 @@ def guess_launch(
         if not re.search(rf"\b{macro}\b", known)
     }
     defines = {**guessed, **given_defines}
-    before = "\n".join(headers.values())
-    signature = read_signature(source, name, defines, before)
+    signature = read_signature(source, name, defines, headers, file_name)
     declared = declarations(source, name, defines)
     shape = shape_of(text, dimensions, declared)
-    whole = f"{before}\n{source}" if before else source
+    whole = f"{known}\n{source}" if known else source
     numbers = _numbers(signature, given)
-    host = host_guess(whole, name, signature, defines, type_sizes(whole, defines), numbers)
+    sizes = type_sizes(source, name, defines, headers, file_name)
+    host = host_guess(whole, name, signature, defines, sizes, numbers)
     block = _trimmed(host.block, dimensions) if host else shape.block
     threads = math.prod(block)
     lengths = _lengths(shape, signature, text, numbers)
@@ -983,8 +985,10 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
     kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
     guess = guess_launch(source, launch.path, kernel, given_defines=defines)
-    before = "\n".join(local_headers(source, launch.path).values())
-    signature = read_signature(source, guess.kernel, split_defines(guess.defines), before)
+    signature = read_signature(
+        source, guess.kernel, split_defines(guess.defines),
+        local_headers(source, launch.path), launch.name,
+    )  # fmt: skip
     known = dict(launch.arguments)
     arguments = []
     for parameter, (name, text) in zip(signature, guess.arguments, strict=True):
@@ -1050,6 +1054,8 @@ def launch_of(
         launch = guess_launch(source, path, kernel)
     else:
         launch = complete(source, known) if is_linked else refit(source, known)
-    before = "\n".join(local_headers(source, path).values())
-    signature = read_signature(source, launch.kernel, split_defines(launch.defines), before)
+    signature = read_signature(
+        source, launch.kernel, split_defines(launch.defines),
+        local_headers(source, path), launch.name,
+    )  # fmt: skip
     return launch, kernel_names(source), signature

@@ -63,6 +63,16 @@ class Program:
                 found[macro.name] = found.get(macro.name, frozenset()) | macro.words
         return found
 
+    @cached_property
+    def plain_macros(self) -> Mapping[str, str]:
+        """Macros without parameters, by name; of several meanings the last."""
+        return {
+            macro.name: macro.body
+            for file in self.files.values()
+            for macro in file.macros
+            if macro.parameters is None
+        }
+
     def _bodies(self, names: Iterable[str]) -> Iterator[str]:
         wanted = frozenset(names)
         for file in self.files.values():

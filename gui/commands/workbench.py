@@ -15,7 +15,7 @@ from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.launching.file_launch import LARGE, FileLaunch, split_defines
 from core.launching.user_files import read_source, write_source
-from core.source.kernel_signature import kernel_names
+from core.compiler.kernel_signature import kernel_names
 from gui.commands.waiting import Waiting
 from gui.commands.window import Window
 from gui.frames.coalescing import Coalescer

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from core.ladder import Ladder
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
-    from core.source.kernel_signature import SignatureParameter
+    from core.compiler.kernel_signature import SignatureParameter
     from gui.frames.work import Job
     from gui.jobs.record_work import Recorded
     from gui.scenes.selection import Configuration

@@ -36,7 +36,7 @@ from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
 from core.launching.guess import guess_launch
 from core.launching.user_files import read_source
-from core.source.kernel_signature import kernel_names
+from core.compiler.kernel_signature import kernel_names
 from gui.frames.pieces import PAUSE, Pieces, Steps, whole
 from gui.frames.work import Worker
 from gui.jobs.bench_work import CeilingCounter

@@ -44,7 +44,7 @@ from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, name_choi
 if TYPE_CHECKING:
     from core.ladder import Parameter, Rung
     from core.launching.file_launch import FileLaunch
-    from core.source.kernel_signature import SignatureParameter
+    from core.compiler.kernel_signature import SignatureParameter
 
 
 # The field of an array argument: what it is filled with, and its shape.

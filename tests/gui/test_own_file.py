@@ -12,7 +12,7 @@ from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launching.file_launch import FileLaunch
 from core.runs import recording
-from core.source.kernel_signature import read_signature
+from core.compiler.kernel_signature import read_signature
 from gui.scenes.launch_form import FILE, array_text, split_array
 from gui.scenes.selection import Breakpoint, Configuration
 from gui.views.launch_form import FileForm, LaunchRows

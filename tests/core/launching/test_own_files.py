@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.compiler.kernel_signature import kernel_names
 from core.compiler.nvrtc import include_folders
 from core.errors import TilescopeError
 from core.launching.file_launch import file_workload
@@ -19,7 +20,6 @@ from core.launching.guess import complete, guess_launch
 from core.launching.user_files import read_source
 from core.runs.recording import record
 from core.runs.storage import load_trace, save_trace
-from core.source.kernel_signature import kernel_names
 from core.trace import Trace
 from tests.core.launching.own_files import CASES, FOLDER, run, source_of
 

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from core.compiler.kernel_signature import kernel_names, read_signature
 from core.errors import ArgumentError
 from core.launching.guess import guess_defines, guess_launch
 from core.source.constants import evaluate, read_source
-from core.source.kernel_signature import kernel_names, read_signature
 from core.source.kernel_text import kernels
 from core.source.shared_declarations import shared_arrays
 
