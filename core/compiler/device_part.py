@@ -8,6 +8,7 @@ back. If a kernel needs what cannot be compiled, the error says so.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -16,6 +17,7 @@ from core.errors import CompileError, Diagnostic
 from core.source.slicing import Part, Program
 
 _MOST_ATTEMPTS = 10
+_MOST_S = 15.0  # after which nothing more is tried
 _UNKNOWN = re.compile(
     r'(?:identifier|has no member|namespace|not a (?:class|namespace)[^"]*|type|template)'
     r' "(?:\w+::)*(\w+)(?:<[^"]*>)?"|name followed by \"::\" must be a class or namespace name'
@@ -24,6 +26,10 @@ _OF_NAMES = re.compile(
     r"undefined|no member|incomplete|no instance|no operator|not a |must be a|unknown|expected"
     r"|no suitable|does not match|argument list"
 )
+_OF_DEVICE_RUNTIME = re.compile(
+    r'"cuda(?:Stream\w*|DeviceSynchronize|Malloc|Free|Launch\w*|GetLastError|Event\w*)" is'
+)
+_TEXTURES = re.compile(r'"(?:CUtexObject|CUsurfObject|tex[123]D\w*|texture)"|\btexture\b')
 _ELSEWHERE = re.compile(r"(?P<file>.+), line (?P<line>\d+): (?P<words>.*)", re.DOTALL)
 HOST_LIBRARIES = ("thrust/",)  # they launch kernels of their own
 _T = TypeVar("_T")
@@ -38,14 +44,19 @@ class _Attempt:
     missing: Mapping[str, int]  # headers that are not here, and their lines (0: in another header)
     reasons: dict[str, CompileError] = field(default_factory=dict)  # by what was left out
 
-    def compiled(self, kept: frozenset[Part], compile_texts: Callable[[frozenset[Part]], _T]) -> _T:
+    def compiled(
+        self, kept: frozenset[Part], compile_texts: Callable[[frozenset[Part], bool], _T]
+    ) -> _T:
         roots = frozenset(self.program.roots(self.kernel))
         dropped: set[Part] = set()
+        begun = time.monotonic()
         for _ in range(_MOST_ATTEMPTS):
             try:
-                return compile_texts(kept)
+                return compile_texts(kept, False)
             except CompileError as error:
                 last = error
+                if time.monotonic() - begun > _MOST_S:
+                    break
                 more = self._missed(error, kept, dropped)
                 less = frozenset(self._broken(error, kept - roots)) if not more else frozenset()
                 if not more and not less:
@@ -86,14 +97,19 @@ class _Attempt:
             if name in self.reasons:  # what was wrong with it in the first place
                 return replace(self, reasons={}).explained(self.reasons[name])
             file, line, words = _place(diagnostic, self.program.main)
-            if name and name in hosts:
+            if _TEXTURES.search(words) or self._is_texture(name):
+                said = (
+                    "the kernel reads a texture or a surface, which the emulator does not support: "
+                    "let it read an array instead"
+                )
+            elif name and name in hosts:
                 where, at = hosts[name]
                 there = f"{where}, line {at}" if where != self.program.main else f"line {at}"
                 said = (
                     f"{name} ({there}) belongs to the host: "
                     "write __device__ before it, so that a kernel can use it"
                 )
-            elif "device-side kernel launch" in words:
+            elif "device-side kernel launch" in words or _OF_DEVICE_RUNTIME.search(words):
                 said = (
                     "a kernel launches another one (dynamic parallelism), which cannot be followed "
                     "here: trace the kernels one by one, each by a launch of its own"
@@ -107,6 +123,13 @@ class _Attempt:
             found.append(replace(diagnostic, message=said))
         return CompileError(str(error), tuple(found))
 
+    def _is_texture(self, name: str) -> bool:
+        """Whether a name is that of a `texture<float, 2>`."""
+        return any(
+            name in part.item.names and re.search(r"\btexture\s*<", self.program.text(part))
+            for part in self.program.parts
+        )
+
     def _of_the_hosts_library(self, file: str, line: int) -> str:
         syntax = self.program.files.get(file)
         text = syntax.source.split("\n")[line - 1] if syntax else ""
@@ -118,13 +141,14 @@ def compile_part(
     program: Program,
     kernel: str,
     missing: Mapping[str, int],
-    compile_texts: Callable[[frozenset[Part]], _T],
+    compile_texts: Callable[[frozenset[Part], bool], _T],
 ) -> _T:
     """What `compile_texts` makes of the declarations that `kernel` needs; of all kernels for "".
 
-    `missing` are headers that are not here, with their lines. Where the chosen part does not
-    compile, all that a GPU may use is tried. Raises the CompileError of the part that the kernel
-    needs, in the words of whoever wrote the file.
+    It is told whether the text's own `#error` lines count: they look for the host's compiler and
+    system, and are heard where nothing else compiles. `missing` are headers that are not here, with
+    their lines. Where the chosen part does not compile, all that a GPU may use is tried. Raises the
+    CompileError of the part that the kernel needs, in the words of whoever wrote the file.
     """
     attempt = _Attempt(program, kernel, missing)
     kept = program.needed(program.roots(kernel))
@@ -138,7 +162,23 @@ def compile_part(
                 return replace(attempt, reasons={}).compiled(whole, compile_texts)
             except CompileError:
                 pass
+        if any("#error" in file.plain.replace(" ", "") for file in program.files.values()):
+            error = _by_itself(error, kept, compile_texts)
         raise attempt.explained(error) from None
+
+
+def _by_itself(
+    error: CompileError,
+    kept: frozenset[Part],
+    compile_texts: Callable[[frozenset[Part], bool], _T],
+) -> CompileError:
+    """The text's own `#error`, if one is the reason, or the error that there is."""
+    try:
+        compile_texts(kept, True)
+    except CompileError as own:
+        if any(d.message.startswith("#error") or ": #error" in d.message for d in own.diagnostics):
+            return own
+    return error
 
 
 def _place(diagnostic: Diagnostic, main: str) -> tuple[str, int, str]:

@@ -197,13 +197,20 @@ def _must_be_text(request: Request) -> None:
             ) from None
 
 
+_ERROR = re.compile(r"^[ \t]*#[ \t]*error\b[^\n]*", re.MULTILINE)
+_QUOTED_SPACE = re.compile(r'("C")(?=__)')  # for NVRTC `"C"__global__` is a literal of one's own
+
+
 def compile_here(request: Request) -> Compiled:
     """`compile_request` in this process, which cannot be stopped."""
     program = Program("", {"": request.source, **dict(request.headers)})
     missing = _missing_headers(program)
 
-    def attempt(kept: frozenset[Part]) -> Compiled:
-        texts = dict(program.texts(kept))
+    def attempt(kept: frozenset[Part], errors: bool) -> Compiled:
+        texts = {
+            name: _QUOTED_SPACE.sub(r"\1 ", text if errors else _ERROR.sub("", text))
+            for name, text in program.texts(kept).items()
+        }
         plain = (_UNMARKED_IS_DEVICE,) if program.has_plain_constexpr(kept) else ()
         return _compile_text(
             replace(

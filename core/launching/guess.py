@@ -16,6 +16,7 @@ from core.compiler.kernel_signature import (
     read_signature,
     type_sizes,
 )
+from core.compiler.undefined import undefined_macros
 from core.errors import ArgumentError, TilescopeError
 from core.foreign_text import visible
 from core.ladder.rules import listing
@@ -178,13 +179,6 @@ _NOT_MACROS = re.compile(
     r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
 )
 
-_DIRECTIVE = re.compile(r"#\s*(?:define|undef|if|ifdef|ifndef|elif)\b([^\n]*)")
-_DECLARED_SHAPE = re.compile(  # what may stand behind a type, as far as its names go
-    r"\b(?:const\w*|enum|typename|class|struct|int|unsigned|size_t|float|bool|using|auto)"
-    r"\b(?=[\s*&]*([\w ,]{0,300}(?:\s*[=;){>])?))"
-)
-_DECLARED_NAME = re.compile(r"\b([A-Z][A-Z0-9_]+)\b(?=\s*[=,;){>])")
-
 
 @dataclass(frozen=True)
 class Shape:
@@ -204,18 +198,12 @@ def dimensions_of(text: str) -> int:
     return 1
 
 
-def guess_defines(text: str, dimensions: int) -> dict[str, str]:
-    """Names in capitals that the source uses and nothing defines, as in TILE_WIDTH."""
-    bare = re.sub(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", "", text)
-    used = dict.fromkeys(re.findall(r"(?<![.\w])([A-Z][A-Z0-9_]+)\b(?!\s*\()", bare))
-    known = set(re.findall(r"\w+", " ".join(re.findall(r"\benum\b[^{;]*\{([^}]*)\}", bare))))
-    known.update(re.findall(r"\w+", " ".join(_DIRECTIVE.findall(bare))))
-    for declared in _DECLARED_SHAPE.finditer(bare):
-        known.update(_DECLARED_NAME.findall(declared[1]))
+def guess_defines(names: Mapping[str, bool], dimensions: int) -> dict[str, str]:
+    """Values of names that nothing defines, as TILE_WIDTH; each with whether it is a type."""
     return {
-        name: str(_guess_define(name, dimensions))
-        for name in used
-        if name not in known and not _NOT_MACROS.fullmatch(name)
+        name: "float" if is_type else str(_guess_define(name, dimensions))
+        for name, is_type in names.items()
+        if not _NOT_MACROS.fullmatch(name)
     }
 
 
@@ -816,11 +804,8 @@ def guess_launch(
     text = _body(source, name) or device
     dimensions = dimensions_of(text)
     known = "\n".join(headers.values())
-    guessed = {
-        macro: value
-        for macro, value in guess_defines(device, dimensions).items()
-        if not re.search(rf"\b{macro}\b", known)
-    }
+    undefined = undefined_macros(source, name, headers, given_defines, file_name)
+    guessed = guess_defines(undefined, dimensions)
     defines = {**guessed, **given_defines}
     signature = read_signature(source, name, defines, headers, file_name)
     declared = declarations(source, name, defines)

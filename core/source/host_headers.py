@@ -108,6 +108,7 @@ namespace std {{
 {{ return v < lo ? lo : hi < v ? hi : v; }}
 }}
 """
+_CUDA = _ONCE + "#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)\n"
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
 _STDDEF = _ONCE + "namespace std { using ::size_t; }\n"
@@ -121,7 +122,7 @@ stdexcept
 exception system_error typeinfo typeindex iterator optional variant any filesystem regex locale
 cfenv complex numbers new initializer_list valarray ratio
 helper_cuda.h helper_functions.h helper_string.h helper_timer.h helper_image.h exception.h
-cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h cuda.h
+cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h
 """)
 
 # Headers that serve the host alone, whatever their names go on with.
@@ -278,8 +279,20 @@ STAND_INS: Mapping[str, str] = MappingProxyType(
         "math.h": _MATH, "cmath": f"{_CMATH}#include <algorithm>\n",
         "cstdio": _STDIO, "cstring": _STRING, "cstddef": _STDDEF,
         "algorithm": _ALGORITHM,
+        "cuda.h": _CUDA,
     }
 )  # fmt: skip
+
+
+STD_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(_FUNCTIONS, "cmath"),
+        **dict.fromkeys(("max", "min", "clamp"), "algorithm"),
+        **{f"{u}int{bits}_t": "cstdint" for bits, _ in _WIDTHS for u in ("", "u")},
+        **{name: header for header, names in _FROM_LIBCUDACXX.items() for name in names},
+    }
+)
+"""The header of a name in `std` that a kernel may use: other headers of the host's include it."""
 
 
 # What nvcc has without any header, by way of the host's: taken in where a source names it.
@@ -297,12 +310,19 @@ _DOTS = [  # NVRTC 13 fails at these intrinsics where it makes debug information
 _DOT_NAMES = "".join(f"#define {n} tilescope_{n}\n" for n in ("__dp4a", "__dp2a_lo", "__dp2a_hi"))
 
 
+# Intrinsics of before Volta, whose threads were all taken to be there; NVRTC has them no more.
+_FORMER = re.compile(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?=\s*\()")
+
+
 def pre_included(source: str, *, is_debug: bool) -> str:
     """What goes before a source, "" for most: names of types, and intrinsics as instructions."""
     text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
     if is_debug and re.search(r"\b__dp[24]a", source):
         text += "".join(_DOTS) + _DOT_NAMES
-    return text
+    for name in sorted(set(_FORMER.findall(source))):
+        text += f"#define {name}(...) {name}_sync(0xffffffffu, __VA_ARGS__)\n"
+    headers = {STD_NAMES.get(name) for name in re.findall(r"\bstd::(\w+)", source)}
+    return text + "".join(f"#include <{header}>\n" for header in sorted(filter(None, headers)))
 
 
 def with_libraries() -> Mapping[str, str]:

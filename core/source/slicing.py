@@ -78,6 +78,10 @@ class Program:
         for file in self.files.values():
             yield from (m.body for m in file.macros if m.name in wanted)
 
+    def text(self, part: Part) -> str:
+        """A declaration without its comments and strings."""
+        return self.files[part.file].plain[part.item.start : part.item.end]
+
     def words(self, part: Part) -> frozenset[str]:
         """The names that a declaration uses, without those of its host's functions."""
         text = self.files[part.file].plain
@@ -90,7 +94,7 @@ class Program:
 
     def makes_code(self, part: Part) -> bool:
         """Whether something that is no declaration may expand to one for the GPU."""
-        text = self.files[part.file].plain[part.item.start : part.item.end]
+        text = self.text(part)
         word = WORD.search(text)
         return bool(
             (word and word[0] in self._macros.makers) or re.search(r"__(?:global|device)__", text)
@@ -175,8 +179,7 @@ class Program:
         )
 
     def _is_of_namespace(self, part: Part) -> bool:
-        text = self.files[part.file].plain
-        return "namespace" in text[part.item.start : part.item.end]
+        return "namespace" in self.text(part)
 
     def _makes_kernel(self, part: Part) -> bool:
         words = self.words(part)

@@ -288,6 +288,10 @@ class Syntax:
             return "any" if re.search(r"\bconst(?:expr)?\b", declared) else "host"
         return "any"
 
+    def declared_names(self, node: Node) -> frozenset[str]:
+        """The names that a declaration, a parameter or a loop introduces."""
+        return frozenset(self._names(node))
+
     def _names(self, node: Node) -> Iterator[str]:
         if node.type == "namespace_alias_definition":
             name = node.child_by_field_name("name")

@@ -181,7 +181,8 @@ def test_nested_structures_functions_halves_and_symbols_are_read():
     found = read_signature(f"#include <cuda_fp16.h>\n{source}", "k")
     assert [(p.name, str(p.dtype), p.is_pointer) for p in found] == [
         ("s.in.p", "int32", True), ("s.in.q", "int16", False), ("t", "int64", True),
-        ("f", "None", True), ("h", "float16", False), ("a", "float32", False), ("b", "float32", False),
+        ("f", "None", True), ("h", "float16", False), ("a", "float32", False),
+        ("b", "float32", False),
         ("table", "int32", False),
     ]  # fmt: skip
     assert [p.count for p in found if p.is_symbol] == [1, 1, 6]
