@@ -198,7 +198,7 @@ class Syntax:
         for child in node.children:
             check()
             kind = child.type
-            if kind in _SKIPPED or child.is_missing:
+            if kind in _SKIPPED or child.is_missing or self.text(child) == ";":
                 continue
             if kind == "namespace_definition":
                 name = child.child_by_field_name("name")
@@ -411,7 +411,9 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
             sorted(
                 (name, meaning)
                 for name, meaning in meanings.items()
-                if _SPECIFIER.fullmatch(meaning) and not _GUARD.search(name)
+                if _SPECIFIER.fullmatch(meaning)
+                and not _GUARD.search(name)
+                and not re.fullmatch(r"__\w+__", name)  # as where a host compiler reads a header
             )
         ),
         frozenset(m.name for m in functions),
