@@ -214,9 +214,13 @@ def warm() -> None:
     compile_here(Request("__global__ void k() {}", "k.cu", (), options, "PTX"))
 
 
+# `#line 500` would have messages and findings name lines that the file does not have.
+_OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
+
+
 def _compile_text(request: Request) -> Compiled:
     nvrtc = load_nvrtc()
-    source = request.source.encode()
+    source = _OTHER_LINES.sub("", request.source).encode()
     headers = {**stand_ins(), **dict(request.headers)}
     options = list(request.all_options)
     if names := pre_included(request.source, is_debug="-G" in request.options):
