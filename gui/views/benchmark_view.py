@@ -594,6 +594,7 @@ class BenchmarkResults(BenchmarkParts):
         self.ceilings = CeilingCounter(ladder, self)
         self.picked: Measured | None = None
         """The result that was chosen by hand."""
+        self._n_here = 0
         self._ladder = ladder
         self._curves = Pieces(self)
 
@@ -651,9 +652,10 @@ class BenchmarkResults(BenchmarkParts):
     # ---- what was measured
 
     def _show_results(self) -> None:
-        news = [m for m in self.model.measured if m.origin == HERE]
-        if self.model.running and news:
-            self.results.show_machine(news[-1].machine)
+        here = [m for m in self.model.measured if m.origin == HERE]
+        if len(here) > self._n_here:  # also where the last ones arrive with the sweep's end
+            self.results.show_machine(here[-1].machine)
+        self._n_here = len(here)
         self.results.show_results(self.model.measured, self.model.failed)
         self._show_curves()
         if self.picked is not None:

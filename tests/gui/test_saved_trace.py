@@ -1,5 +1,7 @@
 """A trace that `tilescope trace --save` wrote, opened in the window."""
 
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -94,15 +96,24 @@ def test_ptx_is_shown_too(window, qtbot, tmp_path):
     assert window.session.configuration.own.grid == "8,1,1"
 
 
+def damage(path):
+    """Flips a bit in the middle of the largest array's data, whose checksum then disagrees."""
+    with zipfile.ZipFile(path) as archive:
+        largest = max(archive.infolist(), key=lambda member: member.compress_size)
+    data = bytearray(path.read_bytes())
+    start = largest.header_offset + 30  # of the local header, without its two variable parts
+    start += sum(int.from_bytes(data[start - n : start - n + 2], "little") for n in (4, 2))
+    data[start + largest.compress_size // 2] ^= 4
+    path.write_bytes(data)
+
+
 def test_a_damaged_one_is_a_sentence_and_changes_nothing(window, qtbot, ladder, tmp_path):
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
         window.recorder.configure("tiled", {"n": 8, "tile": 4})
     before = window.session.trace
     path = tmp_path / "t.npz"
     save_trace(before, path)
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 4
-    path.write_bytes(data)
+    damage(path)
     window.workbench.open_file(str(path))
     qtbot.waitUntil(lambda: "or it is damaged." in window.message.sentence, timeout=MS)
     assert window.session.trace is before

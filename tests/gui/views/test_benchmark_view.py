@@ -220,6 +220,17 @@ def test_files_saved_one_after_the_other_are_all_written(qtbot, page, tmp_path):
     assert all(path.exists() for path in paths)
 
 
+def test_results_that_arrive_with_the_end_are_shown(qtbot, page):
+    """A short sweep, or a busy machine: nothing is read until all of it is over."""
+    qtbot.waitUntil(lambda: page.results.machine.currentText().startswith("NVIDIA H200"))
+    page.run_button.click()
+    page._timer.stop()
+    page.model._sweep.wait(20.0)
+    page.model.drain()
+    finish(qtbot, page)
+    assert page.results.machine.currentText().startswith("Fake GPU")
+
+
 def test_results_from_another_machine(qtbot, page, tmp_path):
     page.run_button.click()
     finish(qtbot, page)
