@@ -16,6 +16,7 @@ from typing import Any, Literal
 from core.cancelling import is_cancellable
 from core.errors import CompileError, Diagnostic, TilescopeError
 from core.side_process.client import apart
+from core.source.constants import with_defines
 from core.source.diagnostics import parse_log
 from core.source.host_code import has_plain_constexpr, without_the_host
 from core.source.host_headers import (
@@ -220,8 +221,10 @@ _OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 
 def _compile_text(request: Request) -> Compiled:
     nvrtc = load_nvrtc()
-    source = _OTHER_LINES.sub("", request.source).encode()
-    headers = {**stand_ins(), **dict(request.headers)}
+    defines = dict(request.defines)
+    source = _OTHER_LINES.sub("", with_defines(request.source, defines)).encode()
+    own = {name: with_defines(text, defines) for name, text in request.headers}
+    headers = {**stand_ins(), **own}
     options = list(request.all_options)
     if names := pre_included(request.source, is_debug="-G" in request.options):
         headers[PRE_INCLUDED] = names
