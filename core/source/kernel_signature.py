@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,7 @@ from core.source.kernel_text import (
     TemplateParameter,
     instances,
     kernels,
+    split_at_commas,
     split_instance,
     without_comments,
 )
@@ -201,11 +202,24 @@ _SYMBOL = re.compile(
 )
 
 
+# `__constant__ float a, b[4];`: a type of plain words, and variables without values.
+_SEVERAL = re.compile(
+    r"((?:\b\w+\s+){0,4}?(?:__constant__|__device__|__managed__)\s+(?:\w+\s+){1,5}?)"
+    r"(\w+\s*(?:\[[^\];]*\]\s*)*(?:,\s*\w+\s*(?:\[[^\];]*\]\s*)*)+);"
+)
+
+
+def _one_by_one(match: re.Match[str]) -> str:
+    """Each variable of one declaration in a declaration of its own."""
+    return "".join(f"{match[1]}{one};" for one in split_at_commas(match[2], "[]"))
+
+
 def _symbols(
     source: str, reader: TypeReader, defines: Mapping[str, str]
 ) -> Iterator[SignatureParameter]:
     """Variables without a value of their own: all `__constant__`, others if the host fills them."""
     text = re.sub(r"^[ \t]*#[^\n]*", "", without_comments(source), flags=re.MULTILINE)
+    text = _SEVERAL.sub(_one_by_one, text)
     constants = read_constants(source, defines)
     filled = set(re.findall(r"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*(\w+)", text))
     for match in _SYMBOL.finditer(text):
@@ -223,16 +237,26 @@ def _symbols(
         count = 1
         for size in sizes:
             count *= size or 0
-        simple = len(layout.leaves) == 1 and not layout.leaves[0].is_pointer
-        if count < 1 or (count > 1 and not simple):
+        leaves = layout.leaves if count == 1 else _as_row(layout)
+        if count < 1 or not leaves:
             continue
-        for leaf in layout.leaves:
+        for leaf in leaves:
             made = _of_leaf(leaf, name, " ".join(head.split()) + extents, layout)
             yield SignatureParameter(
                 made.name, made.type, made.dtype, made.is_pointer, is_const=True,
                 lanes=made.lanes, whole=name, offset=made.offset,
                 whole_bytes=layout.nbytes * count, count=leaf.count * count, is_symbol=True,
             )  # fmt: skip
+
+
+def _as_row(layout: TypeLayout) -> tuple[Leaf, ...]:
+    """A value of equal numbers without gaps, such as a float4, as one row; () for any other."""
+    first = layout.leaves[0]
+    count = sum(leaf.count for leaf in layout.leaves)
+    alike = all(leaf.dtype == first.dtype and not leaf.is_pointer for leaf in layout.leaves)
+    if first.dtype is None or not alike or count * first.dtype.itemsize != layout.nbytes:
+        return ()
+    return (replace(first, path="", offset=0, count=count),)
 
 
 def type_sizes(source: str, defines: Mapping[str, str] = _NO_DEFINES) -> Mapping[str, int]:
