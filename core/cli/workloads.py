@@ -102,7 +102,8 @@ def file_launch(
     from core.launching.arguments import by_name
     from core.launching.file_launch import FileLaunch, join_defines, parse_defines
     from core.launching.file_launch import file_workload as workload_of
-    from core.launching.guess import complete
+    from core.launching.guess import completed
+    from core.launching.trial import fitted
     from core.launching.user_files import read_source
     from core.side_process.client import stoppable
 
@@ -118,7 +119,7 @@ def file_launch(
         tuple(by_name(launch.get("arg") or ()).items()),
     )
     source = read_source(path)
-    whole = stoppable(complete, source, asked)
+    whole = fitted(source, stoppable(completed, source, asked), seed)
     return workload_of(source, whole, seed), _options(asked, whole)
 
 

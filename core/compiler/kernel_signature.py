@@ -392,9 +392,20 @@ def _symbol(asked: tuple[str, DwarfType], filled: frozenset[str]) -> Iterator[Si
         leaves = list(_leaves(kind, "", 0))
     except _Unsuitable:
         return
+    if kind.kind == "array" and len(leaves) > 1 and (row := _as_row(kind, leaves)):
+        leaves = [row]
     for leaf in leaves:
         made = _of_leaf(leaf, name, kind.name, kind.nbytes, 1, leaves)
         yield replace(made, is_const=True, is_symbol=True, whole=name, whole_bytes=kind.nbytes)
+
+
+def _as_row(kind: DwarfType, leaves: list[_Leaf]) -> _Leaf | None:
+    """Equal numbers without gaps, such as those of some float4, as one row."""
+    first, count = leaves[0], sum(leaf.count for leaf in leaves)
+    alike = all(leaf.dtype == first.dtype and not leaf.is_pointer for leaf in leaves)
+    if first.dtype is None or not alike or count * first.dtype.itemsize != kind.nbytes:
+        return None
+    return replace(first, path="", offset=0, count=count)
 
 
 def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:

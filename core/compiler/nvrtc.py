@@ -17,6 +17,7 @@ from core.cancelling import is_cancellable
 from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
 from core.errors import CompileError, Diagnostic, TilescopeError
 from core.side_process.client import apart
+from core.source.constants import with_defines
 from core.source.diagnostics import parse_log
 from core.source.host_headers import (
     HALF_NAMES,
@@ -260,12 +261,18 @@ def warm() -> None:
     compile_here(Request("__global__ void k() {}", "k.cu", (), options, "PTX"))
 
 
+# `#line 500` would have messages and findings name lines that the file does not have.
+_OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
+
+
 def _compile_text(request: Request, instance: str = "") -> Compiled:
     """`instance` is the full name of a template's instance that is to be made."""
     nvrtc = load_nvrtc()
-    source = request.source.encode()
-    text = "\n".join((request.source, *(text for _, text in request.headers)))
-    headers = {**stand_ins(), **_by_pattern(text), **dict(request.headers)}
+    defines = dict(request.defines)
+    source = _OTHER_LINES.sub("", with_defines(request.source, defines)).encode()
+    own = {name: with_defines(text, defines) for name, text in request.headers}
+    text = "\n".join((request.source, *own.values()))
+    headers = {**stand_ins(), **_by_pattern(text), **own}
     options = list(request.all_options)
     if names := pre_included(text, is_debug="-G" in request.options):
         headers[PRE_INCLUDED] = names

@@ -21,6 +21,23 @@ from core.trace.program_info import ProgramInfo
 class _Fault:
     event: FaultEvent
     count: int
+    end: int  # bytes of the region with which it would hold every access; 0 for none
+
+    def reach(self, event: FaultEvent) -> int:
+        """`end` with another event of the same kind and instruction."""
+        region, first = event.region, self.event.region
+        if region is None or first is None or region.name != first.name or not self.end:
+            return 0
+        end = _end(event)
+        return max(self.end, end) if end else 0
+
+
+def _end(event: FaultEvent) -> int:
+    """The bytes of its region with which it would hold the event's accesses; 0 for none."""
+    region = event.region
+    if region is None or not len(event.address) or int(event.address.min()) < region.base:
+        return 0
+    return int(event.address.max()) + event.width - region.base
 
 
 class FaultCollector:
@@ -34,9 +51,10 @@ class FaultCollector:
         key = (event.kind, event.site if event.site >= 0 else event.pc)
         known = self.found.get(key)
         if known is None:
-            self.found[key] = _Fault(event, len(event.lanes))
+            self.found[key] = _Fault(event, len(event.lanes), _end(event))
         else:
             known.count += len(event.lanes)
+            known.end = known.reach(event)
 
     def on_access(self, event: AccessEvent) -> None:
         """Legal accesses are none of its business."""
@@ -54,7 +72,7 @@ class Reporter:
 
     def faults(self, collector: FaultCollector) -> list[Finding]:
         """The findings of illegal accesses, barriers that go wrong and failed assertions."""
-        return [self._fault(f.event, f.count) for f in collector.found.values()]
+        return [self._fault(f.event, f.count, f.end) for f in collector.found.values()]
 
     def hazards(self, found: Sequence[Hazard]) -> list[Finding]:
         """The findings of races and uninitialised reads."""
@@ -93,7 +111,7 @@ class Reporter:
 
     # -- sentences --------------------------------------------------------------------------
 
-    def _fault(self, event: FaultEvent, count: int) -> Finding:
+    def _fault(self, event: FaultEvent, count: int, end: int) -> Finding:
         site = event.site if event.site >= 0 else event.pc
         place = Place("", (), "")
         if len(event.address):
@@ -104,9 +122,11 @@ class Reporter:
                 place = replace(place, text=f"byte {byte:,} of {self._piece(event.piece)}")
         sentence = _SENTENCES[event.kind](self, event, place)
         block, thread = self._where(int(event.lanes[0]))
+        array = self._program.array(place.array) if event.kind == "out_of_bounds" else None
         return Finding(
             event.kind, f"{self._at(site)}: {sentence}", block,
             thread, self._line(site), event.tick, place.array, place.index, count,
+            needs=-(-end // array.dtype.itemsize) if array is not None else 0,
         )  # fmt: skip
 
     def _out_of_bounds(self, event: FaultEvent, place: Place) -> str:
@@ -283,3 +303,12 @@ def counted(finding: Finding) -> Finding:
         return finding
     what = "threads" if finding.kind in _OF_THREADS else "accesses"
     return replace(finding, message=f"{finding.message} ({finding.count:,} {what} like it.)")
+
+
+def of_guessed_size(finding: Finding, shape: Sequence[int], where: str) -> str:
+    """What to add to a finding outside an array whose size was guessed; `where` it can be set."""
+    holds = f", and {finding.needs:,} would hold this" if finding.needs else ""
+    return (
+        f"The size of {finding.array}, {' x '.join(map(str, shape))}, was guessed, as nothing in "
+        f"the file says it{holds}: if the program makes it larger, set it at {where}."
+    )

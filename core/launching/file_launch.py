@@ -32,6 +32,7 @@ from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Wor
 from core.launching.arguments import array_bytes, divided, make_argument
 from core.launching.user_files import local_headers
 from core.side_process.client import stoppable
+from core.source.constants import with_defines
 
 # Grid, block and macros of a launch from their texts, and what CUDA allows of them.
 
@@ -197,9 +198,10 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     shared = field("shared", lambda: _shared(launch.shared))
     defines = field("defines", lambda: split_defines(launch.defines)) or {}
     headers = local_headers(source, launch.path)
+    text = with_defines(source, defines)
     signature = (
         field("kernel", lambda: signature_of(
-            source, launch.kernel, tuple(sorted(defines.items())), tuple(headers.items()),
+            text, launch.kernel, tuple(sorted(defines.items())), tuple(headers.items()),
             launch.name,
         )) or ()
     )  # fmt: skip
@@ -207,11 +209,11 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     generator = np.random.default_rng(seed)
     arguments: list[Argument] = []
     for parameter in signature:
-        text = texts.get(parameter.name, "").strip()
-        if parameter.is_symbol and not text:
+        value = texts.get(parameter.name, "").strip()
+        if parameter.is_symbol and not value:
             continue
         room = MAX_ARRAY_BYTES - sum(map(array_bytes, arguments))
-        made = field(f"arg:{parameter.name}", lambda p=parameter, t=text, r=room: make_argument(  # type: ignore[misc]
+        made = field(f"arg:{parameter.name}", lambda p=parameter, t=value, r=room: make_argument(  # type: ignore[misc]
             p, t, generator, r
         ))  # fmt: skip
         if made is not None:

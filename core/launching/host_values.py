@@ -517,6 +517,15 @@ class HostProgram:
         self._run(inside, given, found)
         return found
 
+    def made_of(self, launch: HostLaunch, name: str) -> tuple[str, ...]:
+        """The texts of x, y and z of `dim3(…)`, or of a variable that holds one; () for none."""
+        _, _, inside = self._leading_to(launch.position)
+        texts = [s.expression for s in inside if isinstance(s, Setting) and s.name == name]
+        made = re.fullmatch(
+            r"dim3\s*[({](.*)[)}]", (texts[-1] if texts else name).strip(), re.DOTALL
+        )
+        return tuple(split_at_commas(made[1], ROUND)) if made else ()
+
     def _leading_to(
         self, position: int
     ) -> tuple[tuple[Statement, ...], list[str], tuple[Statement, ...]]:
@@ -593,7 +602,10 @@ class HostProgram:
     def _set(self, to: Setting, given: Mapping[str, Number], found: HostValues) -> None:
         if to.type == "dim3":
             if size := self.size3(to.expression, found.numbers):
-                found.numbers |= {f"{to.name}.{a}": v for a, v in zip(_MEMBERS, size, strict=True)}
+                names = (f"{to.name}.{axis}" for axis in _MEMBERS)
+                found.numbers |= {
+                    n: found.fixed.get(n, v) for n, v in zip(names, size, strict=True)
+                }
             return
         if to.type:
             found.types[to.name] = to.type

@@ -40,10 +40,11 @@ MOST_LINES = MOST_IN_LINE = 1 << 16
 _ARCHIVE = b"PK\x03\x04"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-_BAD_HEADER = (
+BAD_HEADER = (
     *(ValueError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError),
     tokenize.TokenError,
 )
+"""What reading the header of a file that is no array may raise."""
 
 
 def checked_size(path: Path, most: int) -> int:
@@ -163,7 +164,7 @@ def load_array(path: Path) -> NDArray[Any]:
                 raise ValueError("the file ends too early")
             data = filled(dtype, (count,), lambda start, end: np.fromfile(file, dtype, end - start))
             return data.reshape(shape[::-1]).T if is_fortran else data.reshape(shape)
-    except (OSError, *_BAD_HEADER) as error:
+    except (OSError, *BAD_HEADER) as error:
         raise ArgumentError(f"{path} is not an array saved by numpy.save: {error}.") from None
 
 

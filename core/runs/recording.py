@@ -293,9 +293,10 @@ class _Recording:
         """One finding an instruction and kind; later chunks add to its count."""
         key = (finding.kind, finding.line, finding.array)
         known = self.findings.get(key)
-        self.findings[key] = (
-            finding if known is None else replace(known, count=known.count + finding.count)
-        )
+        if known is not None:
+            needs = max(known.needs, finding.needs) if known.needs and finding.needs else 0
+            finding = replace(known, count=known.count + finding.count, needs=needs)
+        self.findings[key] = finding
 
     def _shared_name(self, offset: int) -> str:
         array = owner_of(self.program.shared_arrays, offset)

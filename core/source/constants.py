@@ -387,6 +387,31 @@ def with_value(source: str, name: str, value: int) -> str:
     raise KeyError(name)
 
 
+def with_defines(source: str, defines: Mapping[str, str]) -> str:
+    """The source with `defines` in place of what it says of these names itself.
+
+    A macro without parameters gets another meaning where it is defined, and a `const` or
+    `constexpr` number makes way, so that what is given to a compiler's -D counts. Lines keep their
+    numbers.
+    """
+    if not any(name in source for name in defines):
+        return source
+    text = blanked(source)
+    found: list[tuple[int, int, str]] = []
+    for name, value in defines.items():
+        if name not in text:
+            continue
+        macro = rf"^([ \t]*#[ \t]*define[ \t]+{re.escape(name)})\b(?!\()((?:[^\n\\]|\\.|\\\n)*)"
+        for match in re.finditer(macro, text, re.MULTILINE | re.DOTALL):
+            lines = source.count("\n", *match.span(2))
+            found.append((*match.span(2), f" {value}" + " \\\n" * lines))
+        declared = (match for one in (_CONSTANT, _FLAG) for match in one.finditer(text))
+        found += [(*match.span(), _blank(match)) for match in declared if match[1] == name]
+    for start, end, meaning in sorted(found, reverse=True):
+        source = source[:start] + meaning + source[end:]
+    return source
+
+
 def _matches(text: str) -> Iterator[Knob]:
     asked = 0
     for pattern in (_MACRO, _CONSTANT):

@@ -33,6 +33,7 @@ class Finding:
     `kind` is one of `KINDS`. `thread` is linear in its block; `step` the step of the block's trace
     at which to look, -1 if it is not recorded. `index` is of the element of `array` (which is ""
     where none is known); `count` is how many accesses of this instruction were found at fault.
+    `needs` is how many elements `array` would hold all of them with, 0 where none would do.
     """
 
     kind: str
@@ -45,3 +46,4 @@ class Finding:
     index: tuple[int, ...] = ()
     count: int = 1
     step: int = -1
+    needs: int = 0
