@@ -21,10 +21,11 @@ from core.errors import ArgumentError, TilescopeError
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
 from core.ladder.rules import listing
 from core.launching.file_launch import FileLaunch, join_defines, split_defines
-from core.launching.host_values import HostProgram, HostValues, Number
+from core.launching.host_values import HostProgram, HostValues
 from core.launching.user_files import BAD_HEADER, local_headers, promised
 from core.source.constants import evaluate, with_defines
 from core.source.constants import read_source as read_constants
+from core.source.expressions import Number
 from core.source.host_code import without_host_code
 from core.source.kernel_text import (
     HostLaunch,

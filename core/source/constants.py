@@ -6,16 +6,15 @@ cannot override is changed where it stands, so that the text which runs is the t
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from core.cancelling import check
+from core.source.expressions import parsed
 
 # CUDA source text as tokens, with the macros and integer constants it defines.
 #
@@ -35,81 +34,34 @@ _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTA
 _DEFINE = re.compile(r"#\s*define\s+([A-Za-z_]\w*)(\(?)[ \t]*(.*)", re.DOTALL)
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|<<|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"\b(0[xX][\da-fA-F']+|0[bB][01']+|\d[\d']*)(?:[uUlL]*)\b")
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([a-z0-9 ]+?)\s*\)")
 _SIZES = {"char": 1, "bool": 1, "short": 2, "int": 4, "unsigned": 4, "unsigned int": 4,
           "float": 4, "long long": 8, "double": 8, "float2": 8, "float4": 16}  # fmt: skip
 _CONSTANT_WORDS = {"const", "constexpr"}
 _INTEGER_TYPES = {"int", "unsigned", "long", "short", "size_t", "auto", "signed",
                   "int32_t", "uint32_t", "int64_t", "uint64_t"}  # fmt: skip
-# Each piece ends where it must, so that there is one way only to match a text.
-_EXPRESSION = re.compile(r"(?:\s|0[xXoObB][\da-fA-F]+\b|\d+\b|[A-Za-z_]\w*\b|[-()+*%/]|<<|>>)+")
 _PIECE = re.compile(r"\w+|\W+")
 _LONGEST_EXPANSION = 4000
 _MOST_EXPANSIONS = 20_000  # of macros in one text
 _LONGEST_DECLARATION = 4000  # words of a `const int a = 2, b = 3;`
-_MOST = 1 << 63
-
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.LShift: lambda a, b: a << _shift(b),
-    ast.RShift: lambda a, b: a >> _shift(b),
-    # C truncates towards zero, Python's // rounds down.
-    ast.Div: lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-    ast.Mod: lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
-}
-
-
-def _shift(bits: int) -> int:
-    if not 0 <= bits < 64:
-        raise ValueError(bits)
-    return bits
 
 
 def evaluate(text: str, constants: Mapping[str, int | None]) -> int | None:
-    """The value of an integer expression of literals, names, + - * / % << >> and parentheses.
+    """The value of an integer expression of literals and names, as C computes it.
 
     None for any other expression, for a name that is not among the constants or is None there, for
     a division by zero, and where a number on the way has no room in 64 bits.
     """
     if len(text) > _LONGEST_EXPANSION:
         return None
-    plain = _SIZEOF.sub(lambda m: str(_SIZES.get(m[1], m[0])), text)
-    plain = _NUMBER.sub(lambda m: _literal(m[1].replace("'", "")), plain)
-    if not _EXPRESSION.fullmatch(plain):
+    made = parsed(_SIZEOF.sub(lambda m: str(_SIZES.get(m[1], m[0])), text))
+    if made is None:
         return None
     try:
-        return _value(ast.parse(plain.strip(), mode="eval").body, constants)
-    except (SyntaxError, ValueError, KeyError, ArithmeticError, RecursionError, MemoryError):
+        value = made(constants)  # type: ignore[arg-type]  # None raises TypeError
+    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None
-
-
-def _literal(digits: str) -> str:
-    octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
-    return f"0o{digits[1:]}" if octal else digits
-
-
-def _value(node: ast.expr, constants: Mapping[str, int | None]) -> int:
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return _bounded(node.value)
-    if isinstance(node, ast.Name):
-        return _bounded(constants[node.id])
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        value = _value(node.operand, constants)
-        return _bounded(-value if isinstance(node.op, ast.USub) else value)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _value(node.left, constants), _value(node.right, constants)
-        return _bounded(_OPERATORS[type(node.op)](left, right))
-    raise ValueError(type(node).__name__)
-
-
-def _bounded(value: int | None) -> int:
-    """A value that some type of C's holds: what is larger would soon be very large."""
-    if value is None or not -_MOST <= value < 2 * _MOST:
-        raise OverflowError
-    return value
+    return value if isinstance(value, int) else None
 
 
 class Token(NamedTuple):

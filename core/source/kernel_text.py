@@ -437,13 +437,15 @@ def _explicit(
 ) -> str:
     if parameter.kind == "type":
         return "" if text in _type_parameters(source) else text
+    if text in ("true", "false"):
+        return text
     expanded = constants.expanded(text)
     known = constants.constants_in(launch.function)
     found = _constants_before(source, launch, expanded, constants, outer)
     value = evaluate(expanded, ChainMap(found, known))
     if value is not None:
         return str(value)
-    return text if text in ("true", "false") or "::" in text else ""
+    return text if "::" in text else ""
 
 
 @lru_cache(maxsize=4)
