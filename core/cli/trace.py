@@ -318,7 +318,8 @@ def _verdict(trace: Trace) -> Iterator[Text]:
         yield Text(trace.note, "yellow")
     for diagnostic in trace.build.diagnostics:
         if diagnostic.severity == "warning":
-            yield Text(f"warning, line {diagnostic.line}: {diagnostic.message}", "yellow")
+            where = f", line {diagnostic.line}" if diagnostic.line else ""
+            yield Text(f"warning{where}: {diagnostic.message}", "yellow")
     for finding in trace.findings:
         kind = f"{finding.kind.replace('_', ' ')}: "
         yield Text.assemble((kind, "bold red"), finding.message)
@@ -467,6 +468,31 @@ def trace(
             "from the kernel's signature. Tilescope guesses the rest.",
         ),
     ] = None,
+    include_dir: Annotated[
+        list[str] | None,
+        _option(
+            "--include-dir",
+            "-I",
+            panel=_LAUNCH,
+            text="A folder with headers of the file, beside those of its repository. Repeatable.",
+        ),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        _option(
+            "--include",
+            panel=_LAUNCH,
+            text="A file that comes before the source, as if it were included there. Repeatable.",
+        ),
+    ] = None,
+    arch: Annotated[
+        str | None,
+        _option(
+            "--arch",
+            panel=_LAUNCH,
+            text="The architecture that it is compiled for, such as sm_80; usually sm_90.",
+        ),
+    ] = None,
     build: Annotated[
         Literal["as_written", "as_compiled"],
         typer.Option(help="Trace the source as written (-G) or the optimised build."),
@@ -553,6 +579,9 @@ def trace(
         "shared": shared,
         "define": define or None,
         "arg": arg or None,
+        "include_dir": include_dir or None,
+        "include": include or None,
+        "arch": arch or None,
     }
     ptx: Build | None = None
     guessed = ""
@@ -640,7 +669,7 @@ def _removed(result: Trace) -> tuple[str, ...]:
     workload = result.workload
     written = compile_ptx(
         workload.source, source_name=workload.source_name, defines=workload.defines,
-        kernel=workload.kernel, headers=workload.headers,
+        kernel=workload.kernel, headers=workload.headers, architecture=workload.architecture,
     )  # fmt: skip
     entry = find_entry(written, workload.kernel)
     return removed_faults(module_of(written, entry), result.module, entry, most_stack=STACK_BYTES)

@@ -11,7 +11,7 @@ import io
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 from core.cancelling import check
 from core.compiler.cubin import MachineAccess, machine_accesses
 from core.compiler.nvrtc import Compiled, Request, compile_request, define_items, nvrtc_version
-from core.errors import Cancelled, Diagnostic, TilescopeError
+from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
 from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
 
@@ -30,6 +30,8 @@ __all__ = ["Build", "BuildKind", "compile_cubin", "compile_kernel", "compile_ptx
 BuildKind = Literal["as_written", "as_compiled"]
 
 DEFAULT_ARCHITECTURE = "compute_90"
+OLDER_ARCHITECTURE = "compute_80"
+_ASKS_TARGET = re.compile(r"\b(?:__CUDA_ARCH\w*|asm)\b")
 
 _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
     "as_written": ("-G",),
@@ -65,24 +67,44 @@ def compile_ptx(
     source_name: str = "kernel.cu",
     defines: Mapping[str, str] = _NO_DEFINES,
     kind: BuildKind = "as_written",
-    architecture: str = DEFAULT_ARCHITECTURE,
+    architecture: str = "",
     extra_options: Sequence[str] = (),
     kernel: str = "",
     headers: Mapping[str, str] = _NO_DEFINES,
 ) -> Build:
-    """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_90".
+    """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_80".
+
+    Without one it is compute_90, or an older one where the source compiles for that alone.
 
     Of a `kernel` that is a template the instance is made that its name says: `axpy<float>`.
     `extra_options` go to NVRTC as they are (`--use_fast_math`), `headers` are found by their names
     before all others. Raises CompileError where the source is wrong and TilescopeError where NVRTC
     is missing. Equal requests get the same Build from a small cache. Safe to call from any thread.
     """
-    options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
-    request = Request(source, source_name, define_items(defines), options, "PTX", kernel,
-                      tuple(sorted(headers.items())))  # fmt: skip
+    options = (*_KIND_OPTIONS[kind], *extra_options)
+    items = define_items(defines), tuple(sorted(headers.items()))
+
+    def asked(target: str) -> Request:
+        whole = (f"--gpu-architecture={target}", *options)
+        return Request(source, source_name, items[0], whole, "PTX", kernel, items[1])
+
+    first = asked(architecture or DEFAULT_ARCHITECTURE)
 
     def build() -> Build:
-        made = compile_request(request)
+        request = first
+        try:
+            made = compile_request(first)
+        except CompileError:
+            texts = (source, *headers.values())
+            if architecture or not any(_ASKS_TARGET.search(text) for text in texts):
+                raise
+            request = asked(OLDER_ARCHITECTURE)
+            older = _compiled(request)
+            if older is None:
+                raise
+            note = f"{DEFAULT_ARCHITECTURE} refuses it: compiled for {OLDER_ARCHITECTURE}"
+            said = (*older.diagnostics, Diagnostic("warning", 0, None, note))
+            made = replace(older, diagnostics=said)
         ptx = made.image.decode().rstrip("\0")
         must_stay_inside(ptx, source_name)
         entries = tuple(re.findall(r"\.entry\s+([\w$.]+)", ptx))
@@ -92,7 +114,7 @@ def compile_ptx(
             source_name=source_name,
             defines=MappingProxyType(dict(request.defines)),
             options=request.all_options,
-            architecture=architecture,
+            architecture=request.options[0].partition("=")[2],
             ptx=ptx,
             diagnostics=made.diagnostics,
             entries=entries,
@@ -100,7 +122,14 @@ def compile_ptx(
             accesses=_accesses(request, entries) if kind == "as_compiled" else {},
         )
 
-    return _builds.get(request, build)
+    return _builds.get((first, bool(architecture)), build)
+
+
+def _compiled(request: Request) -> Compiled | None:
+    try:
+        return compile_request(request)
+    except CompileError:
+        return None
 
 
 def _accesses(request: Request, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:
@@ -247,11 +276,11 @@ class _Cache:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._items: OrderedDict[Request, Any] = OrderedDict()
-        self._made: set[Request] = set()
+        self._items: OrderedDict[Hashable, Any] = OrderedDict()
+        self._made: set[Hashable] = set()
         self._changed = threading.Condition()
 
-    def get(self, key: Request, make: Callable[[], _T]) -> _T:
+    def get(self, key: Hashable, make: Callable[[], _T]) -> _T:
         with self._changed:
             while key in self._made:
                 check()

@@ -172,12 +172,13 @@ def _by_itself(
     kept: frozenset[Part],
     compile_texts: Callable[[frozenset[Part], bool], _T],
 ) -> CompileError:
-    """The text's own `#error`, if one is the reason, or the error that there is."""
+    """The error with the text's own `#error`, if there is one, before it."""
     try:
         compile_texts(kept, True)
     except CompileError as own:
-        if any(d.message.startswith("#error") or ": #error" in d.message for d in own.diagnostics):
-            return own
+        said = [d for d in own.diagnostics if re.match(r"(?:.*: )?#error", d.message)]
+        if said:
+            return CompileError(str(own), (*said, *error.diagnostics))
     return error
 
 

@@ -83,13 +83,15 @@ class SignatureParameter:
         return self.is_pointer or self.count > 1
 
 
-def kernel_names(source: str) -> tuple[str, ...]:
+def kernel_names(source: str, headers: str = "") -> tuple[str, ...]:
     """The names of the __global__ functions in a source, in order.
 
-    A template counts by its instances: those that the source launches, or one that suggests itself.
+    A template counts by its instances: those that the source or the text of its `headers` launches,
+    or one that suggests itself.
     """
+    whole = f"{headers}\n{source}" if headers else source
     return tuple(
-        dict.fromkeys(name for kernel in kernels(source) for name in instances(source, kernel))
+        dict.fromkeys(name for kernel in kernels(source) for name in instances(whole, kernel))
     )
 
 
@@ -108,7 +110,7 @@ def read_signature(
     kernel or nothing can be passed for a parameter, and CompileError where the compiler had to be
     asked and refuses the kernel.
     """
-    whole = "\n".join((source, *headers.values())) if headers else source
+    whole = "\n".join((*headers.values(), source)) if headers else source
     found = _kernel(source, whole, kernel)
     given = split_instance(kernel)[1]
     if found.template and not given:

@@ -20,6 +20,7 @@ from core.side_process.client import apart
 from core.source.constants import with_defines
 from core.source.diagnostics import parse_log
 from core.source.host_headers import (
+    FIRST,
     HALF_NAMES,
     HELD_BY_NVCC,
     PRE_INCLUDED,
@@ -115,8 +116,10 @@ class Request:
         """With the macros, and what nvcc knows without being told: types and headers."""
         text = "\n".join((self.source, *(text for _, text in self.headers)))
         wide = "__int128" in text and _INT128 not in self.options
-        headers = (f"--pre-include={header}" for header in _held_headers(text))
+        headers = tuple(f"--pre-include={header}" for header in _held_headers(text))
         defines = (f"-D{name}={value}" for name, value in self.defines)
+        if FIRST in dict(self.headers):
+            headers = (*headers, f"--pre-include={FIRST}")
         return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
 
 
@@ -276,7 +279,7 @@ def _compile_text(request: Request, instance: str = "") -> Compiled:
     options = list(request.all_options)
     if names := pre_included(text, is_debug="-G" in request.options):
         headers[PRE_INCLUDED] = names
-        options.append(f"--pre-include={PRE_INCLUDED}")
+        options.insert(0, f"--pre-include={PRE_INCLUDED}")
     status, program = nvrtc.nvrtcCreateProgram(
         source,
         request.source_name.encode(),

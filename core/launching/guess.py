@@ -20,9 +20,15 @@ from core.compiler.undefined import undefined_macros
 from core.errors import ArgumentError, TilescopeError
 from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
 from core.ladder.rules import listing
-from core.launching.file_launch import FileLaunch, join_defines, split_defines
+from core.launching.file_launch import (
+    FileLaunch,
+    at_its_kernels,
+    headers_of,
+    join_defines,
+    split_defines,
+)
 from core.launching.host_values import HostProgram, HostValues
-from core.launching.user_files import BAD_HEADER, local_headers, promised
+from core.launching.user_files import BAD_HEADER, promised
 from core.source.constants import evaluate, with_defines
 from core.source.constants import read_source as read_constants
 from core.source.expressions import Number
@@ -1026,12 +1032,12 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     """
     given, given_defines = dict(asked.arguments), split_defines(asked.defines)
     source = with_defines(source, given_defines)
-    names = kernel_names(source)
-    headers = local_headers(source, asked.path)
-    if not names:
-        raise TilescopeError(_no_kernel(asked.path, headers))
-    name = instance_of(asked.kernel, names) if asked.kernel else names[0]
+    headers = headers_of(source, asked)
     before = with_defines("\n".join(headers.values()), given_defines)
+    names = kernel_names(source, before)
+    if not names:
+        raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
+    name = instance_of(asked.kernel, names) if asked.kernel else names[0]
     device = without_comments(without_host_code(source))
     text = _body(source, name) or device
     dimensions = dimensions_of(text)
@@ -1077,6 +1083,9 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
         shared=str(host.shared if host and host.shared else shared),
         defines=join_defines(defines),
         arguments=tuple((n, given.get(n, guess)) for n, guess in arguments.items()),
+        folders=asked.folders,
+        included=asked.included,
+        architecture=asked.architecture,
     )
     known = set(host.said) | {*host.scalars} if host else set()
     guesses = frozenset(arguments) - known - set(given) - {p.name for p in signature if p.is_symbol}
@@ -1219,16 +1228,6 @@ def size_is_guessed(
     return guess.get(name, "").endswith(f"[{','.join(map(str, shape))}]")
 
 
-def _no_kernel(path: str, headers: Mapping[str, str]) -> str:
-    name = path.replace("\\", "/").rpartition("/")[2]
-    with_some = [header for header, text in headers.items() if kernel_names(text)]
-    if with_some:
-        return (
-            f"{name} has no kernel of its own: open {listing(with_some, 'or')}, which it includes."
-        )
-    return f"{name} has no kernel: mark a function __global__."
-
-
 def instance_of(kernel: str, names: Sequence[str]) -> str:
     """The name among a source's kernels that `kernel` means; `axpy` means `axpy<float>`.
 
@@ -1320,14 +1319,15 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
 
     Raises as `guess_launch`.
     """
-    names = kernel_names(source)
+    names = kernel_names(source, _texts(source, launch))
     there = {name.partition("<")[0] for name in names}
     kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
-    guess = guess_launch(source, launch.path, kernel, given_defines=defines)
+    blank = replace(launch, kernel=kernel or "", grid="", block="", shared="", arguments=())
+    guess = guessed(source, replace(blank, defines=join_defines(defines))).launch
     signature = read_signature(
         source, guess.kernel, split_defines(guess.defines),
-        local_headers(source, launch.path), launch.name,
+        headers_of(source, launch), launch.name,
     )  # fmt: skip
     known = dict(launch.arguments)
     arguments = []
@@ -1350,7 +1350,8 @@ def completed(source: str, asked: FileLaunch) -> Guess:
 
     Raises as `guess_launch`, and ArgumentError for a kernel or a parameter that the source has not.
     """
-    names = kernel_names(with_defines(source, split_defines(asked.defines)))
+    defines = split_defines(asked.defines)
+    names = kernel_names(with_defines(source, defines), _texts(source, asked))
     kernel = instance_of(asked.kernel, names)
     if kernel and kernel.partition("<")[0].rpartition("::")[2] not in {
         name.partition("<")[0] for name in names
@@ -1394,11 +1395,17 @@ def launch_of(
     `kernel` is guessed, or of the first. Raises TilescopeError.
     """
     if known is None:
-        launch = guess_launch(source, path, kernel)
+        asked = FileLaunch(path, kernel or "", "", "", "")
+        source, asked = at_its_kernels(source, asked)
+        launch = guessed(source, asked).launch
     else:
         launch = complete(source, known) if is_linked else refit(source, known)
     signature = read_signature(
         source, launch.kernel, split_defines(launch.defines),
-        local_headers(source, path), launch.name,
+        headers_of(source, launch), launch.name,
     )  # fmt: skip
-    return launch, kernel_names(source), signature
+    return launch, kernel_names(source, _texts(source, launch)), signature
+
+
+def _texts(source: str, launch: FileLaunch) -> str:
+    return "\n".join(headers_of(source, launch).values())

@@ -27,7 +27,8 @@ from core.errors import ArgumentError, TilescopeError
 from core.files import replace_file
 from core.ladder.buffers import filled
 from core.ladder.limits import MAX_ARRAY_BYTES
-from core.source.syntax import includes
+from core.source.host_headers import FIRST
+from core.source.syntax import includes, without_include
 
 # Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
 #
@@ -190,16 +191,43 @@ _USUAL = ("", "include", "inc", "src", "common", "Common", "common/inc", "utils"
           "third_party", "csrc", "source", "headers")  # fmt: skip
 
 
-def local_headers(source: str, path: str, folders: Sequence[str] = ()) -> Mapping[str, str]:
+def local_headers(
+    source: str, path: str, folders: Sequence[str] = (), included: Sequence[str] = ()
+) -> Mapping[str, str]:
     """Names as they are included, and texts, of the headers of a source that lies at `path`.
 
     They are looked for beside the file that includes them, in `folders` (-I), and in the folders
     above the source up to its repository's, with their usual ones for headers. One that is not
-    there, is no text or is very large is left out: CUDA may have it, or nobody.
+    there, is no text or is very large is left out: CUDA may have it, or nobody. The files that are
+    `included` (--include) come before the source, with their own headers; where one of them
+    includes the source itself it gets nothing. Raises TilescopeError where one cannot be read.
     """
-    found: dict[str, str] = {}
+    files = dict(local_files(source, path, folders))
+    first = []
+    for file in included:
+        name, text = Path(file).as_posix(), read_source(Path(file))
+        files = {**local_files(text, file, folders), **files, name: (Path(file), text)}
+        first.append(f'#include "{name}"\n')
+    found = {n: text for n, (place, text) in files.items() if not _is_same(place, Path(path))}
+    for name in files.keys() - found.keys() if included else ():
+        found = {n: without_include(text, name) for n, text in found.items()}
+    return MappingProxyType({**found, **({FIRST: "".join(first)} if first else {})})
+
+
+def local_files(
+    source: str, path: str, folders: Sequence[str] = ()
+) -> Mapping[str, tuple[Path, str]]:
+    """Where the headers of a source lie, and their texts, by the names that it includes them by."""
+    found: dict[str, tuple[Path, str]] = {}
     _collect(source, Path(path).parent, found, _Roots(Path(path), folders))
-    return MappingProxyType(found)
+    return found
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 class _Roots:
@@ -242,9 +270,9 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _collect(source: str, folder: Path, found: dict[str, str], roots: _Roots) -> None:
+def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], roots: _Roots) -> None:
     for name, is_quoted in includes(source):
-        room = _MOST_OF_HEADERS - sum(map(len, found.values()))
+        room = _MOST_OF_HEADERS - sum(len(text) for _, text in found.values())
         if name in found or len(found) >= _MOST or _ELSEWHERE.match(name):
             continue
         path = roots.find(name, folder, is_quoted)
@@ -255,5 +283,5 @@ def _collect(source: str, folder: Path, found: dict[str, str], roots: _Roots) ->
         except TilescopeError:
             continue
         if len(text) <= room:
-            found[name] = text
+            found[name] = path, text
             _collect(text, path.parent, found, roots)

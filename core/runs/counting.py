@@ -114,6 +114,7 @@ def count(
             workload.source,
             kernel=workload.kernel,
             headers=workload.headers,
+            architecture=workload.architecture,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,  # type: ignore[arg-type]

@@ -50,6 +50,7 @@ def sample_l1(
             workload.source,
             kernel=workload.kernel,
             headers=workload.headers,
+            architecture=workload.architecture,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,

@@ -98,6 +98,7 @@ def record(
             workload.source,
             kernel=workload.kernel,
             headers=workload.headers,
+            architecture=workload.architecture,
             source_name=workload.source_name,
             defines=workload.defines,
             kind=kind,

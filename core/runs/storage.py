@@ -204,6 +204,7 @@ def _workload(workload: Workload, pool: Pool) -> dict[str, Any]:
         **{name: getattr(workload, name) for name in ("title", "source", "source_name", "kernel")},
         "defines": dict(workload.defines),
         "headers": dict(workload.headers),
+        "architecture": workload.architecture,
         "parameters": dict(workload.parameters),
         "layout": None if workload.layout is None else asdict(workload.layout),
         "flops": workload.flops,
@@ -353,6 +354,7 @@ def _read_workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
         rung=plain["rung"],
         arithmetic=plain.get("arithmetic", "float32"),
         headers=MappingProxyType(plain.get("headers", {})),
+        architecture=str(plain.get("architecture", "")),
     )
 
 

@@ -297,6 +297,8 @@ STD_NAMES: Mapping[str, str] = MappingProxyType(
 
 # What nvcc has without any header, by way of the host's: taken in where a source names it.
 PRE_INCLUDED = "tilescope_names.h"
+FIRST = "tilescope_first.h"
+"""Among a source's own headers the one that includes what somebody wants before the source."""
 _NAMES = "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n"
 _DOT = (
     "static __device__ __forceinline__ {r} tilescope_{name}({r} a, {u} b, {r} c)\n"

@@ -386,6 +386,13 @@ def includes(source: str) -> tuple[tuple[str, bool], ...]:
     )
 
 
+def without_include(source: str, header: str) -> str:
+    """The source with a blank line where it includes a header."""
+    return _INCLUDE.sub(
+        lambda match: re.sub(r"[^\n]", " ", match[0]) if match[2] == header else match[0], source
+    )
+
+
 @lru_cache(maxsize=64)
 def _syntax(source: str, macros: Macros) -> Syntax:
     return Syntax(source, macros)

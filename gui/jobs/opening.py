@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from core.errors import TilescopeError
 
 if TYPE_CHECKING:
+    from core.compiler.kernel_signature import SignatureParameter
     from core.ladder import Ladder
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
-    from core.compiler.kernel_signature import SignatureParameter
     from gui.frames.work import Job
     from gui.jobs.record_work import Recorded
     from gui.scenes.selection import Configuration
@@ -70,7 +70,8 @@ def open_job(
         source = text if text is not None else read_source(Path(path))
         must_be_short_enough(source, "The text")
         found = apart(launch_of, source, path, known, kernel, linked)
-        edited = source if text is not None and is_edit else None
+        is_own = found[0].path == path  # else the kernels lie in a file that this one includes
+        edited = source if text is not None and is_edit and is_own else None
         return Opened(*found, edited, block, pasted)
 
     return job
