@@ -16,7 +16,7 @@ from core.ladder.rules import listing
 from core.launching.file_launch import FileLaunch, join_defines, split_defines
 from core.launching.host_values import HostProgram, HostValues, Number
 from core.launching.user_files import BAD_HEADER, local_headers, promised
-from core.source.constants import evaluate, with_defines
+from core.source.constants import evaluate, knobs, with_defines
 from core.source.constants import read_source as read_constants
 from core.source.host_code import without_host_code
 from core.source.kernel_signature import (
@@ -1385,6 +1385,36 @@ def completed(source: str, asked: FileLaunch) -> Guess:
     if split_defines(asked.defines) == split_defines(guess.launch.defines):
         texts["defines"] = asked.defines  # as it was typed
     return replace(guess, launch=replace(guess.launch, **texts))
+
+
+def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
+    """Options with which the launch is guessed anew with less to do: a quarter of a number of its.
+
+    A number counts if the grid, or a loop of the kernel, follows it, and the block does not.
+    """
+    defines = split_defines(launch.defines)
+    text = with_defines(source, defines)
+    body = _body(text, launch.kernel)
+    looped = " ".join(re.findall(r"\b(?:for|while)\s*\(([^{}]*?)[{\n]", body))
+    scalars = [(n, int(t)) for n, t in launch.arguments if re.fullmatch(r"\d{2,9}", t)]
+    candidates = [(f"--arg {n}=", n, value) for n, value in scalars]
+    candidates += [(f"-D {knob.name}=", knob.name, knob.value) for knob in knobs(text)]
+    for option, name, value in candidates:
+        less = value // 4
+        if less < _LEAST:
+            continue
+        asked = FileLaunch(launch.path, launch.kernel, "", "", "", launch.defines)
+        if option.startswith("-D"):
+            asked = replace(asked, defines=join_defines({**defines, name: str(less)}))
+        else:
+            asked = replace(asked, arguments=((name, str(less)),))
+        try:
+            found = guessed(source, asked).launch
+        except TilescopeError:
+            continue
+        follows = found.grid != launch.grid or re.search(rf"\b{re.escape(name)}\b", looped)
+        if found.block == launch.block and follows:
+            yield f"{option}{less}"
 
 
 def _fits(parameter: SignatureParameter, text: str) -> bool:
