@@ -1004,12 +1004,14 @@ class Guess:
     """A launch, and what of it is a guess that nothing in the source, or nobody, says.
 
     `open` are the arguments that may as well be otherwise. `tied` are the arrays among them that
-    follow from numbers of the kernel: one that reaches a little further has a fault.
+    follow from numbers of the kernel: one that reaches a little further has a fault. `is_ragged`
+    says that threads lie beyond a size that is given, so that any that reaches further has.
     """
 
     launch: FileLaunch
     open: frozenset[str] = frozenset()
     tied: frozenset[str] = frozenset()
+    is_ragged: bool = False
 
 
 def guess_launch(
@@ -1090,9 +1092,7 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     known = set(host.said) | {*host.scalars} if host else set()
     guesses = frozenset(arguments) - known - set(given) - {p.name for p in signature if p.is_symbol}
     tied = guesses if any(is_size(p) for p in signature) else frozenset()
-    if ragged and numbers and host is None:  # threads beyond a size that is given
-        guesses = guesses - tied
-    return Guess(launch, guesses, tied)
+    return Guess(launch, guesses, tied, is_ragged=ragged and bool(numbers) and host is None)
 
 
 def _laid_out(

@@ -190,7 +190,7 @@ def test_a_verdict_on_nothing_says_so_and_what_decided(capsys, tmp_path):
     assert main(["trace", str(path), "--arg", "k=2", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["tested"], result["untested_lines"]) == (True, [7])
-    assert main(["trace", str(path), "--arg", "k=302", "--json"]) == 0
+    assert main(["trace", str(path), "--arg", "k=402", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["untested_lines"] == []
 
 
