@@ -2,10 +2,12 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from core.cli.app import main
+from core.cli.expected import read_expected
 from core.findings.sarif import RULES
 
 CLEAN = """__global__ void twice(const float* a, float* b, int n)
@@ -143,3 +145,19 @@ def test_a_launch_that_is_expected_and_not_there_is_said(folder, capsys):
     (folder / "gone.toml").write_text("[[launch]]\nfile='twice.cu'\nkernel='thrice'\n")
     assert main(["check", "kernels/twice.cu", "--expect", "gone.toml"]) == 2
     assert "thrice of twice.cu is expected" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_documented_commands_have_their_options(folder, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "ci.md").read_text("utf-8")
+    lines = [line for line in page.splitlines() if "tilescope check " in line]
+    assert len(lines) >= 5
+    assert main(["check", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for option in {word for line in lines for word in re.findall(r"--[a-z-]+", line)}:
+        assert option in shown
+    assert all(rule in {**RULES} for rule in ("exceeds_expectation", "refused"))
+    (row,) = re.findall(r"\[\[launch\]\][^#]*?shared_ld_conflicts = 0", page)
+    (folder / "page.toml").write_text("\n".join(line.strip() for line in row.splitlines()))
+    (expected,) = read_expected(folder / "page.toml")
+    assert expected.most["shared_ld_conflicts"] == 0
+    assert set(expected.options) == {"kernel", "grid", "block", "arg"}
