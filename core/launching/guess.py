@@ -457,7 +457,8 @@ class _Small:
         self.numbers = given.numbers
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
         self.fixed = {
-            **dict(self._variables_of_block()), **dict(self._variables_of_instance()),
+            **dict(program.conditions(launch)), **dict(self._variables_of_block()),
+            **dict(self._variables_of_instance()),
             **dict(self._variables_of(given.numbers)),
         }  # fmt: skip
 
