@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,22 +94,35 @@ def file_workload(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
 ) -> Workload:
     """The launch of a CUDA source file's kernel; what is not given is guessed."""
-    return file_launch(path, given, launch, seed)[0]
+    return file_launch(path, given, launch, seed).workload
+
+
+@dataclass(frozen=True)
+class OwnLaunch:
+    """A launch of a CUDA source file's kernel, and what of it was guessed.
+
+    `options` would say that on the command line, "" where nothing was; `guessed` are the names of
+    arguments and macros, `open` those of arguments that nothing in the source says.
+    """
+
+    workload: Workload
+    options: str = ""
+    guessed: frozenset[str] = frozenset()
+    open: frozenset[str] = frozenset()
+    launch: FileLaunch | None = None
 
 
 def file_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> tuple[Workload, str]:
-    """The launch of a CUDA source file's kernel, and the options that would say what was guessed.
-
-    The options are "" where nothing was.
-    """
+) -> OwnLaunch:
+    """The launch of a CUDA source file's kernel; what is not given is guessed and tried."""
     from core.launching.arguments import by_name
     from core.launching.file_launch import (
         FileLaunch,
         at_its_kernels,
         join_defines,
         parse_defines,
+        split_defines,
     )
     from core.launching.file_launch import file_workload as workload_of
     from core.launching.guess import completed
@@ -131,8 +145,14 @@ def file_launch(
         architecture=_architecture(launch.get("arch")),
     )
     source, asked = at_its_kernels(read_source(path), asked)
-    whole = fitted(source, stoppable(completed, source, asked), seed)
-    return workload_of(source, whole, seed), _options(asked, whole)
+    guess = stoppable(completed, source, asked)
+    whole = fitted(source, guess, seed)
+    macros = {*split_defines(whole.defines)} - {*defines}
+    names = {name for name, _ in whole.arguments} - {name for name, _ in asked.arguments}
+    return OwnLaunch(
+        workload_of(source, whole, seed), _options(asked, whole), frozenset(names | macros),
+        guess.open, whole,
+    )  # fmt: skip
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ from core.launching.file_launch import (
 )
 from core.launching.host_values import HostProgram, HostValues
 from core.launching.user_files import BAD_HEADER, promised
-from core.source.constants import evaluate, with_defines
+from core.source.constants import evaluate, knobs, with_defines
 from core.source.constants import read_source as read_constants
 from core.source.expressions import Number
 from core.source.host_code import without_host_code
@@ -452,7 +452,8 @@ class _Small:
         self.numbers = given.numbers
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
         self.fixed = {
-            **dict(self._variables_of_block()), **dict(self._variables_of_instance()),
+            **dict(program.conditions(launch)), **dict(self._variables_of_block()),
+            **dict(self._variables_of_instance()),
             **dict(self._variables_of(given.numbers)),
         }  # fmt: skip
 
@@ -999,12 +1000,14 @@ class Guess:
     """A launch, and what of it is a guess that nothing in the source, or nobody, says.
 
     `open` are the arguments that may as well be otherwise. `tied` are the arrays among them that
-    follow from numbers of the kernel: one that reaches a little further has a fault.
+    follow from numbers of the kernel: one that reaches a little further has a fault. `is_ragged`
+    says that threads lie beyond a size that is given, so that any that reaches further has.
     """
 
     launch: FileLaunch
     open: frozenset[str] = frozenset()
     tied: frozenset[str] = frozenset()
+    is_ragged: bool = False
 
 
 def guess_launch(
@@ -1090,9 +1093,7 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     known = set(host.said) | {*host.scalars} if host else set()
     guesses = frozenset(arguments) - known - set(given) - {p.name for p in signature if p.is_symbol}
     tied = guesses if any(is_size(p) for p in signature) else frozenset()
-    if ragged and numbers and host is None:  # threads beyond a size that is given
-        guesses = guesses - tied
-    return Guess(launch, guesses, tied)
+    return Guess(launch, guesses, tied, is_ragged=ragged and bool(numbers) and host is None)
 
 
 def _laid_out(
@@ -1373,6 +1374,36 @@ def completed(source: str, asked: FileLaunch) -> Guess:
     if split_defines(asked.defines) == split_defines(guess.launch.defines):
         texts["defines"] = asked.defines  # as it was typed
     return replace(guess, launch=replace(guess.launch, **texts))
+
+
+def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
+    """Options with which the launch is guessed anew with less to do: a quarter of a number of its.
+
+    A number counts if the grid, or a loop of the kernel, follows it, and the block does not.
+    """
+    defines = split_defines(launch.defines)
+    text = with_defines(source, defines)
+    body = _body(text, launch.kernel)
+    looped = " ".join(re.findall(r"\b(?:for|while)\s*\(([^{}]*?)[{\n]", body))
+    scalars = [(n, int(t)) for n, t in launch.arguments if re.fullmatch(r"\d{2,9}", t)]
+    candidates = [(f"--arg {n}=", n, value) for n, value in scalars]
+    candidates += [(f"-D {knob.name}=", knob.name, knob.value) for knob in knobs(text)]
+    for option, name, value in candidates:
+        less = value // 4
+        if less < _LEAST:
+            continue
+        asked = FileLaunch(launch.path, launch.kernel, "", "", "", launch.defines)
+        if option.startswith("-D"):
+            asked = replace(asked, defines=join_defines({**defines, name: str(less)}))
+        else:
+            asked = replace(asked, arguments=((name, str(less)),))
+        try:
+            found = guessed(source, asked).launch
+        except TilescopeError:
+            continue
+        follows = found.grid != launch.grid or re.search(rf"\b{re.escape(name)}\b", looped)
+        if found.block == launch.block and follows:
+            yield f"{option}{less}"
 
 
 def _fits(parameter: SignatureParameter, text: str) -> bool:

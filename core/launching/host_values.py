@@ -165,6 +165,9 @@ _KNOWN_BY_NAME = (
 )
 _PITCH = re.compile(r"pitch|stride|bytes|^ld[abc]?$", re.IGNORECASE)
 _NOTHING: Mapping[str, Number] = MappingProxyType({})
+_ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)?$")
+_CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
+_SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*\)")
 _ANY = "*"  # in what is given: every whole number that a function is given
 _UNKNOWN = 64  # what a whole number that a function is given may be
 _DEEPEST_CALL = 6
@@ -220,6 +223,16 @@ class HostProgram:
             found.formals.add(name)
         self._run(inside, given, found)
         return found
+
+    def conditions(self, launch: HostLaunch) -> Iterator[tuple[str, int]]:
+        """The variables that a launch is made for a value of: `if (size == 16)`, `case 16:`."""
+        before = self._text[self._function_start(launch.position) : launch.position]
+        before = re.sub(r"[\w:]+\s*(?:<[^;{}]*>)?\s*$", "", before)
+        if asked := _ASKED_FOR.search(before):
+            yield asked[1], int(asked[2])
+        case, switches = _CASE.search(before), _SWITCH.findall(before)
+        if case and switches:
+            yield switches[-1], int(case[1])
 
     def made_of(self, launch: HostLaunch, name: str) -> tuple[str, ...]:
         """The texts of x, y and z of `dim3(…)`, or of a variable that holds one; () for none."""

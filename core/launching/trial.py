@@ -164,7 +164,8 @@ def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileL
             continue
         shape = [int(extent) for extent in buffer["shape"].split(",")]
         have, need = int(np.prod(shape)), sizes[name]
-        if need > _MOST_ELEMENTS or (name in guess.tied and need < _FAR * have):
+        stays = name in guess.tied and (guess.is_ragged or need < _FAR * have)
+        if need > _MOST_ELEMENTS or stays:
             continue
         shape[0] = -(-need * shape[0] // have)
         changed[name] = f"{buffer['fill']}:{buffer['dtype']}[{','.join(map(str, shape))}]"

@@ -35,7 +35,7 @@ def _found(source: str) -> Iterator[HostItem]:
     file = syntax(source)
     for item in file.items:
         is_declared = item.kind == "function" and not item.is_body
-        if item.space == "host" and not is_declared and not item.is_disabled:
+        if item.space == "host" and not is_declared:
             name = item.names[-1] if item.names else ""
             yield HostItem(name, file.line(item.start), item.start, item.end)
         for part in item.host_parts:

@@ -99,7 +99,6 @@ class Item:
     is_body: bool = False
     host_parts: tuple[HostPart, ...] = ()
     scope: tuple[str, ...] = ()  # the namespaces around it
-    is_disabled: bool = False  # between `#if 0` and its end
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ class Syntax:
         self.plain = blanked(source)
         self.macros = _macros(self.plain)
         self.specifiers = dict(macros.specifiers)
-        text = _parsed_text(source, self.specifiers)
+        text = _blanked_at(_parsed_text(source, self.specifiers), list(_disabled(self.plain)))
         text = _blanked_at(text, [call for _, *call in _calls(text, macros.attributes)])
         self.made = tuple(_made(text, macros))
         self._text = _blanked_at(text, self.made)
@@ -169,11 +168,6 @@ class Syntax:
                 found.append(Item("macro", (), start, behind, "any"))
         return tuple(sorted(found, key=lambda item: item.start))
 
-    @cached_property
-    def disabled(self) -> tuple[Span, ...]:
-        """What stands between `#if 0` and its end."""
-        return tuple(_disabled(self.plain))
-
     def line(self, position: int) -> int:
         """The line of a character, from 1."""
         return 1 + bisect.bisect_left(self._line_ends, position)
@@ -185,10 +179,6 @@ class Syntax:
     def written(self, node: Node) -> str:
         """A node's text as written."""
         return self.source[node.start_byte : node.end_byte]
-
-    def is_disabled(self, position: int) -> bool:
-        """Whether a character stands between `#if 0` and its end."""
-        return any(start <= position < end for start, end in self.disabled)
 
     @cached_property
     def _line_ends(self) -> list[int]:
@@ -251,7 +241,6 @@ class Syntax:
         return Item(
             "function" if is_function else kind, names, start, end,
             space, kind == "function", parts, scope,
-            self.is_disabled(start),
         )  # fmt: skip
 
     def _with_specifiers(self, start: int) -> int:
