@@ -412,19 +412,27 @@ def _instance(
 
 def _bound_by_caller(source: str, function: str) -> Mapping[str, str]:
     """The template arguments of a host function that launches, as its first caller has them."""
-    if not function:
+    parameters = _templates(source).get(function, ())
+    if not parameters:
         return {}
-    text = without_comments(source)
-    name = re.escape(function)
-    header = re.search(rf"\btemplate\s*<([^;{{}}()]*)>[^;{{}}()]*?\b{name}\s*\(", text)
-    if not header:
-        return {}
-    parameters = [_template_parameter(part) for part in split_at_commas(header[1])]
     known = {p.name: p.default for p in parameters if p.default}
-    for call in re.finditer(rf"\b{name}\s*<([^;{{}}()]*)>\s*\(", text):
+    called = rf"\b{re.escape(function)}\s*<([^;{{}}()]*)>\s*\("
+    if call := re.search(called, without_comments(source)):
         given = split_at_commas(call[1])
         return {**known, **dict(zip((p.name for p in parameters), given, strict=False))}
     return known
+
+
+@lru_cache(maxsize=4)
+def _templates(source: str) -> Mapping[str, tuple[TemplateParameter, ...]]:
+    """The parameters of the functions that are templates."""
+    found = re.finditer(
+        r"\btemplate\s*<([^;{}()]*)>[^;{}()<]*?\b(\w+)\s*\(", without_comments(source)
+    )
+    return {
+        match[2]: tuple(_template_parameter(part) for part in split_at_commas(match[1]))
+        for match in found
+    }
 
 
 def _explicit(
