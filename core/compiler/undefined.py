@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.compiler.compiler import compile_ptx
@@ -35,15 +36,28 @@ def undefined_macros(
 
     Empty where the program does not compile for another reason.
     """
-    program = Program("", {"": source, **headers})
+    return _undefined(source, kernel, tuple(headers.items()), tuple(sorted(defines.items())), name)
+
+
+@lru_cache(maxsize=32)
+def _undefined(
+    source: str,
+    kernel: str,
+    headers: tuple[tuple[str, str], ...],
+    defines: tuple[tuple[str, str], ...],
+    name: str,
+) -> Mapping[str, bool]:
+    program = Program("", {"": source, **dict(headers)})
     candidates: dict[str, bool] = {}
     for part in program.needed(program.roots(kernel)):
         candidates |= dict(_unknown(program, part))
     found: dict[str, bool] = {}
-    for _ in range(_MOST_ROUNDS if candidates.keys() - defines.keys() else 0):
-        given = {**{n: "float" if kind else "4" for n, kind in found.items()}, **defines}
+    for _ in range(_MOST_ROUNDS if candidates.keys() - dict(defines).keys() else 0):
+        given = {n: "float" if kind else "4" for n, kind in found.items()} | dict(defines)
         try:
-            compile_ptx(source, source_name=name, defines=given, kernel=kernel, headers=headers)
+            compile_ptx(
+                source, source_name=name, defines=given, kernel=kernel, headers=dict(headers)
+            )
         except CompileError as error:
             said = {n for d in error.diagnostics for n in _UNDEFINED.findall(d.message)}
             more = {n: kind for n, kind in candidates.items() if n in said and n not in found}

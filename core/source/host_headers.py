@@ -248,7 +248,8 @@ _FROM_LIBCUDACXX = {
         *(f"{name}{end}" for name in _TYPES for end in ("", "_t")),
         *("true_type", "false_type", "integral_constant", "void_t"),
     ],
-    "utility": ["swap", "move", "forward", "pair", "make_pair", "exchange", "declval",
+    # NVRTC has std::move and std::forward by itself
+    "utility": ["swap", "pair", "make_pair", "exchange", "declval",
                 "integer_sequence", "index_sequence", "make_index_sequence"],
     "tuple": ["tuple", "make_tuple", "tie", "get", "apply"],
     "bit": ["bit_cast"],
@@ -313,6 +314,12 @@ _DOT_NAMES = "".join(f"#define {n} tilescope_{n}\n" for n in ("__dp4a", "__dp2a_
 
 
 # Intrinsics of before Volta, whose threads were all taken to be there; NVRTC has them no more.
+# What the host's compilers know without a header.
+_BUILT_IN = {
+    "__FLT_MAX__": "3.402823466e+38f", "__FLT_MIN__": "1.175494351e-38f",
+    "__FLT_EPSILON__": "1.192092896e-07f", "__DBL_MAX__": "1.7976931348623158e+308",
+    "__INT_MAX__": "2147483647", "__LONG_MAX__": "9223372036854775807L",
+}  # fmt: skip
 _FORMER = re.compile(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?=\s*\()")
 
 
@@ -321,6 +328,7 @@ def pre_included(source: str, *, is_debug: bool) -> str:
     text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
     if is_debug and re.search(r"\b__dp[24]a", source):
         text += "".join(_DOTS) + _DOT_NAMES
+    text += "".join(f"#define {n} {value}\n" for n, value in _BUILT_IN.items() if n in source)
     for name in sorted(set(_FORMER.findall(source))):
         text += f"#define {name}(...) {name}_sync(0xffffffffu, __VA_ARGS__)\n"
     headers = {STD_NAMES.get(name) for name in re.findall(r"\bstd::(\w+)", source)}
