@@ -637,7 +637,7 @@ class HostProgram:
                 self._pitch(statement, found)
 
     def _set(self, to: Setting, given: Mapping[str, Number], found: HostValues) -> None:
-        if to.type == "dim3":
+        if to.type == "dim3" or re.match(r"dim3\s*[({]", to.expression):
             if size := self.size3(to.expression, found.numbers):
                 names = (f"{to.name}.{axis}" for axis in _MEMBERS)
                 found.numbers |= {

@@ -22,10 +22,12 @@ from core.emulator.image import Image
 from core.emulator.machine import Machine
 from core.errors import BudgetExceeded, Cancelled, TilescopeError
 from core.gc_control import uncollected
+from core.ladder.rung import DEFAULT_SEED
 from core.launch import Workload
 from core.launching.file_launch import FileLaunch, file_workload
-from core.launching.guess import Guess
+from core.launching.guess import Guess, completed
 from core.ptx.parser import parse
+from core.side_process.client import stoppable
 
 _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
@@ -95,6 +97,13 @@ def reach_of(workload: Workload) -> Reach:
     sizes = {a.name: a.data.dtype.itemsize for a in launch.arrays}
     found.sizes = {n: -(-end // sizes[n]) for n, end in found.sizes.items() if n in sizes}
     return found
+
+
+def tried(source: str, launch: FileLaunch, known: FileLaunch | None) -> FileLaunch:
+    """`fitted` of a launch that was guessed, in which what is `known` stays."""
+    asked = known or replace(launch, grid="", block="", shared="", arguments=())
+    guess = stoppable(completed, source, asked)
+    return fitted(source, guess, DEFAULT_SEED) if guess.launch == launch else launch
 
 
 def fitted(source: str, guess: Guess, seed: int) -> FileLaunch:

@@ -70,6 +70,10 @@ def open_job(
         source = text if text is not None else read_source(Path(path))
         must_be_short_enough(source, "The text")
         found = apart(launch_of, source, path, known, kernel, linked)
+        if known is None or linked:
+            from core.launching.trial import tried
+
+            found = (tried(source, found[0], known), *found[1:])
         edited = source if text is not None and is_edit else None
         return Opened(*found, edited, block, pasted)
 

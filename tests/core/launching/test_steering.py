@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from core.launching.file_launch import FileLaunch, file_workload, join_defines, split_defines
 from core.launching.guess import completed, is_legal_block, smaller
 from core.launching.trial import fitted
-from core.launching.user_files import read_source
 from core.runs.recording import record
 
 TILED = """#define TILE_WIDTH 16
@@ -105,6 +102,28 @@ void run(const float* x, float* y, int n, int block_size)
 }
 """
 )
+
+MEMSET = """#include <cuda_runtime.h>
+#define COUNT 64
+__global__ void adds(const int *sums, const int *x, int *out)
+{
+    out[threadIdx.x] = sums[threadIdx.x] + x[threadIdx.x];
+}
+__global__ void takes(const int *sums, int *out) { out[threadIdx.x] = sums[threadIdx.x] - 1; }
+int main()
+{
+    int *sums, *x, *out;
+    cudaMalloc(&sums, COUNT * sizeof(int));
+    cudaMalloc((void **)&x, COUNT * sizeof(int));
+    cudaMalloc(&out, COUNT * sizeof(int));
+    cudaMemset(sums, 0, COUNT);
+    cudaMemset(x, 0, COUNT * sizeof(int));
+    adds<<<1, COUNT>>>(sums, x, out);
+    cudaMemset(sums, 0, COUNT * sizeof(int));
+    takes<<<1, COUNT>>>(sums, out);
+    return cudaDeviceSynchronize();
+}
+"""
 
 
 def launch_of(source: str, kernel: str = "", grid="", block="", defines=None, **given: str):
@@ -282,12 +301,11 @@ def test_a_number_with_which_nothing_is_touched_is_guessed_otherwise():
 
 
 def test_what_memset_left_is_read_as_unwritten():
-    source = read_source(Path(__file__).parent / "files" / "memset.cu")
-    launch = launch_of(source, "adds")
+    launch = launch_of(MEMSET, "adds")
     assert dict(launch.arguments)["sums"] == "zeros:int32[64]:16"
-    found = {(f.kind, f.array, f.count) for f in record(file_workload(source, launch)).findings}
+    found = {(f.kind, f.array, f.count) for f in record(file_workload(MEMSET, launch)).findings}
     assert found == {("uninitialised", "sums", 48)}
-    after = launch_of(source, "takes")  # another launch had the buffer in between
+    after = launch_of(MEMSET, "takes")  # another launch had the buffer in between
     assert ":16" not in dict(after.arguments)["sums"]
 
 
