@@ -359,6 +359,7 @@ _BLOCKS_AT_LEAST = 4
 _AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
+_SMALL = 1 << 12  # a size that can be followed
 _LEAST = 32  # a smaller number is no size to halve
 _MOST_HALVINGS = 24
 _REPEATS = re.compile(
@@ -1024,12 +1025,14 @@ class Guess:
     `open` are the arguments that may as well be otherwise. `tied` are the arrays among them that
     follow from numbers of the kernel: one that reaches a little further has a fault. `is_ragged`
     says that threads lie beyond a size that is given, so that any that reaches further has.
+    `shared_open`: nobody says how large dynamic shared memory is.
     """
 
     launch: FileLaunch
     open: frozenset[str] = frozenset()
     tied: frozenset[str] = frozenset()
     is_ragged: bool = False
+    shared_open: bool = False
 
 
 def guess_launch(
@@ -1110,7 +1113,12 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     known = set(host.said) | {*host.scalars} if host else set()
     guesses = frozenset(arguments) - known - set(given) - {p.name for p in signature if p.is_symbol}
     tied = guesses if any(is_size(p) for p in signature) else frozenset()
-    return Guess(launch, guesses, tied, is_ragged=ragged and bool(numbers) and host is None)
+    return Guess(
+        launch, guesses, tied,
+        is_ragged=ragged and bool(numbers) and host is None,
+        shared_open=any(d.is_extern for d in declared)
+        and not (asked.shared or (host is not None and host.shared)),
+    )  # fmt: skip
 
 
 def _laid_out(
@@ -1406,7 +1414,7 @@ def completed(source: str, asked: FileLaunch) -> Guess:
 
 
 def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
-    """Options with which the launch is guessed anew with less to do: a quarter of a number of its.
+    """Options with which the launch is guessed anew with less to do: at most a quarter of a number.
 
     A number counts if the grid, or a loop of the kernel, follows it, and the block does not.
     """
@@ -1418,7 +1426,7 @@ def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
     candidates = [(f"--arg {n}=", n, value) for n, value in scalars]
     candidates += [(f"-D {knob.name}=", knob.name, knob.value) for knob in knobs(text)]
     for option, name, value in candidates:
-        less = value // 4
+        less = min(value // 4, _SMALL)
         if less < _LEAST:
             continue
         asked = FileLaunch(launch.path, launch.kernel, "", "", "", launch.defines)

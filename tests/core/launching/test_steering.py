@@ -288,6 +288,20 @@ def test_random_numbers_that_are_indices_become_indices():
     assert trace.outputs["bins"].sum() == trace.workload.launch.arrays[0].data.size
 
 
+def test_dynamic_shared_memory_that_nobody_says_holds_what_the_kernel_reaches():
+    source = """__global__ void twice(const double* x, double* y)
+    {
+        extern __shared__ double s[];
+        double* other = s + 2 * blockDim.x;
+        s[threadIdx.x] = x[threadIdx.x];
+        other[threadIdx.x] = s[threadIdx.x];
+        y[threadIdx.x] = other[threadIdx.x];
+    }"""
+    launch = launch_of(source)
+    assert int(launch.shared) == 3 * 8 * int(launch.block)
+    assert not record(file_workload(source, launch)).findings
+
+
 def test_a_number_with_which_nothing_is_touched_is_guessed_otherwise():
     source = """__global__ void later(float* a, int k, int n)
     {
@@ -318,3 +332,4 @@ def test_smaller_sizes_are_ones_that_the_guess_follows():
     }"""
     offered = list(smaller(source, launch_of(source, n="1024")))
     assert offered == ["--arg n=256", "-D N=1024"]
+    assert next(smaller(source, launch_of(source, n="5000000"))) == "--arg n=4096"
