@@ -51,13 +51,15 @@ class ArrayArgument:
     """A buffer in global memory that the kernel gets a pointer to.
 
     `data` is its content before the launch (any shape, row-major; made read-only). An "output" is
-    poisoned by whoever makes it, so that an element the kernel forgets is seen.
+    poisoned by whoever makes it, so that an element the kernel forgets is seen. Of others the host
+    has set the first `written` bytes (None: all).
     """
 
     name: str
     data: NDArray[Any]
     role: Role = "input"
     member: Member | None = None  # of the structure that holds the pointer
+    written: int | None = None
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data)

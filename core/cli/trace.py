@@ -451,7 +451,7 @@ def _count(count: L1Count) -> dict[str, Any]:
     return {"sectors": count.sectors, "hits": count.hits, "hit_rate": count.hit_rate}
 
 
-_SECONDS = 60.0  # of processor time; then no more blocks are run
+_SECONDS = 30.0  # of processor time; then no more blocks are run
 _NO_BUDGET = 1 << 62  # instructions
 _SIZES = "Parameters of a rung"
 _LAUNCH = "A kernel of your own (FILE.cu or FILE.ptx)"

@@ -27,7 +27,7 @@ from core.launching.file_launch import (
     join_defines,
     split_defines,
 )
-from core.launching.host_values import HostProgram, HostValues
+from core.launching.host_values import HostProgram, HostValues, pointer_name
 from core.launching.user_files import BAD_HEADER, promised
 from core.source.constants import evaluate, knobs, with_defines
 from core.source.constants import read_source as read_constants
@@ -156,7 +156,7 @@ def _whole(index: str, variables: Mapping[str, str]) -> str | None:
 # Which dimension of the grid a kernel's number is the extent of: the N of `if (row < N)`.
 
 
-_DECLARED = re.compile(r"\b(\w+)\s*=(?!=)([^;{}]*)")
+_DECLARED = re.compile(r"\b(\w+)\s*=(?!=)([^;{}]*?)(?=[;{}]|,\s*\w+\s*=(?!=)|$)")
 _GLOBAL_INDEX = re.compile(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b")
 _STEPS = 3  # by = blockIdx.y; row = by * TILE + ty; row2 = row + 8
 
@@ -354,6 +354,7 @@ _BLOCKS_AT_LEAST = 4
 _AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
+_SMALL = 1 << 12  # a size that can be followed
 _LEAST = 32  # a smaller number is no size to halve
 _MOST_HALVINGS = 24
 _REPEATS = re.compile(
@@ -369,7 +370,8 @@ class HostGuess:
     """Grid and block (x, y, z), bytes of dynamic shared memory, and what else is known.
 
     `scalars` are numbers by parameter, `nbytes` sizes of buffers, `nulls` pointers to nothing.
-    `said` are the buffers whose allocation the text shows; others are taken to be as large.
+    `said` are the buffers whose allocation the text shows; others are taken to be as large. Of the
+    buffers in `written` the host sets no more than so many bytes.
     """
 
     grid: _Size | None
@@ -379,6 +381,7 @@ class HostGuess:
     nbytes: Mapping[str, int]
     nulls: frozenset[str]
     said: frozenset[str] = frozenset()
+    written: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -446,6 +449,7 @@ class _Small:
         given: Given,
     ) -> None:
         self.program, self.launch, self.given = program, launch, given
+        self._made_of = program, launch, signature, kernel, instance
         self.template = [p.name for p in kernel.template] if kernel else []
         self.instance = split_instance(instance)[1]
         self.parameters = [p for p in signature if not p.is_symbol]
@@ -463,6 +467,9 @@ class _Small:
         block = self.given.block or own
         if own is None or block is None:
             return None
+        if not self.given.block and (meant := self._instance_block(own)):
+            again = replace(self.given, block=(meant, 1, 1))
+            return _Small(*self._made_of, again).guess()  # as in `case 512: reduce<512>`
         given: dict[str, Number] = {}
         for number in (1024, 1 << 14):  # of what the function is given, if fewer make no grid
             if self._size(0, values) is not None:
@@ -483,13 +490,11 @@ class _Small:
             grid = _as_many_threads(grid, own, block)
         if not self.numbers and not self.given.grid and not self.given.nbytes:
             grid = self._cut(grid, block)
-        shared = min(self._shared(values), MAX_SHARED_BYTES)
-        meant = 0 if self.given.block else self._instance_block(block)
-        if meant:  # as in `case 512: reduce<512>`
-            shared, block = shared * meant // block[0], (meant, 1, 1)
+        shared = self._shared(values) * _count(block) // _count(own)
         return HostGuess(
-            self.given.grid or grid, block, shared, self._scalars(values),
+            self.given.grid or grid, block, min(shared, MAX_SHARED_BYTES), self._scalars(values),
             self._nbytes(values), self._nulls(), frozenset(self._allocated(values)),
+            dict(self._partly_written(values)),
         )  # fmt: skip
 
     def _legal_block(self, values: HostValues) -> _Size | None:
@@ -679,6 +684,15 @@ class _Small:
                 found.setdefault(parameter.name, kinds[str(parameter.dtype)])
         return found
 
+    def _partly_written(self, values: HostValues) -> Iterator[tuple[str, int]]:
+        """The buffers whose front alone is set, by `cudaMemset`, with its bytes."""
+        texts = self._by_parameter()
+        for name, allocated in self._allocated(values).items():
+            pointer = pointer_name(texts.get(name, ""))
+            nbytes = self.program.only_set(self.launch, pointer, values.numbers)
+            if nbytes is not None and 0 <= nbytes < allocated:
+                yield name, nbytes
+
     def _nulls(self) -> frozenset[str]:
         """Pointers that are null beside others that are not: the kernel can do without them."""
         texts = self._by_parameter()
@@ -848,7 +862,11 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
     if parameter.is_symbol or not parameter.is_pointer:
         return f"random:{dtype}[{parameter.count}]"
     shape = _shape(parameter, text, extents)
-    return f"{_fill(parameter, text)}:{dtype}[{','.join(map(str, shape))}]"
+    sizes = ",".join(map(str, shape))
+    front = extents.host.written.get(parameter.name) if extents.host is not None else None
+    if front is not None and parameter.dtype is not None:
+        return f"zeros:{dtype}[{sizes}]:{front // parameter.dtype.itemsize}"
+    return f"{_fill(parameter, text)}:{dtype}[{sizes}]"
 
 
 def _dtype(parameter: SignatureParameter) -> str:
@@ -1002,12 +1020,14 @@ class Guess:
     `open` are the arguments that may as well be otherwise. `tied` are the arrays among them that
     follow from numbers of the kernel: one that reaches a little further has a fault. `is_ragged`
     says that threads lie beyond a size that is given, so that any that reaches further has.
+    `shared_open`: nobody says how large dynamic shared memory is.
     """
 
     launch: FileLaunch
     open: frozenset[str] = frozenset()
     tied: frozenset[str] = frozenset()
     is_ragged: bool = False
+    shared_open: bool = False
 
 
 def guess_launch(
@@ -1093,7 +1113,12 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
     known = set(host.said) | {*host.scalars} if host else set()
     guesses = frozenset(arguments) - known - set(given) - {p.name for p in signature if p.is_symbol}
     tied = guesses if any(is_size(p) for p in signature) else frozenset()
-    return Guess(launch, guesses, tied, is_ragged=ragged and bool(numbers) and host is None)
+    return Guess(
+        launch, guesses, tied,
+        is_ragged=ragged and bool(numbers) and host is None,
+        shared_open=any(d.is_extern for d in declared)
+        and not (asked.shared or (host is not None and host.shared)),
+    )  # fmt: skip
 
 
 def _laid_out(
@@ -1377,7 +1402,7 @@ def completed(source: str, asked: FileLaunch) -> Guess:
 
 
 def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
-    """Options with which the launch is guessed anew with less to do: a quarter of a number of its.
+    """Options with which the launch is guessed anew with less to do: at most a quarter of a number.
 
     A number counts if the grid, or a loop of the kernel, follows it, and the block does not.
     """
@@ -1389,7 +1414,7 @@ def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
     candidates = [(f"--arg {n}=", n, value) for n, value in scalars]
     candidates += [(f"-D {knob.name}=", knob.name, knob.value) for knob in knobs(text)]
     for option, name, value in candidates:
-        less = value // 4
+        less = min(value // 4, _SMALL)
         if less < _LEAST:
             continue
         asked = FileLaunch(launch.path, launch.kernel, "", "", "", launch.defines)

@@ -35,6 +35,7 @@ _ALLOCATED = re.compile(
     r"\b(?:cudaMalloc|cudaMallocManaged|cudaMallocHost|cudaMallocAsync|cudaHostAlloc)"
     r"(?:<[^>]*>)?\s*\("
 )
+_POINTER = re.compile(r"\s*(?:const\s+)?\w+(?:\s+\w+)?\s*\*")  # `float *a, *b = nullptr`
 ROUND = "([{)]}"
 
 
@@ -224,6 +225,29 @@ class HostProgram:
         self._run(inside, given, found)
         return found
 
+    def only_set(
+        self, launch: HostLaunch, pointer: str, values: Mapping[str, Number]
+    ) -> int | None:
+        """The bytes that `cudaMemset` sets to 0, where nothing else before the launch fills them.
+
+        None where something else may, or nothing is set.
+        """
+        before = self._text[self._function_start(launch.position) : launch.position]
+        before = re.sub(r"[\w:]+\s*(?:<[^;{}]*>)?\s*$", "", before)
+        found = None
+        for statement in re.split(r"[;{}]", before):
+            if not re.search(rf"\b{re.escape(pointer)}\b", statement):
+                continue
+            if filled := re.search(r"\bcudaMemset(?:Async)?\s*\((.*)", statement, re.DOTALL):
+                parts = split_at_commas(filled[1][: closing(filled[1], 0)], ROUND)
+                nbytes = self.value(parts[2], values) if len(parts) > 2 else None
+                if nbytes is None or self.value(parts[1], values) != 0:
+                    return None
+                found = max(found or 0, int(nbytes))
+            elif not (_ALLOCATED.search(statement) or _POINTER.match(statement)):
+                return None
+        return found
+
     def conditions(self, launch: HostLaunch) -> Iterator[tuple[str, int]]:
         """The variables that a launch is made for a value of: `if (size == 16)`, `case 16:`."""
         before = self._text[self._function_start(launch.position) : launch.position]
@@ -317,7 +341,7 @@ class HostProgram:
                 self._pitch(statement, found)
 
     def _set(self, to: Setting, given: Mapping[str, Number], found: HostValues) -> None:
-        if to.type == "dim3":
+        if to.type == "dim3" or re.match(r"dim3\s*[({]", to.expression):
             if size := self.size3(to.expression, found.numbers):
                 names = (f"{to.name}.{axis}" for axis in _MEMBERS)
                 found.numbers |= {

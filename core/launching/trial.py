@@ -22,10 +22,13 @@ from core.emulator.image import Image
 from core.emulator.machine import Machine
 from core.errors import BudgetExceeded, Cancelled, TilescopeError
 from core.gc_control import uncollected
+from core.ladder.limits import MAX_SHARED_BYTES
+from core.ladder.rung import DEFAULT_SEED
 from core.launch import Workload
 from core.launching.file_launch import FileLaunch, file_workload
-from core.launching.guess import Guess
+from core.launching.guess import Guess, completed
 from core.ptx.parser import parse
+from core.side_process.client import stoppable
 
 _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
@@ -41,10 +44,12 @@ class Reach:
     """How a launch touches global memory.
 
     `sizes` are the elements that would hold every access behind an array's end, by array; `astray`
-    says whether any lies elsewhere: in front of an array, or near none.
+    says whether any lies elsewhere: in front of an array, or near none. `shared` are the bytes of
+    dynamic shared memory that would hold every access to it, 0 where none was too far.
     """
 
     touched: bool = False
+    shared: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
     astray: bool = False
 
@@ -61,6 +66,10 @@ class Reach:
         if event.kind != "out_of_bounds":
             return
         region = event.region
+        if region is not None and region.space == "shared":
+            end = int(event.address.max()) + event.width - region.base
+            self.shared = max(self.shared, end - region.nbytes)
+            return
         if region is None or region.space != "global" or int(event.address.min()) < region.base:
             self.astray = True
             return
@@ -93,8 +102,16 @@ def reach_of(workload: Workload) -> Reach:
         if time.thread_time() - start > _SECONDS:
             break
     sizes = {a.name: a.data.dtype.itemsize for a in launch.arrays}
+    found.shared = found.shared and launch.shared_bytes + found.shared
     found.sizes = {n: -(-end // sizes[n]) for n, end in found.sizes.items() if n in sizes}
     return found
+
+
+def tried(source: str, launch: FileLaunch, known: FileLaunch | None) -> FileLaunch:
+    """`fitted` of a launch that was guessed, in which what is `known` stays."""
+    asked = known or replace(launch, grid="", block="", shared="", arguments=())
+    guess = stoppable(completed, source, asked)
+    return fitted(source, guess, DEFAULT_SEED) if guess.launch == launch else launch
 
 
 def fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
@@ -103,7 +120,7 @@ def fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
     What is given, or what the host's code says, stays. So does a launch that cannot be run.
     """
     launch = guess.launch
-    if not guess.open:
+    if not guess.open and not guess.shared_open:
         return launch
     try:
         return _fitted(source, guess, seed)
@@ -124,6 +141,8 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         launch, found = _touching(launch, guess, tried) or (launch, found)
     for _ in range(_ROUNDS):
         larger = _larger(launch, guess, found.sizes)
+        if guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
+            larger = replace(larger, shared=str(found.shared))
         if larger == launch:
             break
         launch, found = larger, tried(larger)

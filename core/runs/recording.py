@@ -186,6 +186,7 @@ class _Recording:
             image.module,
             frozenset(name for name, role in roles.items() if role == "output") | {HEAP_NAME},
             frozenset(name for name, role in roles.items() if role == "input"),
+            {a.name: a.written for a in image.launch.arrays if a.written is not None},
         )
 
     def trace(self) -> Trace:

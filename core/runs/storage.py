@@ -229,6 +229,7 @@ def _argument(argument: Argument, kept: Mapping[str, Any], pool: Pool) -> dict[s
     return {
         **plain,
         "role": argument.role,
+        "written": argument.written,
         "data": pool.add(argument.data) if argument.name in kept else -1,
         "shape": argument.data.shape,
         "dtype": argument.data.dtype.str,
@@ -367,7 +368,7 @@ def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
     data: NDArray[Any] = (
         np.zeros(plain["shape"], plain["dtype"]) if plain["data"] < 0 else arrays[plain["data"]]
     )
-    return ArrayArgument(plain["name"], data, plain["role"], member)
+    return ArrayArgument(plain["name"], data, plain["role"], member, plain.get("written"))
 
 
 def _read_counters(plain: Mapping[str, Any]) -> Counters:

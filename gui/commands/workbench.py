@@ -31,8 +31,6 @@ OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.npz *.txt);;All 
 SOURCES = {".cu", ".cuh", ".npz", ".txt"}
 # What types are made of these is asked of the compiler: too long a wait.
 _ASKS_COMPILER = re.compile(r"\b(?:struct|class|typedef|using|__constant__)\b")
-    r"\b(?:struct|class|typedef|using|__constant__)\b"
-)  # for types: too long a wait
 RECENT = 3  # files that are listed above the ladder
 NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file with Ctrl+O."
 

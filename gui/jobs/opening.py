@@ -70,7 +70,13 @@ def open_job(
         source = text if text is not None else read_source(Path(path))
         must_be_short_enough(source, "The text")
         found = apart(launch_of, source, path, known, kernel, linked)
-        is_own = found[0].path == path  # else the kernels lie in a file that this one includes
+        is_own = found[0].path == path
+        if not is_own:  # the kernels lie in a file that this one includes
+            source = read_source(Path(found[0].path))
+        if known is None or linked:
+            from core.launching.trial import tried
+
+            found = (tried(source, found[0], known), *found[1:])
         edited = source if text is not None and is_edit and is_own else None
         return Opened(*found, edited, block, pasted)
 

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.compiler.kernel_signature import kernel_names
 from core.errors import TilescopeError
 from core.files import replace_file
 from core.gpu.files import READ, write_results
@@ -36,7 +37,6 @@ from core.gpu.plan import SIZE, FileKernel, make_plan
 from core.launching.file_launch import FileLaunch
 from core.launching.guess import guess_launch
 from core.launching.user_files import read_source
-from core.compiler.kernel_signature import kernel_names
 from gui.frames.pieces import PAUSE, Pieces, Steps, whole
 from gui.frames.work import Worker
 from gui.jobs.bench_work import CeilingCounter
