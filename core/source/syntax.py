@@ -78,6 +78,7 @@ _DECLARATORS = {
     "function_declarator", "parenthesized_declarator", "attributed_declarator",
     "structured_binding_declarator",
 }  # fmt: skip
+_AROUND = {"pointer_declarator", "reference_declarator", "init_declarator"}
 _NAMES = {"identifier", "type_identifier", "field_identifier", "operator_name", "destructor_name",
           "namespace_identifier"}  # fmt: skip
 
@@ -164,8 +165,7 @@ class Syntax:
         found = list(self._items(self.tree.root_node, ()))
         for start, end in self.made:
             if not any(item.start <= start < item.end for item in found):
-                behind = end + (self._text[end : end + 1] == ";")
-                found.append(Item("macro", (), start, behind, "any"))
+                found.append(Item("macro", (), start, end, "any"))
         return tuple(sorted(found, key=lambda item: item.start))
 
     def line(self, position: int) -> int:
@@ -240,7 +240,7 @@ class Syntax:
             parts = (*parts, HostPart(names[-1], made.end_byte, end - 1))
         return Item(
             "function" if is_function else kind, names, start, end,
-            space, kind == "function", parts, scope,
+            space, is_function and "{" in self._text[start:end], parts, scope,
         )  # fmt: skip
 
     def _with_specifiers(self, start: int) -> int:
@@ -470,6 +470,8 @@ def _made(text: str, macros: Macros) -> Iterator[Span]:
         opens = re.compile(r"\s*\{").match(text, end)
         if name in macros.makers:
             behind = _closed(text, opens.end() - 1, "{}") if opens else end
+            if ends := re.compile(r"[ \t]*;").match(text, behind):
+                behind = ends.end()
         elif _LINE_ALONE.match(text, end) and _LINE_START.search(
             text, max(0, start - _LONGEST_INDENT), start
         ):
@@ -560,7 +562,7 @@ def _declares_function(node: Node) -> bool:
     """Whether a declaration's declarator is a function's, other than a pointer to one."""
     for child in node.children:
         inner: Node | None = child
-        while inner is not None and inner.type in ("pointer_declarator", "reference_declarator"):
+        while inner is not None and inner.type in _AROUND:
             inner = next((c for c in inner.named_children if c.type.endswith("declarator")), None)
         if inner is not None and inner.type == "function_declarator":
             declared = inner.child_by_field_name("declarator")
