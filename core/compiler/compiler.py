@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ BuildKind = Literal["as_written", "as_compiled"]
 
 DEFAULT_ARCHITECTURE = "compute_90"
 OLDER_ARCHITECTURE = "compute_80"
+_PATIENT_S = 10.0  # a refusal that took longer is not looked into for another architecture
 _ASKS_TARGET = re.compile(r"\b(?:__CUDA_ARCH\w*|asm)\b")
 
 _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
@@ -91,12 +93,12 @@ def compile_ptx(
     first = asked(architecture or DEFAULT_ARCHITECTURE)
 
     def build() -> Build:
-        request = first
+        request, begun = first, time.monotonic()
         try:
             made = compile_request(first)
         except CompileError:
-            texts = (source, *headers.values())
-            if architecture or not any(_ASKS_TARGET.search(text) for text in texts):
+            asks = any(_ASKS_TARGET.search(text) for text in (source, *headers.values()))
+            if architecture or not asks or time.monotonic() - begun > _PATIENT_S:
                 raise
             request = asked(OLDER_ARCHITECTURE)
             older = _compiled(request)

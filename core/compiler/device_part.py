@@ -17,7 +17,7 @@ from core.errors import CompileError, Diagnostic
 from core.source.slicing import Part, Program
 
 _MOST_ATTEMPTS = 10
-_MOST_S = 15.0  # after which nothing more is tried
+_MOST_S = 10.0  # for what is tried after the first failure
 _UNKNOWN = re.compile(
     r'(?:identifier|has no member|namespace|not a (?:class|namespace)[^"]*|type|template)'
     r' "(?:\w+::)*(\w+)(?:<[^"]*>)?"|name followed by \"::\" must be a class or namespace name'
@@ -41,6 +41,7 @@ class _Attempt:
 
     program: Program
     kernel: str
+    until: float  # when nothing more is tried
     missing: Mapping[str, int]  # headers that are not here, and their lines (0: in another header)
     reasons: dict[str, CompileError] = field(default_factory=dict)  # by what was left out
 
@@ -49,13 +50,12 @@ class _Attempt:
     ) -> _T:
         roots = frozenset(self.program.roots(self.kernel))
         dropped: set[Part] = set()
-        begun = time.monotonic()
         for _ in range(_MOST_ATTEMPTS):
             try:
                 return compile_texts(kept, False)
             except CompileError as error:
                 last = error
-                if time.monotonic() - begun > _MOST_S:
+                if time.monotonic() > self.until:
                     break
                 more = self._missed(error, kept, dropped)
                 less = frozenset(self._broken(error, kept - roots)) if not more else frozenset()
@@ -150,14 +150,14 @@ def compile_part(
     their lines. Where the chosen part does not compile, all that a GPU may use is tried. Raises the
     CompileError of the part that the kernel needs, in the words of whoever wrote the file.
     """
-    attempt = _Attempt(program, kernel, missing)
+    attempt = _Attempt(program, kernel, time.monotonic() + _MOST_S, missing)
     kept = program.needed(program.roots(kernel))
     try:
         return attempt.compiled(kept, compile_texts)
     except CompileError as error:
         whole = program.everything()
         is_of_names = any(_OF_NAMES.search(d.message) for d in error.diagnostics)
-        if whole > kept and is_of_names:
+        if whole > kept and is_of_names and time.monotonic() < attempt.until:
             try:
                 return replace(attempt, reasons={}).compiled(whole, compile_texts)
             except CompileError:

@@ -190,6 +190,21 @@ template <class T> using opmath_type = typename OpMathType<T>::type;
 template <class T, bool> struct AccumulateType { typedef T type; };
 template <class T, bool is_cuda> using acc_type = typename AccumulateType<T, is_cuda>::type;
 template <class T> __device__ T ceil_div(T a, T b) { return (a + b - 1) / b; }
+namespace cuda { namespace detail {
+template <class T, class I> struct TensorInfo {
+    T* data; I sizes[25]; I strides[25]; int dims;
+    __device__ bool isContiguous() const { return dims == 1 && strides[0] == 1; }
+};
+template <class T, class I, int D> struct IndexToOffset {
+    static __device__ I get(I at, const TensorInfo<T, I>& info)
+    {
+        I offset = 0;
+        for (int i = (D > 0 ? D : info.dims) - 1; i > 0; at /= info.sizes[i], --i)
+            offset += at % info.sizes[i] * info.strides[i];
+        return offset + at * info.strides[0];
+    }
+};
+} }
 }
 namespace torch { using namespace at; }
 namespace c10 { using namespace at; }

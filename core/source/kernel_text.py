@@ -278,6 +278,7 @@ _ROUND = "([{)]}"
 _LONGEST_NAME = 4000  # characters, template arguments included
 _DEEPEST_CONSTANTS = 12  # constants of constants
 _LAMBDA = "[]"  # a type without a name
+_INTEGER = re.compile(r"\b(?:int|unsigned|signed|long|short|char|size_t|auto|u?int\d+_t|uint)\b")
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 
 
@@ -552,4 +553,6 @@ def _likely(source: str, parameter: TemplateParameter) -> str:
         return "float"
     if parameter.type == "bool":
         return "true"
+    if not _INTEGER.search(parameter.type):
+        return f"({parameter.type})0"  # of an enumeration
     return "128" if _SIZES.search(parameter.name) else "4"
