@@ -371,7 +371,8 @@ class HostGuess:
 
     `scalars` are numbers by parameter, `nbytes` sizes of buffers, `nulls` pointers to nothing.
     `said` are the buffers whose allocation the text shows; others are taken to be as large. Of the
-    buffers in `written` the host sets no more than so many bytes.
+    buffers in `written` the host sets no more than so many bytes. `constants` are those of kernel
+    and host that are smaller here than in the source.
     """
 
     grid: _Size | None
@@ -382,6 +383,7 @@ class HostGuess:
     nulls: frozenset[str]
     said: frozenset[str] = frozenset()
     written: Mapping[str, int] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -410,9 +412,10 @@ def host_guess(
     launch = _launch_of(source, kernel)
     if launch is None or len(launch.configuration) < 2:
         return None
-    program = HostProgram(source, type_sizes, defines)
     plain = split_instance(kernel)[0].rpartition("::")[2]
     declared = next((k for k in kernels(source) if k.name == plain), None)
+    kept = set(re.findall(r"\w+", declared.body)) if declared else set()
+    program = HostProgram(source, type_sizes, defines, kept)
     return _Small(program, launch, signature, declared, kernel, given).guess()
 
 
@@ -455,6 +458,8 @@ class _Small:
         self.parameters = [p for p in signature if not p.is_symbol]
         self.numbers = given.numbers
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
+        device = kernel.body if kernel else ""
+        self.constants = program.constants(launch) & set(re.findall(r"\w+", device))
         self.fixed = {
             **dict(program.conditions(launch)), **dict(self._variables_of_block()),
             **dict(self._variables_of_instance()),
@@ -495,6 +500,8 @@ class _Small:
             self.given.grid or grid, block, min(shared, MAX_SHARED_BYTES), self._scalars(values),
             self._nbytes(values), self._nulls(), frozenset(self._allocated(values)),
             dict(self._partly_written(values)),
+            {n: int(v) for n, v in values.numbers.items()
+             if n in self.constants and n in given and v != values.roots.get(n)},
         )  # fmt: skip
 
     def _legal_block(self, values: HostValues) -> _Size | None:
@@ -597,13 +604,17 @@ class _Small:
         scalars = [v for v in self._scalars(values).values() if isinstance(v, int)]
         most = _ELEMENTS if steers else _ELEMENTS_OF_ONE
         if not chosen and (elements > most or (not steers and max(scalars, default=0) > most)):
-            top = max(large.values(), default=0)
-            chosen = [n for n, v in large.items() if v == top]
+            nbytes = self._nbytes(values)
+            free_ones = {
+                n: v for n, v in large.items()
+                if n not in self.constants
+                or self._nbytes(self._with_half(n, values, free)) != nbytes
+            }  # fmt: skip
+            top = max(free_ones.values(), default=0)
+            chosen = [n for n, v in free_ones.items() if v == top]
         same = {large[n] for n in chosen if n not in values.formals}
-        return [
-            n for n, v in large.items()
-            if n in chosen or (v in same and n not in values.formals)
-        ]  # fmt: skip
+        alone = values.formals | self.constants  # the kernel may use another of the same value
+        return [n for n, v in large.items() if n in chosen or (v in same and n not in alone)]
 
     def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
         given = {n: values.numbers[n] for n in free} | self._halved([name], values)
@@ -1079,6 +1090,10 @@ def guessed(source: str, asked: FileLaunch) -> Guess:
         whole, name, signature, defines, type_sizes(source, name, defines, headers, asked.name),
         Given(numbers, _bytes_given(signature, shapes), _three(grid_given), _three(block_given)),
     )  # fmt: skip
+    if host is not None and host.constants:
+        smaller_ones = {name: str(value) for name, value in host.constants.items()}
+        both = join_defines({**given_defines, **smaller_ones})
+        return guessed(source, replace(asked, defines=both))
     block = _trimmed(host.block, dimensions) if host else shape.block
     if grid_given and host is None:
         steps = shape.apart or block

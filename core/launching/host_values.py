@@ -8,7 +8,7 @@ so that the same program can be had in small.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -191,16 +191,40 @@ class HostValues:
 class HostProgram:
     """The text of a file for nvcc, ready to evaluate what leads to one of its launches."""
 
-    def __init__(self, source: str, sizes: Mapping[str, int], defines: Mapping[str, str]) -> None:
-        """`sizes` are bytes of types by name, beyond the built-in ones."""
+    def __init__(
+        self,
+        source: str,
+        sizes: Mapping[str, int],
+        defines: Mapping[str, str],
+        kept: Collection[str] = (),
+    ) -> None:
+        """`sizes` are bytes of types by name, beyond the built-in ones.
+
+        What macros in `kept` set, those that a kernel uses, is no root: it stays what it is.
+        """
         self._text = with_kernel_macros(without_comments(source))
         self._sizes = {**_SIZES, **sizes}
         self._macros = {**_macros(self._text), **{name: ((), v) for name, v in defines.items()}}
         self._macros |= _small_functions(self._text)
+        self._kept = self._with_those_that_mean(kept)
         self._parsed: dict[str, Expression | None] = {}
         self._leading: dict[
             int, tuple[tuple[Statement, ...], list[str], tuple[Statement, ...]]
         ] = {}
+
+    def _with_those_that_mean(self, kept: Collection[str]) -> frozenset[str]:
+        """Macros, and those whose meanings hold them."""
+        found = {name for name in kept if name in self._macros}
+        for _ in range(_DEEPEST_CALL):
+            more = {
+                name
+                for name, (_, body) in self._macros.items()
+                if name not in found and not found.isdisjoint(re.findall(r"\w+", body))
+            }
+            if not more:
+                break
+            found |= more
+        return frozenset(found)
 
     def before(
         self,
@@ -224,6 +248,15 @@ class HostProgram:
             found.formals.add(name)
         self._run(inside, given, found)
         return found
+
+    def constants(self, launch: HostLaunch) -> frozenset[str]:
+        """The constants at namespace level, which kernels see as the host does."""
+        outside, _, _ = self._leading_to(launch.position)
+        return frozenset(
+            s.name
+            for s in outside
+            if isinstance(s, Setting) and re.match(r"(static\s+)?(const|constexpr)\b", s.type)
+        )
 
     def only_set(
         self, launch: HostLaunch, pointer: str, values: Mapping[str, Number]
@@ -355,7 +388,8 @@ class HostProgram:
             return  # what it was before, as where a program may read it from its command line
         kind = found.types.get(to.name, "")
         value = of_type(kind, value)
-        if self.value(to.expression, {}) is not None:
+        is_kept = not self._kept.isdisjoint(re.findall(r"\w+", to.expression))
+        if not is_kept and self.value(to.expression, {}) is not None:
             found.roots[to.name] = value
             value = of_type(kind, given.get(to.name, value))
         found.numbers[to.name] = found.fixed.get(to.name, value)

@@ -357,8 +357,9 @@ def with_defines(source: str, defines: Mapping[str, str]) -> str:
         for match in re.finditer(macro, text, re.MULTILINE | re.DOTALL):
             lines = source.count("\n", *match.span(2))
             found.append((*match.span(2), f" {value}" + " \\\n" * lines))
-        declared = (match for one in (_CONSTANT, _FLAG) for match in one.finditer(text))
-        found += [(*match.span(), _blank(match)) for match in declared if match[1] == name]
+        kind = r"\b(?:static\s+)?(?:const|constexpr)\s[\w\s]{0,40}?\b"
+        constant = rf"{kind}{re.escape(name)}\s*=[^;,{{}}]*;"
+        found += [(*match.span(), _blank(match)) for match in re.finditer(constant, text)]
     for start, end, meaning in sorted(found, reverse=True):
         source = source[:start] + meaning + source[end:]
     return source

@@ -162,6 +162,46 @@ def test_one_size_decides_about_all(source, options, grid, block, shape):
     assert not (~(error <= 1e-4))
 
 
+CONSTANTS = """constexpr int M = (1 << 9) + 7;
+constexpr int N = (1 << 10) + 7;
+const int SIDE = 32;
+const int CELLS = 1 << 10; // as many as N would be
+__global__ void filled(int* c)
+{
+    __shared__ int s[CELLS];
+    int row = blockIdx.y * SIDE + threadIdx.y, col = blockIdx.x * SIDE + threadIdx.x;
+    s[threadIdx.y * SIDE + threadIdx.x] = row;
+    __syncthreads();
+    if (row < M && col < N) c[row * N + col] = s[threadIdx.x * SIDE + threadIdx.y];
+}
+int main()
+{
+    size_t bytes = M * N * sizeof(int);
+    int* d_c;
+    cudaMalloc(&d_c, bytes);
+    dim3 threads(SIDE, SIDE), blocks((N + SIDE - 1) / SIDE, (M + SIDE - 1) / SIDE);
+    filled<<<blocks, threads>>>(d_c);
+}
+"""
+
+
+def test_constants_of_kernel_and_host_shrink_for_both():
+    """One that the kernel sees is set by -D, or stays: the host's value alone would be wrong."""
+    launch = launch_of(CONSTANTS)
+    defines = split_defines(launch.defines)
+    assert set(defines) == {"M", "N"}
+    assert all(int(value) < 512 for value in defines.values())
+    trace = record(file_workload(CONSTANTS, launch))
+    assert not trace.findings
+    assert trace.outputs["c"].size == int(defines["M"]) * int(defines["N"])
+    macros = CONSTANTS.replace("constexpr int N = (1 << 10) + 7;", "#define N 103")
+    macros = macros.replace("constexpr int M = (1 << 9) + 7;", "#define M 70")
+    launch = launch_of(macros)
+    assert launch.defines == ""
+    assert dict(launch.arguments)["c"] in ("zeros:int32[7210]", "zeros:int32[70,103]")
+    assert not record(file_workload(macros, launch)).findings
+
+
 def test_what_is_given_to_d_counts_in_place_of_the_files_own():
     for line in ("#define TILE_WIDTH 16", "const int TILE_WIDTH = 16;",
                  "static constexpr unsigned TILE_WIDTH = 16;", ""):  # fmt: skip
