@@ -30,9 +30,6 @@ from core.cli.workloads import (
 )
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
-from core.findings.reporting import of_guessed_size
-from core.findings.untested import deciding, touches_nothing, untested_lines
-from core.ladder.rules import listing
 from core.rules.counters import UNITS, WAYS
 from core.rules.l1 import DEVICE, L1Count, L1Estimate
 
@@ -59,6 +56,8 @@ def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch | None = None) 
 
     The seed of random buffers is None where it is not known any more.
     """
+    from core.findings.untested import touches_nothing, untested_lines
+
     guessed = own.open if own is not None else frozenset()
     return {
         **_launch_json(trace, seed),
@@ -339,6 +338,9 @@ def _coloured(amount: int, bad: bool) -> Text:
 
 def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
     """What is wrong with the kernel, what nobody tested, and how exact its results are."""
+    from core.findings.untested import touches_nothing
+    from core.trace.finding import of_guessed_size
+
     if not trace.complete:
         yield Text(trace.note, "yellow")
     for diagnostic in trace.build.diagnostics:
@@ -365,6 +367,9 @@ def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
 
 
 def _untested(trace: Trace, own: OwnLaunch | None) -> Iterator[Text]:
+    from core.findings.untested import untested_lines
+    from core.ladder.rules import listing
+
     lines = untested_lines(trace)
     if lines:
         shown = listing([str(line) for line in lines[:_MOST_UNTESTED]])
@@ -374,7 +379,10 @@ def _untested(trace: Trace, own: OwnLaunch | None) -> Iterator[Text]:
 
 
 def _because(trace: Trace, own: OwnLaunch | None) -> str:
-    """The numbers that the condition around the first untested line looks at."""
+    """The numbers that the conditions above the first untested line look at."""
+    from core.findings.untested import deciding, untested_lines
+    from core.ladder.rules import listing
+
     lines = untested_lines(trace)
     numbers = deciding(trace, lines[0]) if lines else {}
     guessed = own.guessed if own is not None else frozenset()

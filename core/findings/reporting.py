@@ -303,12 +303,3 @@ def counted(finding: Finding) -> Finding:
         return finding
     what = "threads" if finding.kind in _OF_THREADS else "accesses"
     return replace(finding, message=f"{finding.message} ({finding.count:,} {what} like it.)")
-
-
-def of_guessed_size(finding: Finding, shape: Sequence[int], where: str) -> str:
-    """What to add to a finding outside an array whose size was guessed; `where` it can be set."""
-    holds = f", and {finding.needs:,} would hold this" if finding.needs else ""
-    return (
-        f"The size of {finding.array}, {' x '.join(map(str, shape))}, was guessed, as nothing in "
-        f"the file says it{holds}: if the program makes it larger, set it at {where}."
-    )

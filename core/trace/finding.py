@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -47,3 +47,12 @@ class Finding:
     count: int = 1
     step: int = -1
     needs: int = 0
+
+
+def of_guessed_size(finding: Finding, shape: Sequence[int], where: str) -> str:
+    """What to add to a finding outside an array whose size was guessed; `where` it can be set."""
+    holds = f", and {finding.needs:,} would hold this" if finding.needs else ""
+    return (
+        f"The size of {finding.array}, {' x '.join(map(str, shape))}, was guessed, as nothing in "
+        f"the file says it{holds}: if the program makes it larger, set it at {where}."
+    )

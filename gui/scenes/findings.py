@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.findings.reporting import of_guessed_size
 from core.launch import ScalarArgument
 from core.launching.guess import size_is_guessed
+from core.trace.finding import of_guessed_size
 from gui.scenes.text import index_text, plural, spaced
 from gui.scenes.weak_memo import once_for_each
 
