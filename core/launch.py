@@ -51,13 +51,15 @@ class ArrayArgument:
     """A buffer in global memory that the kernel gets a pointer to.
 
     `data` is its content before the launch (any shape, row-major; made read-only). An "output" is
-    poisoned by whoever makes it, so that an element the kernel forgets is seen.
+    poisoned by whoever makes it, so that an element the kernel forgets is seen. Of others the host
+    has set the first `written` bytes (None: all).
     """
 
     name: str
     data: NDArray[Any]
     role: Role = "input"
     member: Member | None = None  # of the structure that holds the pointer
+    written: int | None = None
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data)
@@ -166,7 +168,8 @@ class Workload:
     `expected` computes each output's true value in float64, keyed by array name; `flops` counts a
     multiply-add as two. Both are None where nobody knows them (a user's own kernel). `nbytes` is
     what must be read and written at least, None where that is every array whole. `headers` are
-    those that lie beside the source, by the names that it includes them by.
+    those that lie beside the source, by the names that it includes them by; `architecture` is the
+    virtual one that it is compiled for where somebody chose it, such as compute_80.
     """
 
     title: str
@@ -183,3 +186,4 @@ class Workload:
     arithmetic: Arithmetic = "float32"
     nbytes: int | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    architecture: str = ""

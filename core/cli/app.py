@@ -65,7 +65,8 @@ def _stoppable(arguments: Sequence[str]) -> AbstractContextManager[None]:
     from core.cancelling import cancelled_by
     from core.side_process.client import prepare
 
-    if not any(argument.endswith((".cu", ".cuh")) for argument in arguments):
+    own = any(argument.endswith((".cu", ".cuh")) for argument in arguments)
+    if not own and arguments[:1] != ["check"]:
         return nullcontext()
     prepare(*READ_AHEAD)  # it loads the compiler while this process loads the emulator
     return cancelled_by(lambda: False)

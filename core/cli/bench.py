@@ -19,6 +19,7 @@ from rich.table import Table
 
 from core.cli.console import show_error
 from core.cli.workloads import is_file
+from core.compiler.kernel_signature import kernel_names
 from core.errors import ArgumentError, GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
 from core.gpu.files import WRITTEN, Journal, read_journal, write_results
@@ -41,7 +42,6 @@ from core.ladder.rung import Rung
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_source
 from core.side_process.client import stoppable
-from core.source.kernel_signature import kernel_names
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -83,9 +83,14 @@ class LaunchTexts:
             )
         arguments = tuple((a.partition("=")[0].strip(), a.partition("=")[2]) for a in self.arg)
         launch = FileLaunch(
-            str(path), self.kernel or names[0], self.grid, self.block, self.shared,
-            shlex.join(self.define), arguments,
-        )  # fmt: skip
+            str(path),
+            self.kernel or names[0],
+            self.grid,
+            self.block,
+            self.shared,
+            shlex.join(self.define),
+            arguments,
+        )
         return FileKernel(source, launch, self.flops, self.expected)
 
 
@@ -502,16 +507,16 @@ def bench(
     arg: Annotated[
         list[str] | None, _option("--arg", panel=_FILE, text='"A=float32[{n},{n}]", "N={n}".')
     ] = None,
-    flops: Annotated[
-        str, _option("--flops", panel=_FILE, text='Its operations: "2*n*n*n".')
-    ] = "",
+    flops: Annotated[str, _option("--flops", panel=_FILE, text='Its operations: "2*n*n*n".')] = "",
     expect: Annotated[
         str, _option("--expect", panel=_FILE, text='What an output must be: "C = A @ B".')
     ] = "",
     out: Annotated[
         list[Path] | None,
         _option(
-            "--out", "-o", panel=_OUTPUT,
+            "--out",
+            "-o",
+            panel=_OUTPUT,
             text="Write FILE.json, .jsonl, .csv, .parquet or .md, anew after each point; with "
             "--show or --recorded what is shown. Repeatable.",
         ),
@@ -522,7 +527,8 @@ def bench(
     shown: Annotated[
         list[Path] | None,
         _option(
-            "--show", panel=_OUTPUT,
+            "--show",
+            panel=_OUTPUT,
             text="Show results from files, measured anywhere; needs no GPU. Repeatable.",
         ),
     ] = None,
@@ -532,7 +538,7 @@ def bench(
     recorded: Annotated[
         bool, _option("--recorded", panel=_OUTPUT, text="Show the recorded results of an H200.")
     ] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Time kernels on NVIDIA GPUs, after checking their results against float64.
 
     Several kernels, sizes or tiles make a sweep: every combination that can be launched. What is
@@ -627,9 +633,13 @@ def _show(
 
 
 def _show_files(
-    names: Sequence[str], paths: Sequence[Path], out: Sequence[Path], *, recorded: bool,
+    names: Sequence[str],
+    paths: Sequence[Path],
+    out: Sequence[Path],
+    *,
+    recorded: bool,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
 
     from core.cli.console import Terminal
     from core.gpu.files import read_results, write_results

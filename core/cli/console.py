@@ -59,6 +59,7 @@ def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
 
 
 MISTAKE = 2  # exit status after a user's mistake
+FOUND = 1  # where a kernel has faults, or counts exceed what is expected
 FAILED = 1  # where what is printed cannot be written
 _NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 _MOST_DIAGNOSTICS = 5

@@ -19,8 +19,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from core.cli.console import Terminal, compile_errors, progress_bar
-from core.cli.workloads import file_launch, is_file, parse_settings, ptx_launch, rung_workload
+from core.cli.console import FOUND, Terminal, compile_errors, progress_bar
+from core.cli.workloads import (
+    OwnLaunch,
+    file_launch,
+    is_file,
+    parse_settings,
+    ptx_launch,
+    rung_workload,
+)
 from core.errors import ArgumentError, TilescopeError
 from core.files import replacing
 from core.rules.counters import SPACES, UNITS, WAYS, measures_of
@@ -32,23 +39,34 @@ if TYPE_CHECKING:
     from core.rules.l1 import L1Count, L1Estimate, L1Probe
     from core.runs.counting import Counted
     from core.trace import Trace
+    from core.trace.finding import Finding
 
 
 # What `tilescope trace` prints: one JSON object, or tables by array and by source line.
 
 
 _FILE_WIDTH = 120
+_MOST_UNTESTED = 6  # lines that are named
 _NARROW = 100  # columns; below, tables by line leave what can be worked out to the source
 
 
-def trace_as_json(trace: Trace, seed: int | None) -> dict[str, Any]:
+def trace_as_json(trace: Trace, seed: int | None, own: OwnLaunch | None = None) -> dict[str, Any]:
     """The result as plain data. `counters` and `ideal` have the same keys.
 
     The seed of random buffers is None where it is not known any more.
     """
+    from core.findings.untested import touches_nothing, untested_lines
+
+    guessed = own.open if own is not None else frozenset()
     return {
         **_launch_json(trace, seed),
-        "hazards": [_hazard(finding) for finding in trace.findings],
+        "hazards": [
+            _hazard(finding) | {"size_is_guessed": _leaves_a_guess(finding, guessed)}
+            for finding in trace.findings
+        ],
+        "guessed": own.options if own is not None else "",
+        "tested": not touches_nothing(trace),
+        "untested_lines": list(untested_lines(trace)),
         "outputs": {name: _fingerprint(data) for name, data in outputs(trace).items()},
         "error": {name: _finite(error) for name, error in errors(trace).items()},
         "printed": list(trace.printed),
@@ -129,8 +147,8 @@ def write_outputs(trace: Trace, folder: Path) -> None:
             np.save(file, data)
 
 
-def show_trace(trace: Trace, console: Console | None = None) -> None:
-    """Print the tables for people."""
+def show_trace(trace: Trace, console: Console | None = None, own: OwnLaunch | None = None) -> None:
+    """Print the tables for people; `own` says what was guessed of a file's launch."""
     console = console or standard_console()
     console.print(_headline(trace), soft_wrap=True)
     for table in _tables(trace, console.width):
@@ -140,7 +158,7 @@ def show_trace(trace: Trace, console: Console | None = None) -> None:
         for text in trace.printed:
             console.print(Text(text), soft_wrap=True)
     _show_assembly(trace, console)
-    for line in _verdict(trace):
+    for line in verdict(trace, own):
         console.print(line, soft_wrap=True)
 
 
@@ -182,8 +200,13 @@ def _counts(row: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 
 
 def _hazard(finding: Any) -> dict[str, Any]:
-    names = ("kind", "message", "block", "thread", "line", "step", "array", "index")
+    names = ("kind", "message", "block", "thread", "line", "step", "array", "index", "needs")
     return {name: _plain(getattr(finding, name)) for name in names}
+
+
+def _leaves_a_guess(finding: Finding, guessed: frozenset[str]) -> bool:
+    """Whether an access lies outside an array whose size nobody says."""
+    return finding.kind == "out_of_bounds" and finding.array in guessed
 
 
 def _plain(value: Any) -> Any:
@@ -312,22 +335,58 @@ def _coloured(amount: int, bad: bool) -> Text:
     return Text(f"{amount:,}", style="bold red" if bad else "green")
 
 
-def _verdict(trace: Trace) -> Iterator[Text]:
+def verdict(trace: Trace, own: OwnLaunch | None = None) -> Iterator[Text]:
+    """What is wrong with the kernel, what nobody tested, and how exact its results are."""
+    from core.findings.untested import touches_nothing
+    from core.trace.finding import of_guessed_size
+
     if not trace.complete:
         yield Text(trace.note, "yellow")
     for diagnostic in trace.build.diagnostics:
         if diagnostic.severity == "warning":
-            yield Text(f"warning, line {diagnostic.line}: {diagnostic.message}", "yellow")
+            where = f", line {diagnostic.line}" if diagnostic.line else ""
+            yield Text(f"warning{where}: {diagnostic.message}", "yellow")
     for finding in trace.findings:
         kind = f"{finding.kind.replace('_', ' ')}: "
         yield Text.assemble((kind, "bold red"), finding.message)
-    if not trace.findings:
+        if own is not None and _leaves_a_guess(finding, own.open):
+            shape = next(a.shape for a in trace.arrays if a.name == finding.array)
+            yield Text(of_guessed_size(finding, shape, f"--arg {finding.array}=…"), "yellow")
+    if touches_nothing(trace):
+        yield Text(f"Nothing was tested: no thread touched memory.{_because(trace, own)}", "yellow")
+    elif not trace.findings:
         clean = "No races, uninitialised reads or accesses out of bounds."
         part = "No accesses out of bounds; races and uninitialised reads were not looked for."
         until = "Until then: " if trace.cut else ""
         yield Text(f"{until}{clean if trace.checked else part}", "green")
+    if trace.workload.rung is None and not touches_nothing(trace):
+        yield from _untested(trace, own)
     for name, error in errors(trace).items():
         yield Text(f"{name} differs from NumPy in float64 by at most {error:.3g}.")
+
+
+def _untested(trace: Trace, own: OwnLaunch | None) -> Iterator[Text]:
+    from core.findings.untested import untested_lines
+    from core.ladder.rules import listing
+
+    lines = untested_lines(trace)
+    if lines:
+        shown = listing([str(line) for line in lines[:_MOST_UNTESTED]])
+        more = f" and {len(lines) - _MOST_UNTESTED} more" if len(lines) > _MOST_UNTESTED else ""
+        what = f"line{'s' * (len(lines) > 1)} {shown}{more}"
+        yield Text(f"Not tested: no thread came to {what}.{_because(trace, own)}", "yellow")
+
+
+def _because(trace: Trace, own: OwnLaunch | None) -> str:
+    """The numbers that the conditions above the first untested line look at."""
+    from core.findings.untested import deciding, untested_lines
+    from core.ladder.rules import listing
+
+    lines = untested_lines(trace)
+    numbers = deciding(trace, lines[0]) if lines else {}
+    guessed = own.guessed if own is not None else frozenset()
+    said = [f"{n} = {v}{' (a guess)' * (n in guessed)}" for n, v in numbers.items()]
+    return f" The conditions there look at {listing(said)}: choose others." if said else ""
 
 
 # What `tilescope trace --l1` adds: the L1 estimate as plain data and as tables.
@@ -403,6 +462,8 @@ def _count(count: L1Count) -> dict[str, Any]:
     return {"sectors": count.sectors, "hits": count.hits, "hit_rate": count.hit_rate}
 
 
+_SECONDS = 30.0  # of processor time; then no more blocks are run
+_NO_BUDGET = 1 << 62  # instructions
 _SIZES = "Parameters of a rung"
 _LAUNCH = "A kernel of your own (FILE.cu or FILE.ptx)"
 _OUTPUT = "Result"
@@ -470,6 +531,31 @@ def trace(
             "from the kernel's signature. Tilescope guesses the rest.",
         ),
     ] = None,
+    include_dir: Annotated[
+        list[str] | None,
+        _option(
+            "--include-dir",
+            "-I",
+            panel=_LAUNCH,
+            text="A folder with headers of the file, beside those of its repository. Repeatable.",
+        ),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        _option(
+            "--include",
+            panel=_LAUNCH,
+            text="A file that comes before the source, as if it were included there. Repeatable.",
+        ),
+    ] = None,
+    arch: Annotated[
+        str | None,
+        _option(
+            "--arch",
+            panel=_LAUNCH,
+            text="The architecture that it is compiled for, such as sm_80; usually sm_90.",
+        ),
+    ] = None,
     build: Annotated[
         Literal["as_written", "as_compiled"],
         typer.Option(help="Trace the source as written (-G) or the optimised build."),
@@ -485,6 +571,12 @@ def trace(
     only: Annotated[
         bool,
         typer.Option("--only", help="Run and count the blocks of --blocks alone."),
+    ] = False,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help=f"Run every block, however long it takes, not only for {_SECONDS:.0f} s."
+        ),
     ] = False,
     budget: Annotated[
         int | None,
@@ -510,6 +602,10 @@ def trace(
         bool,
         typer.Option("--checks/--no-checks", help="Find races and reads of unwritten memory."),
     ] = True,
+    no_fail: Annotated[
+        bool,
+        _option("--no-fail", panel=_OUTPUT, text="Exit with status 0 even if there are faults."),
+    ] = False,
     l1: Annotated[
         bool, _option("--l1", panel=_OUTPUT, text="Estimate what an H200's L1 caches would hit.")
     ] = False,
@@ -529,11 +625,16 @@ def trace(
         _option("--save-outputs", panel=_OUTPUT, text="Save what the kernel wrote as DIR/*.npy."),
     ] = None,
 ) -> None:
-    """Run a kernel in the emulator and show the memory transactions that it makes."""
+    """Run a kernel in the emulator and show the memory transactions that it makes.
+
+    Exit status: 0 if no fault was found, 1 if some were, 2 for a mistake in the command or source.
+    """
     from core.launching.user_files import is_saved_trace
 
     if is_saved_trace(Path(kernel)):
-        _show_saved(Path(kernel), context, save_outputs, as_json=as_json)
+        result = _show_saved(Path(kernel), context, save_outputs, as_json=as_json)
+        if result.findings and not no_fail:
+            raise typer.Exit(FOUND)
         return
     if l1 and counters_only:
         raise ArgumentError(
@@ -556,15 +657,19 @@ def trace(
         "shared": shared,
         "define": define or None,
         "arg": arg or None,
+        "include_dir": include_dir or None,
+        "include": include or None,
+        "arch": arch or None,
     }
     ptx: Build | None = None
-    guessed = ""
+    own: OwnLaunch | None = None
     if inputs is not None and (is_file(kernel) or kernel.endswith(".ptx")):
         raise ArgumentError(f"--inputs is for a rung; say --arg A={inputs}:float32[64,64].")
     if kernel.endswith(".ptx"):
         workload, ptx = ptx_launch(Path(kernel), given, launch, seed)
     elif is_file(kernel):
-        workload, guessed = file_launch(Path(kernel), given, launch, seed)
+        own = file_launch(Path(kernel), given, launch, seed)
+        workload = own.workload
     else:
         workload = rung_workload(kernel, given, launch, seed, blank=counters_only, inputs=inputs)
     if counters_only:
@@ -577,7 +682,17 @@ def trace(
     over: CutShort | None = None
     try:
         result = _record(
-            workload, build, chosen, budget, order, seed, ptx, probe, checks=checks, only=only
+            workload,
+            build,
+            chosen,
+            budget,
+            order,
+            seed,
+            ptx,
+            probe,
+            checks=checks,
+            only=only,
+            every=every,
         )
     except CutShort as error:  # what ran and was found until then is shown first
         result, over, probe = error.so_far, error, None
@@ -590,32 +705,37 @@ def trace(
         write_outputs(result, save_outputs)
     removed = _removed(result) if ptx is None else ()
     if as_json:
-        data = trace_as_json(result, seed) | {"only_as_written": list(removed)}
-        if probe is not None:
+        data = trace_as_json(result, seed, own) | {"only_as_written": list(removed)}
+        if probe is not None and result.complete:
             data["l1"] = l1_as_json(probe.estimate())
         typer.echo(json.dumps(data, indent=1, allow_nan=False))
     else:
         console = standard_console()
-        show_trace(result, console)
+        show_trace(result, console, own)
         for sentence in removed:
             console.print(sentence, soft_wrap=True, highlight=False, style="yellow")
-        if guessed:
-            console.print(f"Guessed: {guessed}", markup=False, highlight=False, soft_wrap=True)
-        if probe is not None:
+        if own is not None and not result.complete:
+            for smaller in smaller_launches(own):
+                console.print(f"Smaller: {smaller}", markup=False, highlight=False, soft_wrap=True)
+        if own is not None and own.options:
+            console.print(f"Guessed: {own.options}", markup=False, highlight=False, soft_wrap=True)
+        if probe is not None and result.complete:
             show_l1(probe.estimate(), workload.source, console)
     if over is not None:
         raise over
+    if result.findings and not no_fail:
+        raise typer.Exit(FOUND)
 
 
 def _show_saved(
     path: Path, context: typer.Context, save_outputs: Path | None, *, as_json: bool
-) -> None:
+) -> Trace:
     """What was printed when the trace was recorded; only how it is shown can be chosen anew."""
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
         given = source is not None and source.name == "COMMANDLINE"
-        if given and name not in ("kernel", "as_json", "save_outputs"):
+        if given and name not in ("kernel", "as_json", "save_outputs", "no_fail"):
             raise ArgumentError(
                 f"{parameter.opts[0]} sets a launch, and {path} is a recorded one: leave it out."
             )
@@ -629,6 +749,7 @@ def _show_saved(
         typer.echo(json.dumps(trace_as_json(result, None), indent=1, allow_nan=False))
     else:
         show_trace(result)
+    return result
 
 
 def _removed(result: Trace) -> tuple[str, ...]:
@@ -668,6 +789,14 @@ def _show_counts(
         show_counted(counted)
 
 
+def smaller_launches(own: OwnLaunch) -> Iterator[str]:
+    """Options that make the launch of a file smaller, and that its guess follows."""
+    from core.launching.guess import smaller
+
+    if own.launch is not None:
+        yield from smaller(own.workload.source, own.launch)
+
+
 def _chosen_blocks(text: str | None, workload: Workload) -> Literal["all"] | tuple[int, ...] | None:
     if text is None or text == "all":
         return "all" if text else None
@@ -692,16 +821,29 @@ def _record(
     *,
     checks: bool,
     only: bool,
+    every: bool,
 ) -> Trace:
     from core.emulator.machine import Limits
     from core.runs.recording import record
 
-    limits = Limits() if budget is None else Limits(instructions=budget, seconds=None)
+    limits, seconds = Limits(), None if only else _SECONDS
+    if every or budget is not None:
+        limits, seconds = Limits(instructions=budget or _NO_BUDGET, seconds=None), None
     with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
         return record(
-            workload, kind=build, blocks=blocks, limits=limits, order=order, seed=seed,
-            checks=checks, only_recorded=only, progress=progress, build=ptx, l1=l1,
-        )  # fmt: skip
+            workload,
+            kind=build,
+            blocks=blocks,
+            limits=limits,
+            order=order,
+            seed=seed,
+            checks=checks,
+            only_recorded=only,
+            progress=progress,
+            build=ptx,
+            l1=l1,
+            seconds=seconds,
+        )
 
 
 def _l1_probe() -> L1Probe:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def rung_workload(
     rung = load_ladder()[name]
     if wrong := [option for option, value in launch.items() if value is not None]:
         raise ArgumentError(
-            f"--{wrong[0]} is for a source file; the rung {name} is set with "
+            f"--{wrong[0].replace('_', '-')} is for a source file; the rung {name} is set with "
             f"{', '.join('--' + p.name.replace('_', '-') for p in rung.parameters)}."
         )
     if blank:
@@ -74,6 +75,10 @@ def ptx_launch(
     _check_launch_options(path, given, launch)
     if launch["define"] is not None:
         raise ArgumentError("-D is for a compiler; PTX is compiled already.")
+    for option in ("include_dir", "include", "arch"):
+        if launch.get(option) is not None:
+            name = option.replace("_", "-")
+            raise ArgumentError(f"--{name} is for a compiler; PTX is compiled already.")
     return ptx_workload(
         path,
         launch["kernel"],
@@ -89,20 +94,39 @@ def file_workload(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
 ) -> Workload:
     """The launch of a CUDA source file's kernel; what is not given is guessed."""
-    return file_launch(path, given, launch, seed)[0]
+    return file_launch(path, given, launch, seed).workload
+
+
+@dataclass(frozen=True)
+class OwnLaunch:
+    """A launch of a CUDA source file's kernel, and what of it was guessed.
+
+    `options` would say that on the command line, "" where nothing was; `guessed` are the names of
+    arguments and macros, `open` those of arguments that nothing in the source says.
+    """
+
+    workload: Workload
+    options: str = ""
+    guessed: frozenset[str] = frozenset()
+    open: frozenset[str] = frozenset()
+    launch: FileLaunch | None = None
 
 
 def file_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> tuple[Workload, str]:
-    """The launch of a CUDA source file's kernel, and the options that would say what was guessed.
-
-    The options are "" where nothing was.
-    """
+) -> OwnLaunch:
+    """The launch of a CUDA source file's kernel; what is not given is guessed and tried."""
     from core.launching.arguments import by_name
-    from core.launching.file_launch import FileLaunch, join_defines, parse_defines
+    from core.launching.file_launch import (
+        FileLaunch,
+        at_its_kernels,
+        join_defines,
+        parse_defines,
+        split_defines,
+    )
     from core.launching.file_launch import file_workload as workload_of
-    from core.launching.guess import complete
+    from core.launching.guess import completed
+    from core.launching.trial import fitted
     from core.launching.user_files import read_source
     from core.side_process.client import stoppable
 
@@ -116,10 +140,40 @@ def file_launch(
         "" if launch.get("shared") is None else str(launch.get("shared")),
         join_defines(defines),
         tuple(by_name(launch.get("arg") or ()).items()),
+        folders=shlex.join(_absolute(launch.get("include_dir") or ())),
+        included=shlex.join(_absolute(launch.get("include") or ())),
+        architecture=_architecture(launch.get("arch")),
     )
-    source = read_source(path)
-    whole = stoppable(complete, source, asked)
-    return workload_of(source, whole, seed), _options(asked, whole)
+    source, asked = at_its_kernels(read_source(path), asked)
+    guess = stoppable(completed, source, asked)
+    whole = fitted(source, guess, seed)
+    macros = {*split_defines(whole.defines)} - {*defines}
+    names = {name for name, _ in whole.arguments} - {name for name, _ in asked.arguments}
+    return OwnLaunch(
+        workload_of(source, whole, seed),
+        _options(asked, whole),
+        frozenset(names | macros),
+        guess.open,
+        whole,
+    )
+
+
+def _absolute(paths: Sequence[str]) -> list[str]:
+    """Folders and files as they are found from anywhere; raises ArgumentError where one is not."""
+    for path in paths:
+        if not Path(path).exists():
+            raise ArgumentError(f"There is no file or folder {path}.")
+    return [str(Path(path).absolute()) for path in paths]
+
+
+def _architecture(text: str | None) -> str:
+    """`8.0`, `80`, `sm_80` and `compute_80` as the last of them."""
+    if not text:
+        return ""
+    match = re.fullmatch(r"(?:sm_|compute_)?(\d{1,2})\.?(\d)([af]?)", text)
+    if not match:
+        raise ArgumentError(f"`--arch {text}` is no architecture: write sm_80, compute_90 or 8.0.")
+    return f"compute_{match[1]}{match[2]}{match[3]}"
 
 
 def _options(asked: FileLaunch, whole: FileLaunch) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import re
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -20,7 +21,7 @@ from core.cancelling import check
 from core.compiler.cubin import MachineAccess, machine_accesses
 from core.compiler.nvrtc import Compiled, Request, compile_request, define_items
 from core.compiler.nvrtc_library import version as nvrtc_version
-from core.errors import Cancelled, Diagnostic, TilescopeError
+from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
 from core.launch import Workload
 from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
@@ -44,6 +45,9 @@ __all__ = [
 BuildKind = Literal["as_written", "as_compiled"]
 
 DEFAULT_ARCHITECTURE = "compute_90"
+OLDER_ARCHITECTURE = "compute_80"
+_PATIENT_S = 10.0  # a refusal that took longer is not looked into for another architecture
+_ASKS_TARGET = re.compile(r"\b(?:__CUDA_ARCH\w*|asm)\b")
 
 _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
     "as_written": ("-G",),
@@ -79,25 +83,44 @@ def compile_ptx(
     source_name: str = "kernel.cu",
     defines: Mapping[str, str] = _NO_DEFINES,
     kind: BuildKind = "as_written",
-    architecture: str = DEFAULT_ARCHITECTURE,
+    architecture: str = "",
     extra_options: Sequence[str] = (),
     kernel: str = "",
     headers: Mapping[str, str] = _NO_DEFINES,
 ) -> Build:
-    """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_90".
+    """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_80".
+
+    Without one it is compute_90, or an older one where the source compiles for that alone.
 
     Of a `kernel` that is a template the instance is made that its name says: `axpy<float>`.
     `extra_options` go to NVRTC as they are (`--use_fast_math`), `headers` are found by their names
     before all others. Raises CompileError where the source is wrong and TilescopeError where NVRTC
     is missing. Equal requests get the same Build from a small cache. Safe to call from any thread.
     """
-    options = (f"--gpu-architecture={architecture}", *_KIND_OPTIONS[kind], *extra_options)
-    instance = kernel if "<" in kernel else ""
-    items, given = define_items(defines), tuple(sorted(headers.items()))
-    request = Request(source, source_name, items, options, "PTX", instance, given)
+    options = (*_KIND_OPTIONS[kind], *extra_options)
+    items = define_items(defines), tuple(sorted(headers.items()))
+
+    def asked(target: str) -> Request:
+        whole = (f"--gpu-architecture={target}", *options)
+        return Request(source, source_name, items[0], whole, "PTX", kernel, items[1])
+
+    first = asked(architecture or DEFAULT_ARCHITECTURE)
 
     def build() -> Build:
-        made = compile_request(request)
+        request, begun = first, time.monotonic()
+        try:
+            made = compile_request(first)
+        except CompileError:
+            asks = any(_ASKS_TARGET.search(text) for text in (source, *headers.values()))
+            if architecture or not asks or time.monotonic() - begun > _PATIENT_S:
+                raise
+            request = asked(OLDER_ARCHITECTURE)
+            older = _compiled(request)
+            if older is None:
+                raise
+            note = f"{DEFAULT_ARCHITECTURE} refuses it: compiled for {OLDER_ARCHITECTURE}"
+            said = (*older.diagnostics, Diagnostic("warning", 0, None, note))
+            made = replace(older, diagnostics=said)
         ptx = made.image.decode().rstrip("\0")
         must_stay_inside(ptx, source_name)
         entries = tuple(re.findall(r"\.entry\s+([\w$.]+)", ptx))
@@ -107,15 +130,22 @@ def compile_ptx(
             source_name=source_name,
             defines=MappingProxyType(dict(request.defines)),
             options=request.all_options,
-            architecture=architecture,
+            architecture=request.options[0].partition("=")[2],
             ptx=ptx,
             diagnostics=made.diagnostics,
             entries=entries,
-            instances=MappingProxyType({instance: made.entry} if instance else {}),
+            instances=MappingProxyType({kernel: made.entry} if made.entry else {}),
             accesses=_accesses(request, entries) if kind == "as_compiled" else {},
         )
 
-    return _builds.get(request, build)
+    return _builds.get((first, bool(architecture)), build)
+
+
+def _compiled(request: Request) -> Compiled | None:
+    try:
+        return compile_request(request)
+    except CompileError:
+        return None
 
 
 def compile_workload(workload: Workload, kind: BuildKind = "as_written") -> Build:
@@ -127,6 +157,7 @@ def compile_workload(workload: Workload, kind: BuildKind = "as_written") -> Buil
         kind=kind,
         kernel=workload.kernel,
         headers=workload.headers,
+        architecture=workload.architecture,
     )
 
 
@@ -213,9 +244,15 @@ def _cubin(
 ) -> Compiled:
     major, minor = compute_capability
     options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
-    instance = kernel if "<" in kernel else ""
-    items, given = define_items(defines), tuple(sorted(headers.items()))
-    request = Request(source, source_name, items, options, "CUBIN", instance, given)
+    request = Request(
+        source,
+        source_name,
+        define_items(defines),
+        options,
+        "CUBIN",
+        kernel,
+        tuple(sorted(headers.items())),
+    )
     return _cubins.get(request, lambda: compile_request(request))
 
 
@@ -292,11 +329,11 @@ class _Cache:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._items: OrderedDict[Request, Any] = OrderedDict()
-        self._made: set[Request] = set()
+        self._items: OrderedDict[Hashable, Any] = OrderedDict()
+        self._made: set[Hashable] = set()
         self._changed = threading.Condition()
 
-    def get(self, key: Request, make: Callable[[], _T]) -> _T:
+    def get(self, key: Hashable, make: Callable[[], _T]) -> _T:
         with self._changed:
             while key in self._made:
                 check()

@@ -13,19 +13,26 @@ from pathlib import Path
 from typing import Literal
 
 from core.cancelling import is_cancellable
-from core.compiler.nvrtc_library import Program
+from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
+from core.compiler.nvrtc_library import Program as Translation
 from core.errors import CompileError, Diagnostic, TilescopeError
 from core.side_process.client import apart
+from core.source.constants import with_defines
 from core.source.diagnostics import parse_log
-from core.source.host_code import has_plain_constexpr, without_the_host
 from core.source.host_headers import (
+    FIRST,
+    HALF_NAMES,
     HELD_BY_NVCC,
     PRE_INCLUDED,
     STAND_INS,
+    TORCH,
     pre_included,
+    stand_in,
+    torch_header,
     with_libraries,
 )
-from core.source.kernel_text import kernels, qualified
+from core.source.slicing import Part, Program
+from core.source.syntax import Syntax, includes
 
 # Where `#include` finds its files: CUDA's own headers, and stand-ins for those of the host.
 #
@@ -101,15 +108,18 @@ class Request:
     defines: tuple[tuple[str, str], ...]
     options: tuple[str, ...]
     output: Literal["PTX", "CUBIN"]
-    instance: str = ""  # of a kernel that is a template
+    kernel: str = ""  # as the source names it, with its template arguments; "" for all of them
     headers: tuple[tuple[str, str], ...] = ()  # of the user's own, by name
 
     @property
     def all_options(self) -> tuple[str, ...]:
         """With the macros, and what nvcc knows without being told: types and headers."""
-        wide = "__int128" in self.source and _INT128 not in self.options
-        headers = (f"--pre-include={header}" for header in _held_headers(self.source))
+        text = "\n".join((self.source, *(text for _, text in self.headers)))
+        wide = "__int128" in text and _INT128 not in self.options
+        headers = tuple(f"--pre-include={header}" for header in _held_headers(text))
         defines = (f"-D{name}={value}" for name, value in self.defines)
+        if FIRST in dict(self.headers):
+            headers = (*headers, f"--pre-include={FIRST}")
         return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
 
 
@@ -159,7 +169,7 @@ def _must_be_text(request: Request) -> None:
     texts = {
         "the source": request.source,
         "its name": request.source_name,
-        "the kernel's name": request.instance,
+        "the kernel's name": request.kernel,
         **{f"-D {name}": value for name, value in request.defines},
         **dict(request.headers),
     }
@@ -173,21 +183,61 @@ def _must_be_text(request: Request) -> None:
             ) from None
 
 
+_ERROR = re.compile(r"^[ \t]*#[ \t]*error\b[^\n]*", re.MULTILINE)
+_QUOTED_SPACE = re.compile(r'("C")(?=__)')  # for NVRTC `"C"__global__` is a literal of one's own
+
+
 def compile_here(request: Request) -> Compiled:
     """`compile_request` in this process, which cannot be stopped."""
-    options = request.options
-    if has_plain_constexpr(request.source):
-        options = (*options, _UNMARKED_IS_DEVICE)
+    program = Program("", {"": request.source, **dict(request.headers)})
+    missing = _missing_headers(program)
 
-    def attempt(text: str) -> Compiled:
-        return _compile_text(replace(request, source=text, options=options))
+    def attempt(kept: frozenset[Part], errors: bool) -> Compiled:
+        texts = {
+            name: _QUOTED_SPACE.sub(r"\1 ", text if errors else _ERROR.sub("", text))
+            for name, text in program.texts(kept).items()
+        }
+        plain = (_UNMARKED_IS_DEVICE,) if program.has_plain_constexpr(kept) else ()
+        return _compile_text(
+            replace(
+                request,
+                source=texts.pop(""),
+                options=(*request.options, *plain),
+                headers=(*texts.items(), *((name, "") for name in missing)),
+            ),
+            program.qualified(request.kernel) if "<" in request.kernel else "",
+        )
 
     try:
-        made, warnings = without_the_host(request.source, attempt)
-        return replace(made, diagnostics=(*made.diagnostics, *warnings))
+        made = compile_part(program, request.kernel, missing, attempt)
+        return replace(made, diagnostics=(*made.diagnostics, *warnings(missing)))
     except CompileError as error:
         first = _summary(error.diagnostics, request.source_name, error)
         raise CompileError(first, error.diagnostics) from None
+
+
+def _missing_headers(program: Program) -> dict[str, int]:
+    """Headers that are nowhere, and those that serve the host only; empty ones stand for them."""
+    found: dict[str, int] = {}
+    for name, file in program.files.items():
+        for header, _ in includes(file.source):
+            known = header in program.files or is_known(header)
+            if header not in program.files and (header.startswith(HOST_LIBRARIES) or not known):
+                found.setdefault(header, _line_of(file, header) if name == program.main else 0)
+    return found
+
+
+def _line_of(file: Syntax, header: str) -> int:
+    place = re.search(rf"#[ \t]*include[ \t]*[<\"]{re.escape(header)}[>\"]", file.source)
+    return file.line(place.start()) if place else 0
+
+
+@cache
+def is_known(header: str) -> bool:
+    """Whether CUDA has a header of that name, or a stand-in for the host's is here."""
+    if header in stand_ins() or stand_in(header, has_halves=False) is not None:
+        return True
+    return any((f / header).is_file() for f in include_folders())
 
 
 def warm() -> None:
@@ -196,17 +246,23 @@ def warm() -> None:
     compile_here(Request("__global__ void k() {}", "k.cu", (), options, "PTX"))
 
 
-def _compile_text(request: Request) -> Compiled:
-    headers = {**stand_ins(), **dict(request.headers)}
+# `#line 500` would have messages and findings name lines that the file does not have.
+_OTHER_LINES = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
+
+
+def _compile_text(request: Request, instance: str = "") -> Compiled:
+    """`instance` is the full name of a template's instance that is to be made."""
+    defines = dict(request.defines)
+    source = _OTHER_LINES.sub("", with_defines(request.source, defines))
+    own = {name: with_defines(text, defines) for name, text in request.headers}
+    text = "\n".join((request.source, *own.values()))
+    headers = {**stand_ins(), **_by_pattern(text), **own}
     options = list(request.all_options)
-    if names := pre_included(request.source, is_debug="-G" in request.options):
+    if names := pre_included(text, is_debug="-G" in request.options):
         headers[PRE_INCLUDED] = names
-        options.append(f"--pre-include={PRE_INCLUDED}")
+        options.insert(0, f"--pre-include={PRE_INCLUDED}")
     options += [f"--include-path={folder}" for folder in include_folders()]
-    instance = ""
-    if request.instance:
-        instance = qualified(request.source, kernels(request.source), request.instance)
-    with Program(request.source, request.source_name, headers) as program:
+    with Translation(source, request.source_name, headers) as program:
         failure = program.compile(options, instance)
         log = program.read("ProgramLog").decode(errors="replace").rstrip("\0")
         diagnostics = parse_log(log, request.source_name)
@@ -214,6 +270,16 @@ def _compile_text(request: Request) -> Compiled:
             raise CompileError(_unlocated(log, request) or failure, diagnostics)
         entry = program.lowered_name(instance) if instance else ""
         return Compiled(program.read(request.output), diagnostics, entry)
+
+
+def _by_pattern(text: str) -> dict[str, str]:
+    """Stand-ins for the headers that a text includes and that go by a pattern."""
+    has_halves = HALF_NAMES.search(text) is not None
+    found = {name: stand_in(name, has_halves=has_halves) for name, _ in includes(text)}
+    return {
+        TORCH: torch_header(has_halves=has_halves),
+        **{name: content for name, content in found.items() if content is not None},
+    }
 
 
 def _unlocated(log: str, request: Request) -> str:
@@ -229,6 +295,9 @@ def _unlocated(log: str, request: Request) -> str:
 
 def _summary(diagnostics: Sequence[Diagnostic], source_name: str, error: CompileError) -> str:
     errors = [d for d in diagnostics if d.severity == "error"]
+    # Of several messages on a line the one that names what is missing says most.
+    line = errors[0].line if errors else 0
+    errors.sort(key=lambda d: (d.line != line, "is undefined" not in d.message))
     if not errors:
         return f"{source_name} does not compile: {str(error).rstrip('.')}."
     first = errors[0]

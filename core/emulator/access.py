@@ -360,7 +360,7 @@ class MemoryUnit:
             bad = {
                 "use_after_free": active & freed,
                 "out_of_bounds": active & (owner < 0) & ~freed,
-                "misaligned": active & (owner >= 0) & misaligned,
+                "misaligned": active & misaligned,
             }
             for kind, lanes in bad.items():
                 self._fault(op, tick, kind, lanes, address, width, values)

@@ -23,12 +23,13 @@ class Limits:
     """What the blocks that run together may take.
 
     `instructions` that are issued; `seconds` of processor time, which are looked at only after
-    `PATIENCE` instructions (None: any time); `memory`, bytes of the record and of the stacks.
+    `patience` instructions (None: any time); `memory`, bytes of the record and of the stacks.
     """
 
     instructions: int = 2_000_000
     seconds: float | None = 6.0
     memory: int = 2 << 30
+    patience: int = PATIENCE
 
 
 DEFAULTS = Limits()
@@ -69,7 +70,7 @@ class Budget:
                 f"threads{place}; if it does end, take smaller sizes, or raise the instruction "
                 "budget (--budget)."
             )
-        if tick <= PATIENCE or limits.seconds is None:
+        if tick <= limits.patience or limits.seconds is None:
             return
         spent = time.thread_time() - self._started
         if spent > limits.seconds:

@@ -38,7 +38,8 @@ class Group:
     """Lanes at one pc and one call depth. `mask` None means every lane of the machine.
 
     `warp` is -1 where warps go together; `since` is the tick at which it was put aside; `forced`
-    lanes no longer wait for the `expected` lanes of their warp.
+    lanes no longer wait for others of their warp, of whom those `expected` were to come from the
+    pcs `places` (None: unknown).
     """
 
     pc: int
@@ -48,6 +49,7 @@ class Group:
     since: int = 0
     forced: bool = False
     expected: Mask | None = None  # lanes alive when it began to wait
+    places: frozenset[int] | None = None
     _lanes: NDArray[np.intp] | None = None
 
     def lanes(self, count: int) -> NDArray[np.intp]:

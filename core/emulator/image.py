@@ -169,8 +169,9 @@ class Image:
         return self.code(self._functions[bisect.bisect_right(self._starts, pc) - 1])
 
     def source_line(self, pc: int) -> int:
-        """The line of the CUDA source that the instruction belongs to; 0 if unknown."""
-        return self.module.instructions[pc].position.line
+        """The line of the CUDA source that the instruction belongs to; 0 if it is a header's."""
+        position = self.module.instructions[pc].position
+        return position.line if position.file == self.module.source_file else 0
 
     def string_at(self, address: int) -> str:
         """The zero-terminated text at a global address (for assertions)."""

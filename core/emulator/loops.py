@@ -7,6 +7,7 @@ some iterations, the loop never ends by itself.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -147,12 +148,64 @@ def _next(op: Op, index: int, first: int) -> tuple[int, ...]:
     return after if op.guard < 0 else (*after, index + 1)
 
 
-def _body(ops: list[Op], first: int, head: int) -> set[int]:
-    """The natural loop of every jump back to `head`."""
+def may_end_apart(code: FunctionCode, pc: int, other: int) -> bool:
+    """Whether a thread at `other` may end without any instruction that all threads at `pc` execute.
+
+    Where the two part for good: one returns early, and the other goes on.
+    """
+    ops, first = code.ops, code.first_pc
+    before = _before(ops, first)
+    way = _way_to_an_end(ops, first, pc - first, frozenset())
+    joins = {i for i in way or () if len(before.get(i, ())) > 1 and not _only_ends(ops, first, i)}
+    passed = {i for i in joins if _way_to_an_end(ops, first, pc - first, frozenset({i})) is None}
+    return _way_to_an_end(ops, first, other - first, frozenset(passed)) is not None
+
+
+def _way_to_an_end(
+    ops: list[Op], first: int, start: int, closed: frozenset[int]
+) -> tuple[int, ...] | None:
+    """The places on a shortest way from `start` to the thread's end that passes none of `closed`.
+
+    None where there is no such way.
+    """
+    came_from = {start: start}
+    todo = deque([] if start in closed else [start])
+    while todo:
+        place = todo.popleft()
+        if ops[place].kind in _ENDS:
+            way = [place]
+            while came_from[way[-1]] != way[-1]:
+                way.append(came_from[way[-1]])
+            return tuple(way)
+        for after in _next(ops[place], place, first):
+            if after not in came_from and after not in closed:
+                came_from[after] = place
+                todo.append(after)
+    return None
+
+
+def _only_ends(ops: list[Op], first: int, place: int) -> bool:
+    """Whether nothing but the thread's end comes from this place on."""
+    while ops[place].guard < 0 and ops[place].kind in (Kind.BRANCH, Kind.NOTHING):
+        (following,) = _next(ops[place], place, first)
+        if following <= place:
+            return False
+        place = following
+    return ops[place].kind in _ENDS
+
+
+def _before(ops: list[Op], first: int) -> dict[int, list[int]]:
+    """The places that an instruction may come after, by its place."""
     before: dict[int, list[int]] = {}
     for i, op in enumerate(ops):
         for after in _next(op, i, first):
             before.setdefault(after, []).append(i)
+    return before
+
+
+def _body(ops: list[Op], first: int, head: int) -> set[int]:
+    """The natural loop of every jump back to `head`."""
+    before = _before(ops, first)
     body = {head}
     todo = [i for i in before.get(head, []) if i >= head]
     while todo:

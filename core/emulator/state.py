@@ -181,6 +181,12 @@ class MachineState:
             here = int(self.return_to[depth][lane]) - 1
         return here
 
+    def kernel_pc(self, pc: int, depth: int, lane: int) -> int:
+        """`pc`, or the call in the kernel's own code that led a lane there."""
+        for level in range(depth, 0, -1):
+            pc = int(self.return_to[level - 1][lane]) - 1
+        return pc
+
 
 def has_lines(code: FunctionCode, image: Image) -> bool:
     """Whether any instruction of the function comes from a line of the user's source."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from core.emulator.barriers import Barriers
 from core.emulator.events import Mask, SyncEvent
 from core.emulator.frame import Frame
 from core.emulator.groups import Group, lanes_of_rows, warp_rows
+from core.emulator.loops import may_end_apart
 from core.emulator.program import Kind, Op
 from core.emulator.run_queue import RunQueue
 from core.emulator.state import MachineState
+
+_WAIT_FOR_THE_LIVING = ("vote", "match", "redux")
 
 
 class WarpSync:
@@ -74,8 +78,16 @@ class WarpSync:
             self.queue.held.remove(mate)
             assert mate.mask is not None
             mask = mask | mate.mask
-        expected = next((m.expected for m in mates if m.expected is not None), None)
-        return Group(pc, group.depth, mask, group.warp, forced=group.forced, expected=expected)
+        first = next((m for m in (group, *mates) if m.expected is not None), group)
+        return Group(
+            pc,
+            group.depth,
+            mask,
+            group.warp,
+            forced=group.forced,
+            expected=first.expected,
+            places=first.places,
+        )
 
     def _those_ready(
         self, members: NDArray[Any], group: Group, pc: int, also: Mask | None = None
@@ -92,28 +104,68 @@ class WarpSync:
         lack = groups.lacking(members, present, expected, self.state.geometry) & group.mask
         if not lack.any():
             return None
+        missing = groups.missing_lanes(members, group.mask, expected, self.state.geometry)
         if group.forced:
-            missing = groups.missing_lanes(members, group.mask, expected, self.state.geometry)
-            self.state.fault(
-                "divergent_warp",
-                pc,
-                group.depth,
-                np.flatnonzero(lack),
-                np.flatnonzero(missing),
-                tick=group.since,
-            )
+            if not self._left_for_good(group, pc, missing):
+                self.state.fault(
+                    "divergent_warp",
+                    pc,
+                    group.depth,
+                    np.flatnonzero(lack),
+                    np.flatnonzero(missing),
+                    tick=group.since,
+                )
             group.forced, group.expected = False, None
             return None
         self.state.exclusive = False
-        since = self.state.tick - 1
-        self.queue.held.append(Group(pc, group.depth, lack, group.warp, since, expected=expected))
+        places = self._places_of(missing) if group.expected is None else group.places
+        self.queue.held.append(
+            Group(
+                pc,
+                group.depth,
+                lack,
+                group.warp,
+                self.state.tick - 1,
+                expected=expected,
+                places=places,
+            )
+        )
         return group.mask & ~lack
+
+    def _places_of(self, lanes: Mask) -> frozenset[int] | None:
+        """Where in the kernel's own code these lanes stand; None where some wait at a barrier."""
+        found, left = set(), lanes.copy()
+        parked = (group for group, _ in self.queue.parked)
+        for group in (*self.queue.groups, *self.queue.held, *parked):
+            here = left if group.mask is None else left & group.mask
+            if here.any():
+                found.add(self.state.kernel_pc(group.pc, group.depth, int(here.argmax())))
+                left = left & ~here
+        return None if left.any() else frozenset(found)
+
+    def _left_for_good(self, group: Group, pc: int, missing: Mask) -> bool:
+        """Whether a vote waited for lanes that have exited, without meeting it or what follows it.
+
+        `vote.sync`, `match.sync` and `redux.sync` wait for "all non-exited threads" (PTX ISA).
+        Lanes that meet the others again behind the instruction ought to have executed it, as far as
+        the code is as written: the optimiser merges the ends of ways that have nothing in common.
+        """
+        if self.state.op_at(pc).instruction.opcode not in _WAIT_FOR_THE_LIVING:
+            return False
+        if group.places is None or (missing & self.state.alive).any():
+            return False
+        if "debug" not in self.state.image.module.target:
+            return True
+        here = self.state.kernel_pc(pc, group.depth, int(group.lanes(self.state.count)[0]))
+        code = self.state.image.code_at(here)
+        return all(may_end_apart(code, here, place) for place in group.places)
 
     def sync_warp(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """`__syncwarp`: lanes at different ones may meet."""
         mates = [h for h in self.queue.held if self.state.op_at(h.pc).kind is Kind.SYNC]
         also = _union(mates) if mates else None
         members = op.payload(frame.registers)
+        self._check_members(members, group, pc)
         ready = self._those_ready(members, group, pc, also)
         gone = np.ones(self.state.count, bool) if group.mask is None else group.mask
         if ready is not None:
@@ -130,9 +182,7 @@ class WarpSync:
             if free.any():
                 self.queue.held.remove(mate)
                 if lack.any():
-                    self.queue.held.append(
-                        Group(mate.pc, mate.depth, lack, mate.warp, mate.since, expected=expected)
-                    )
+                    self.queue.held.append(replace(mate, mask=lack, expected=expected, _lanes=None))
                 self.barriers.place(mate.pc + 1, mate.depth, free)
                 gone = gone | free
                 self.state.exclusive = False

@@ -7,7 +7,7 @@ shadow of the memory (`Shadow`) and the order of accesses (`Order`).
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -814,12 +814,14 @@ class GlobalState:
     """The shadows of global memory, which outlive the machines that run one after another.
 
     `outputs` are the buffers whose content is undefined at the start, `inputs` those that the
-    kernel only reads: they are watched from the first store on.
+    kernel only reads: they are watched from the first store on. Of those in `partly` only so many
+    bytes at the front are defined.
     """
 
     module: Module
     outputs: frozenset[str]
     inputs: frozenset[str]
+    partly: Mapping[str, int] = field(default_factory=dict)
     timeline: Timeline = field(default_factory=Timeline)
     shadows: dict[str, Shadow] = field(default_factory=dict)
     manners: dict[int, Manner] = field(default_factory=dict)
@@ -846,10 +848,12 @@ class GlobalState:
     def shadow(self, region: Region, *, stores: bool) -> Shadow | None:
         """The shadow of a buffer, None where it need not be watched (yet)."""
         found = self.shadows.get(region.name)
-        if found is None and (stores or region.name not in self.inputs):
-            found = Shadow(
-                region.nbytes, initialised=region.name not in self.outputs, private=False
-            )
+        front = self.partly.get(region.name)
+        if found is None and (stores or front is not None or region.name not in self.inputs):
+            whole = region.name not in self.outputs and front is None
+            found = Shadow(region.nbytes, initialised=whole, private=False)
+            if found.written is not None and front is not None:
+                found.written[: front // found.granule] = True
             self.shadows[region.name] = found
         return found
 

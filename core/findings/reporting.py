@@ -21,6 +21,23 @@ from core.trace.program_info import ProgramInfo
 class _Fault:
     event: FaultEvent
     count: int
+    end: int  # bytes of the region with which it would hold every access; 0 for none
+
+    def reach(self, event: FaultEvent) -> int:
+        """`end` with another event of the same kind and instruction."""
+        region, first = event.region, self.event.region
+        if region is None or first is None or region.name != first.name or not self.end:
+            return 0
+        end = _end(event)
+        return max(self.end, end) if end else 0
+
+
+def _end(event: FaultEvent) -> int:
+    """The bytes of its region with which it would hold the event's accesses; 0 for none."""
+    region = event.region
+    if region is None or not len(event.address) or int(event.address.min()) < region.base:
+        return 0
+    return int(event.address.max()) + event.width - region.base
 
 
 class FaultCollector(Observer):
@@ -34,9 +51,10 @@ class FaultCollector(Observer):
         key = (event.kind, event.site if event.site >= 0 else event.pc)
         known = self.found.get(key)
         if known is None:
-            self.found[key] = _Fault(event, len(event.lanes))
+            self.found[key] = _Fault(event, len(event.lanes), _end(event))
         else:
             known.count += len(event.lanes)
+            known.end = known.reach(event)
 
 
 class Reporter:
@@ -48,7 +66,7 @@ class Reporter:
 
     def faults(self, collector: FaultCollector) -> list[Finding]:
         """The findings of illegal accesses, barriers that go wrong and failed assertions."""
-        return [self._fault(f.event, f.count) for f in collector.found.values()]
+        return [self._fault(f.event, f.count, f.end) for f in collector.found.values()]
 
     def hazards(self, found: Sequence[Hazard]) -> list[Finding]:
         """The findings of races and uninitialised reads."""
@@ -89,7 +107,7 @@ class Reporter:
 
     # -- sentences --------------------------------------------------------------------------
 
-    def _fault(self, event: FaultEvent, count: int) -> Finding:
+    def _fault(self, event: FaultEvent, count: int, end: int) -> Finding:
         site = event.site if event.site >= 0 else event.pc
         place = Place("", (), "")
         if len(event.address):
@@ -100,6 +118,7 @@ class Reporter:
                 place = replace(place, text=f"byte {byte:,} of {self._piece(event.piece)}")
         sentence = _SENTENCES[event.kind](self, event, place)
         block, thread = self._where(int(event.lanes[0]))
+        array = self._program.array(place.array) if event.kind == "out_of_bounds" else None
         return Finding(
             event.kind,
             f"{self._at(site)}: {sentence}",
@@ -110,6 +129,7 @@ class Reporter:
             place.array,
             place.index,
             count,
+            needs=-(-end // array.dtype.itemsize) if array is not None else 0,
         )
 
     def _out_of_bounds(self, event: FaultEvent, place: Place) -> str:

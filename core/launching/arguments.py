@@ -16,17 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.compiler.kernel_signature import SignatureParameter
 from core.errors import ArgumentError
 from core.ladder.buffers import MAKERS, Maker, filled, poisoned
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
 from core.launch import Argument, ArrayArgument, InlineArgument, Member, Role, ScalarArgument
 from core.launching.user_files import load_array
-from core.source.kernel_signature import SignatureParameter
 
 # An array from its text: what it is filled with, its type and its shape, or the file it lies in.
 #
-# `float32[64,64]` (random), `zeros:int32[8]`, `@b.npy`.
+# `float32[64,64]` (random), `zeros:int32[8]`, `@b.npy`; `zeros:int32[64]:16` where the host has set
+# no more than the first 16 elements.
 
 
 DTYPES = [
@@ -35,7 +36,9 @@ DTYPES = [
 ]
 _MOST_AXES = 16  # of an array
 _BFLOAT16 = "bfloat16"
-_BUFFER = re.compile(r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\]")
+_BUFFER = re.compile(
+    r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\](?::(?P<written>\d{1,15}))?"
+)
 FILLS: Mapping[str, Maker] = {
     **dict[str, Maker](MAKERS.items()),
     "zeros": lambda _, dtype, shape: np.zeros(shape, dtype),
@@ -192,7 +195,14 @@ def make_argument(
             return ScalarArgument(parameter.name, np.uint64(0), member)
         data = make_buffer(parameter, value, generator, room)
         role: Role = "input" if parameter.is_const else "inout"
-        return ArrayArgument(parameter.name, data, role, member)
+        made = _BUFFER.fullmatch(value)
+        if made is None or made["written"] is None:
+            return ArrayArgument(parameter.name, data, role, member)
+        front = min(int(made["written"]), data.size)
+        rest = poisoned(data.dtype, (data.size - front,))
+        data = np.concatenate([data.reshape(-1)[:front], rest]).reshape(data.shape)
+        written = front * data.dtype.itemsize
+        return ArrayArgument(parameter.name, data, role, member, written)
     if parameter.count > 1 and member is not None:
         return InlineArgument(parameter.name, _inline(parameter, value, generator), member)
     if value.startswith("@") or "[" in value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from core.compiler.kernel_signature import SignatureParameter, kernel_names, read_signature
 from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError
 from core.foreign_text import visible
 from core.ladder.limits import (
@@ -29,9 +30,10 @@ from core.ladder.limits import (
 from core.ladder.rung import DEFAULT_SEED
 from core.launch import Argument, ArrayArgument, Dim3, Launch, MatrixLayout, Workload
 from core.launching.arguments import array_bytes, divided, make_argument
-from core.launching.user_files import local_headers
+from core.launching.user_files import local_files, local_headers
 from core.side_process.client import stoppable
-from core.source.kernel_signature import SignatureParameter, kernel_names, read_signature
+from core.source.constants import with_defines
+from core.source.kernel_text import host_launches, kernels
 
 # Grid, block and macros of a launch from their texts, and what CUDA allows of them.
 
@@ -112,18 +114,26 @@ class NoKernel(TilescopeError):
 
 @lru_cache(maxsize=8)
 def signature_of(
-    source: str, kernel: str, defines: tuple[tuple[str, str], ...], headers: str, name: str
+    source: str,
+    kernel: str,
+    defines: tuple[tuple[str, str], ...],
+    headers: tuple[tuple[str, str], ...],
+    name: str,
 ) -> tuple[SignatureParameter, ...]:
     """`read_signature` of a kernel; NoKernel where the source, called `name`, has none at all."""
     return stoppable(_read, source, kernel, defines, headers, name)
 
 
 def _read(
-    source: str, kernel: str, defines: tuple[tuple[str, str], ...], headers: str, name: str
+    source: str,
+    kernel: str,
+    defines: tuple[tuple[str, str], ...],
+    headers: tuple[tuple[str, str], ...],
+    name: str,
 ) -> tuple[SignatureParameter, ...]:
-    if not kernel_names(source):
+    if not kernel_names("\n".join((source, *(text for _, text in headers)))):
         raise NoKernel(f"{name} has no kernel: mark a function __global__.")
-    return read_signature(source, kernel, dict(defines), headers)
+    return read_signature(source, kernel, dict(defines), dict(headers), name)
 
 
 _T = TypeVar("_T")
@@ -134,7 +144,9 @@ class FileLaunch:
     """What a form holds for a file: texts, as they are typed.
 
     `defines` are NAME=VALUE with spaces between, in quotes where they hold some; `arguments` are
-    (parameter, text) in the order of the kernel's signature.
+    (parameter, text) in the order of the kernel's signature. `folders` (-I) hold headers,
+    `included` files come before the source: paths as a shell would take them. `architecture` is a
+    virtual one, such as compute_80, "" for the usual one.
     """
 
     path: str
@@ -144,6 +156,9 @@ class FileLaunch:
     shared: str = "0"
     defines: str = ""
     arguments: tuple[tuple[str, str], ...] = ()
+    folders: str = ""
+    included: str = ""
+    architecture: str = ""
 
     @property
     def name(self) -> str:
@@ -154,6 +169,36 @@ class FileLaunch:
     def complete(self) -> bool:
         """Whether nothing that a launch needs is left empty, as a link may leave it."""
         return all((self.kernel, self.grid.strip(), self.block.strip(), self.shared.strip()))
+
+
+def headers_of(source: str, launch: FileLaunch) -> Mapping[str, str]:
+    """The headers of a launch's source, by the names that it includes them by."""
+    return local_headers(
+        source, launch.path, shlex.split(launch.folders), shlex.split(launch.included)
+    )
+
+
+def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
+    """The source, or a file that it includes, whichever has the kernel that is asked for.
+
+    A file of headers alone is launched as they are, with the source before them, as the source
+    may have the types that a kernel takes, and launches it.
+    """
+    wanted = asked.kernel.partition("<")[0].rpartition("::")[2].strip()
+
+    def has(text: str) -> bool:
+        return any(not wanted or wanted == kernel.name for kernel in kernels(text))
+
+    if has(source):
+        return source, asked
+    files = local_files(source, asked.path, shlex.split(asked.folders)).values()
+    there = [(path, text) for path, text in files if "__global__" in text and has(text)]
+    launched = {launch.name.rpartition("::")[2] for launch in host_launches(source)}
+    there.sort(key=lambda file: not any(kernel.name in launched for kernel in kernels(file[1])))
+    for path, text in there:
+        included = shlex.join([*shlex.split(asked.included), asked.path])
+        return text, replace(asked, path=str(path), included=included)
+    return source, asked
 
 
 class FieldErrors(ArgumentError):
@@ -188,24 +233,35 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     block = field("block", lambda: _size(launch.block, "block"))
     shared = field("shared", lambda: _shared(launch.shared))
     defines = field("defines", lambda: split_defines(launch.defines)) or {}
-    headers = local_headers(source, launch.path)
-    before = "\n".join(headers.values())
+    headers = headers_of(source, launch)
+    text = with_defines(source, defines)
     signature = (
-        field("kernel", lambda: signature_of(
-            source, launch.kernel, tuple(sorted(defines.items())), before, launch.name
-        )) or ()
-    )  # fmt: skip
+        field(
+            "kernel",
+            lambda: signature_of(
+                text,
+                launch.kernel,
+                tuple(sorted(defines.items())),
+                tuple(headers.items()),
+                launch.name,
+            ),
+        )
+        or ()
+    )
     texts = dict(launch.arguments)
     generator = np.random.default_rng(seed)
     arguments: list[Argument] = []
     for parameter in signature:
-        text = texts.get(parameter.name, "").strip()
-        if parameter.is_symbol and not text:
+        value = texts.get(parameter.name, "").strip()
+        if parameter.is_symbol and not value:
             continue
         room = MAX_ARRAY_BYTES - sum(map(array_bytes, arguments))
-        made = field(f"arg:{parameter.name}", lambda p=parameter, t=text, r=room: make_argument(  # type: ignore[misc]
-            p, t, generator, r
-        ))  # fmt: skip
+        made = field(
+            f"arg:{parameter.name}",
+            lambda p=parameter, t=value, r=room: make_argument(  # type: ignore[misc]
+                p, t, generator, r
+            ),
+        )
         if made is not None:
             arguments.append(made)
     if wrong or grid is None or block is None or shared is None:
@@ -220,6 +276,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
         defines=MappingProxyType(dict(defines)),
         layout=product_layout(arguments),
         headers=headers,
+        architecture=launch.architecture,
     )
 
 

@@ -5,23 +5,34 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 
-from core.errors import ArgumentError, TilescopeError
-from core.ladder.rules import listing
-from core.launching.file_launch import FileLaunch, join_defines, split_defines
-from core.launching.host_values import HostProgram, HostValues, Number
-from core.launching.user_files import local_headers
-from core.source.constants import evaluate
-from core.source.host_code import without_host_code
-from core.source.kernel_signature import (
+from core.compiler.kernel_signature import (
     SignatureParameter,
     kernel_names,
     read_signature,
     type_sizes,
 )
+from core.compiler.undefined import undefined_macros
+from core.errors import ArgumentError, TilescopeError
+from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
+from core.ladder.rules import listing
+from core.launching.file_launch import (
+    FileLaunch,
+    at_its_kernels,
+    headers_of,
+    join_defines,
+    split_defines,
+)
+from core.launching.host_values import HostProgram, HostValues, pointer_name
+from core.launching.user_files import BAD_HEADER, promised
+from core.source.constants import evaluate, knobs, with_defines
+from core.source.constants import read_source as read_constants
+from core.source.expressions import Number
+from core.source.host_code import without_host_code
 from core.source.kernel_text import (
     HostLaunch,
     KernelText,
@@ -34,35 +45,15 @@ from core.source.kernel_text import (
 )
 from core.source.shared_declarations import SharedDeclaration, shared_arrays
 
-# How far the indices of a kernel go, where that can be read off: `x[threadIdx.x * 2]`.
-#
-# Only of kernels without branches and loops, in which every index is a straight line of the indices
-# of threads and blocks: then its largest value stands in a corner of the grid.
+# What the indices of an array say of its shape: `bias[col]`, `A[row * N + k]`.
 
 
-_BRANCHES = re.compile(r"\b(if|for|while|do|switch|goto|return)\b|\?|&&|\|\|")
 _LOCAL = re.compile(
     r"\b(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long\s+long|long|auto)\s+"
     r"(\w+\s*=[^;]*);"
 )
 _INDEX = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
 _STRAIGHT = re.compile(r"[\w\s+*()-]+")
-
-
-def reach(name: str, body: str, grid: Sequence[int], block: Sequence[int]) -> int | None:
-    """How many elements an array needs for the indices it is used with; None if that is not clear.
-
-    `body` is the kernel's text; `grid` and `block` are x first.
-    """
-    if _BRANCHES.search(body):
-        return None
-    plain = _INDEX.sub(r"\1_\2", body)
-    found = [_whole(index, _locals(plain)) for index in _indices(name, plain)]
-    if not found or not all(index and _STRAIGHT.fullmatch(index) for index in found):
-        return None
-    values = [evaluate(str(i), corner) for corner in _corners(grid, block) for i in found]
-    known = [value for value in values if value is not None]
-    return 1 + max(known) if len(known) == len(values) else None
 
 
 def only_axis(name: str, body: str) -> int | None:
@@ -79,6 +70,55 @@ def only_axis(name: str, body: str) -> int | None:
             return None
         found |= axes
     return "xyz".index(found.pop()) if len(found) == 1 else None
+
+
+def strides(name: str, text: str, numbers: Collection[str]) -> tuple[str, str] | None:
+    """The numbers that are rows and columns of a matrix: ("M", "N") for `c[row * N + col]`.
+
+    Columns are what a row's index is multiplied by, rows what it is compared with ("" if nothing).
+    None where the indices do not agree about the columns.
+    """
+    plain = re.sub(r"\s+", "", text)
+    variables = _locals(_INDEX.sub(r"\1_\2", text))
+    found: dict[str, str] = {}
+    for index in _indices(name, text):
+        whole = re.sub(r"\s+", "", index)
+        value = variables.get(whole)
+        for term in _terms(re.sub(r"\s+", "", value) if value else whole, "+"):
+            factors = _terms(term, "*")
+            columns = [f for f in factors if f in numbers]
+            if len(factors) == 2 and len(columns) == 1:
+                row = factors[1 - factors.index(columns[0])]
+                rows = found.get(columns[0], "") or _bound_of(_bare(row), plain, numbers)
+                found[columns[0]] = rows
+    if len(found) != 1:
+        return None
+    ((columns_name, rows_name),) = found.items()
+    return rows_name, columns_name
+
+
+def _terms(expression: str, mark: str) -> list[str]:
+    """What stands between the marks outside all brackets, without brackets around it."""
+    parts, depth, start = [], 0, 0
+    for at, letter in enumerate(expression):
+        depth += (letter in "([") - (letter in ")]")
+        if letter == mark and depth == 0:
+            parts.append(expression[start:at])
+            start = at + 1
+    return [_bare(part) for part in (*parts, expression[start:])]
+
+
+def _bare(expression: str) -> str:
+    """An expression without brackets around the whole of it."""
+    while expression[:1] == "(" and closing(expression, 1) == len(expression) - 1:
+        expression = expression[1:-1]
+    return expression
+
+
+def _bound_of(expression: str, plain: str, numbers: Collection[str]) -> str:
+    """The number that an expression is compared with in a text without spaces; "" if none."""
+    found = re.search(rf"(?<![\w.+*-]){re.escape(expression)}\)*<=?\(*(\w+)\b(?![*/+-])", plain)
+    return found[1] if found and found[1] in numbers else ""
 
 
 def _indices(name: str, text: str) -> Iterator[str]:
@@ -113,21 +153,10 @@ def _whole(index: str, variables: Mapping[str, str]) -> str | None:
     return None
 
 
-def _corners(grid: Sequence[int], block: Sequence[int]) -> Iterator[dict[str, int]]:
-    """The indices of the first and the last thread and block along each axis."""
-    blocks, threads = ([*size, 1, 1][:3] for size in (grid, block))
-    sizes = {f"{what}_{axis}": n for what, size in (("gridDim", blocks), ("blockDim", threads))
-             for axis, n in zip("xyz", size, strict=True)}  # fmt: skip
-    names = [f"{what}_{axis}" for what in ("blockIdx", "threadIdx") for axis in "xyz"]
-    ends = [(0, n - 1) if n > 1 else (0,) for n in (*blocks, *threads)]
-    for corner in itertools.product(*ends):
-        yield {**sizes, **dict(zip(names, corner, strict=True))}
-
-
 # Which dimension of the grid a kernel's number is the extent of: the N of `if (row < N)`.
 
 
-_DECLARED = re.compile(r"\b(\w+)\s*=(?!=)([^;{}]*)")
+_DECLARED = re.compile(r"\b(\w+)\s*=(?!=)([^;{}]*?)(?=[;{}]|,\s*\w+\s*=(?!=)|$)")
 _GLOBAL_INDEX = re.compile(r"\b(?:threadIdx|blockIdx)\s*\.\s*([xyz])\b")
 _STEPS = 3  # by = blockIdx.y; row = by * TILE + ty; row2 = row + 8
 
@@ -172,26 +201,25 @@ def _axes_of_variables(text: str) -> dict[str, int]:
 LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
 BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
 _MOST_THREADS = 1024
+_MOST_STATIC = 48 << 10  # bytes of shared arrays of fixed size
 _NOT_MACROS = re.compile(
     r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
 )
 
-_DIRECTIVE = re.compile(r"#\s*(?:define|undef|if|ifdef|ifndef|elif)\b([^\n]*)")
-_DECLARED_SHAPE = re.compile(  # what may stand behind a type, as far as its names go
-    r"\b(?:const\w*|enum|typename|class|struct|int|unsigned|size_t|float|bool|using|auto)"
-    r"\b(?=[\s*&]*([\w ,]{0,300}(?:\s*[=;){>])?))"
-)
-_DECLARED_NAME = re.compile(r"\b([A-Z][A-Z0-9_]+)\b(?=\s*[=,;){>])")
-
 
 @dataclass(frozen=True)
 class Shape:
-    """How a kernel is laid out: dimensions of its grid, elements along each, a block's extents."""
+    """How a kernel is laid out: dimensions of its grid, elements along each, a block's extents.
+
+    `apart` are the elements from one block to the next where that is not the block's extent: a
+    block of 32 x 8 threads may go over a tile of 32 x 32.
+    """
 
     dimensions: int
     length: int
     block: tuple[int, ...]
     one_block: bool
+    apart: tuple[int, ...] = ()
 
 
 def dimensions_of(text: str) -> int:
@@ -202,18 +230,12 @@ def dimensions_of(text: str) -> int:
     return 1
 
 
-def guess_defines(text: str, dimensions: int) -> dict[str, str]:
-    """Names in capitals that the source uses and nothing defines, as in TILE_WIDTH."""
-    bare = re.sub(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", "", text)
-    used = dict.fromkeys(re.findall(r"(?<![.\w])([A-Z][A-Z0-9_]+)\b(?!\s*\()", bare))
-    known = set(re.findall(r"\w+", " ".join(re.findall(r"\benum\b[^{;]*\{([^}]*)\}", bare))))
-    known.update(re.findall(r"\w+", " ".join(_DIRECTIVE.findall(bare))))
-    for declared in _DECLARED_SHAPE.finditer(bare):
-        known.update(_DECLARED_NAME.findall(declared[1]))
+def guess_defines(names: Mapping[str, bool], dimensions: int) -> dict[str, str]:
+    """Values of names that nothing defines, as TILE_WIDTH; each with whether it is a type."""
     return {
-        name: str(_guess_define(name, dimensions))
-        for name in used
-        if name not in known and not _NOT_MACROS.fullmatch(name)
+        name: "float" if is_type else str(_guess_define(name, dimensions))
+        for name, is_type in names.items()
+        if not _NOT_MACROS.fullmatch(name)
     }
 
 
@@ -233,12 +255,63 @@ def declarations(
     return tuple(d for d in shared_arrays(source, defines) if d.function in ("", plain))
 
 
-def shape_of(text: str, dimensions: int, declared: tuple[SharedDeclaration, ...]) -> Shape:
-    """How a kernel with that body and those shared arrays may be laid out."""
-    block = _block_of(declared, dimensions) or _named_block(text, dimensions) or BLOCKS[dimensions]
+def shape_of(
+    text: str,
+    dimensions: int,
+    declared: tuple[SharedDeclaration, ...],
+    value: Callable[[str], int | None],
+    given: tuple[int, ...] = (),
+) -> Shape:
+    """How a kernel with that body and those shared arrays may be laid out, in a `given` block.
+
+    `value` gives what a constant's name stands for.
+    """
+    apart = _apart(text, dimensions, value)
+    block = (
+        given
+        or (apart and _in_tile(apart, text, value))
+        or _block_of(declared, dimensions)
+        or _named_block(text, dimensions)
+        or BLOCKS[dimensions]
+    )
+    block = (*block, 1, 1)[:dimensions]
     one_block = not re.search(r"\b(blockIdx|this_grid|grid_group)\b", text)
-    length = block[0] if one_block else max(LENGTHS[dimensions], 2 * block[0])
-    return Shape(dimensions, length, block, one_block)
+    length = block[0] if one_block else max(LENGTHS[dimensions], 2 * max((*block, *apart)))
+    return Shape(dimensions, length, block, one_block, apart)
+
+
+def _apart(text: str, dimensions: int, value: Callable[[str], int | None]) -> tuple[int, ...]:
+    """How far blocks lie apart in `blockIdx.x * TILE + threadIdx.x`; () where nothing says."""
+    plain = _INDEX.sub(r"\1_\2", text)
+    for name, whole in _locals(plain).items():
+        if re.fullmatch(r"(blockIdx|threadIdx)_[xyz]", whole):
+            plain = re.sub(rf"\b{name}\b", whole, plain)
+    found = []
+    for axis in "xyz"[:dimensions]:
+        block, thread = f"blockIdx_{axis}", f"threadIdx_{axis}"
+        apart = re.search(
+            rf"\b(?:{block}\s*\*\s*(\w+)|(\w+)\s*\*\s*{block})\s*\+\s*{thread}", plain
+        )
+        extent = value(apart[1] or apart[2]) if apart else None
+        if extent is None or extent < 1:
+            return ()
+        found.append(extent)
+    return tuple(found)
+
+
+def _in_tile(
+    tile: tuple[int, ...], text: str, value: Callable[[str], int | None]
+) -> tuple[int, ...]:
+    """The block that goes over a tile: as large, or as high as the steps of a loop (`y += ROWS`).
+
+    () where that is no block.
+    """
+    block = list(tile)
+    for step in re.findall(r"\+=\s*(\w+)\s*\)", text) if len(tile) > 1 else ():
+        rows = value(step)
+        if rows and 0 < rows < block[1] and block[1] % rows == 0:
+            block[1] = rows
+    return tuple(block) if 1 < math.prod(block) <= _MOST_THREADS else ()
 
 
 def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple[int, ...] | None:
@@ -281,15 +354,16 @@ _BLOCKS_AT_LEAST = 4
 _AS_IT_IS = 4  # times as many blocks stay where no size can be halved
 _ELEMENTS = 1 << 17
 _ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
+_SMALL = 1 << 12  # a size that can be followed
 _LEAST = 32  # a smaller number is no size to halve
 _MOST_HALVINGS = 24
 _REPEATS = re.compile(
     r"(num_?|n_?|max_?)?(iter(ation)?s?|steps|samples|rounds|repeats?|trials|tries|per_?thread"
-    r"|samples_?per_?thread)", re.IGNORECASE
-)  # fmt: skip
+    r"|samples_?per_?thread)",
+    re.IGNORECASE,
+)
 _FEW_REPEATS = 16
 _Size = tuple[int, int, int]
-_NOTHING: Mapping[str, Number] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -297,6 +371,9 @@ class HostGuess:
     """Grid and block (x, y, z), bytes of dynamic shared memory, and what else is known.
 
     `scalars` are numbers by parameter, `nbytes` sizes of buffers, `nulls` pointers to nothing.
+    `said` are the buffers whose allocation the text shows; others are taken to be as large. Of the
+    buffers in `written` the host sets no more than so many bytes. `constants` are those of kernel
+    and host that are smaller here than in the source.
     """
 
     grid: _Size | None
@@ -305,6 +382,19 @@ class HostGuess:
     scalars: Mapping[str, Number]
     nbytes: Mapping[str, int]
     nulls: frozenset[str]
+    said: frozenset[str] = frozenset()
+    written: Mapping[str, int] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is given of a launch: numbers and bytes of arrays by parameter, grid and block."""
+
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+    nbytes: Mapping[str, int] = field(default_factory=dict)
+    grid: _Size | None = None
+    block: _Size | None = None
 
 
 def host_guess(
@@ -313,27 +403,43 @@ def host_guess(
     signature: Sequence[SignatureParameter],
     defines: Mapping[str, str],
     type_sizes: Mapping[str, int],
-    numbers: Mapping[str, Number] = _NOTHING,
+    given: Given,
 ) -> HostGuess | None:
     """What the file's first launch of `kernel` says; None where there is none, or it says nothing.
 
-    `type_sizes` are bytes of the source's own types; `numbers` are given for parameters.
+    None, too, where nothing that is given makes its block one that CUDA allows. `type_sizes` are
+    bytes of the source's own types.
     """
     launch = _launch_of(source, kernel)
     if launch is None or len(launch.configuration) < 2:
         return None
-    program = HostProgram(source, type_sizes, defines)
-    plain = launch.name.rpartition("::")[2]
+    plain = split_instance(kernel)[0].rpartition("::")[2]
     declared = next((k for k in kernels(source) if k.name == plain), None)
-    return _Small(program, launch, signature, declared, kernel, numbers).guess()
+    kept = set(re.findall(r"\w+", declared.body)) if declared else set()
+    program = HostProgram(source, type_sizes, defines, kept)
+    return _Small(program, launch, signature, declared, kernel, given).guess()
 
 
 def _launch_of(source: str, kernel: str) -> HostLaunch | None:
     base, given = split_instance(kernel)
     plain = base.rpartition("::")[2]
-    found = [x for x in host_launches(source) if x.name.rpartition("::")[2] == plain]
+    launches = host_launches(source)
+    found = [x for x in launches if x.name.rpartition("::")[2] == plain]
     exact = [x for x in found if x.template and x.template == given]
-    return next(iter(exact or found), None)
+    return next(iter(exact or found), None) or _through_a_pointer(source, plain, launches)
+
+
+def _through_a_pointer(
+    source: str, kernel: str, launches: Sequence[HostLaunch]
+) -> HostLaunch | None:
+    """A launch by a variable, of as many arguments, in a source that assigns the kernel's name."""
+    there = {k.name: k for k in kernels(source)}
+    assigned = rf"[=,{{(]\s*&?\s*{re.escape(kernel)}\s*(?:<[^;<>]*>\s*)?[;,}})]"
+    if kernel not in there or not re.search(assigned, without_comments(source)):
+        return None
+    count = len(there[kernel].parameters)
+    others = (x for x in launches if x.name not in there and len(x.arguments) == count)
+    return next(others, None)
 
 
 class _Small:
@@ -344,42 +450,110 @@ class _Small:
         signature: Sequence[SignatureParameter],
         kernel: KernelText | None,
         instance: str,
-        numbers: Mapping[str, Number],
+        given: Given,
     ) -> None:
-        self.program, self.launch = program, launch
+        self.program, self.launch, self.given = program, launch, given
+        self._made_of = program, launch, signature, kernel, instance
         self.template = [p.name for p in kernel.template] if kernel else []
         self.instance = split_instance(instance)[1]
         self.parameters = [p for p in signature if not p.is_symbol]
-        self.numbers = numbers
-        self.fixed = dict(self._variables_of(numbers))
+        self.numbers = given.numbers
+        self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
+        device = kernel.body if kernel else ""
+        self.constants = program.constants(launch) & set(re.findall(r"\w+", device))
+        self.fixed = {
+            **dict(program.conditions(launch)),
+            **dict(self._variables_of_block()),
+            **dict(self._variables_of_instance()),
+            **dict(self._variables_of(given.numbers)),
+        }
 
     def guess(self) -> HostGuess | None:
         values = self._before({})
-        block = self._size(1, values)
-        if block is None:
+        own = self._legal_block(values)
+        block = self.given.block or own
+        if own is None or block is None:
             return None
+        if not self.given.block and (meant := self._instance_block(own)):
+            again = replace(self.given, block=(meant, 1, 1))
+            return _Small(*self._made_of, again).guess()  # as in `case 512: reduce<512>`
         given: dict[str, Number] = {}
         for number in (1024, 1 << 14):  # of what the function is given, if fewer make no grid
             if self._size(0, values) is not None:
                 break
             values = self._before({"*": number})
-        free = self._free_roots(values, block)
-        for _ in range(_MOST_HALVINGS):
-            chosen = self._to_halve(values, block, free)
-            if not chosen:
-                break
-            given = {**{n: values.numbers[n] for n in free}, **self._halved(chosen, values)}
-            values = self._before(given)
+        free = self._free_roots(values, own)
+        if self.given.grid or self.given.nbytes:
+            values = self._scaled(values, free)
+        else:
+            for _ in range(_MOST_HALVINGS):
+                chosen = self._to_halve(values, block, free)
+                if not chosen:
+                    break
+                given = {**{n: values.numbers[n] for n in free}, **self._halved(chosen, values)}
+                values = self._before(given)
         grid = self._size(0, values)
-        if not self.fixed:
+        if grid is not None and not self.given.grid and own != block:
+            grid = _as_many_threads(grid, own, block)
+        if not self.numbers and not self.given.grid and not self.given.nbytes:
             grid = self._cut(grid, block)
-        shared = self._shared(values)
-        if meant := self._instance_block(block):  # as in `case 512: reduce<512>`
-            shared, block = shared * meant // block[0], (meant, 1, 1)
+        shared = self._shared(values) * _count(block) // _count(own)
         return HostGuess(
-            grid, block, shared, self._scalars(values),
-            self._nbytes(values), self._nulls(),
-        )  # fmt: skip
+            self.given.grid or grid,
+            block,
+            min(shared, MAX_SHARED_BYTES),
+            self._scalars(values),
+            self._nbytes(values),
+            self._nulls(),
+            frozenset(self._allocated(values)),
+            dict(self._partly_written(values)),
+            {
+                n: int(v)
+                for n, v in values.numbers.items()
+                if n in self.constants and n in given and v != values.roots.get(n)
+            },
+        )
+
+    def _legal_block(self, values: HostValues) -> _Size | None:
+        """The host's block; one that CUDA refuses gets smaller where what it rests on is free."""
+        block = self._size(1, values)
+        while block is not None and not is_legal_block(block):
+            formals = [n for n in values.formals if int(values.numbers.get(n, 0)) > 1]
+            smaller = None
+            for name in formals:
+                other = self._before({**self._unknown, name: int(values.numbers[name]) // 2})
+                size = self._size(1, other)
+                if size is not None and _count(size) < _count(block):
+                    self._unknown[name] = int(values.numbers[name]) // 2
+                    smaller, values = size, other
+                    break
+            block = smaller
+        return block
+
+    def _scaled(self, values: HostValues, free: Sequence[str]) -> HostValues:
+        """The values with which the grid, or an array, is as large as it is given."""
+
+        def distance(found: HostValues) -> float:
+            grid = self._size(0, found) or (1, 1, 1)
+            pairs = [*zip(grid, self.given.grid, strict=True)] if self.given.grid else []
+            allocated = self._allocated(found)
+            pairs += [(allocated.get(n, wanted), wanted) for n, wanted in self.given.nbytes.items()]
+            return sum(abs(math.log2(max(is_, 1) / max(wanted, 1))) for is_, wanted in pairs)
+
+        best, least = values, distance(values)
+        for names in ([name] for name in free):
+            value = values.numbers[names[0]]
+            same = [n for n in free if values.numbers[n] == value and n not in values.formals]
+            for together in (names, same):
+                for power in (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0):
+                    ratio = 2 ** (distance(best) / power)
+                    if not together or not math.isfinite(ratio) or ratio > 1 << 20:
+                        continue
+                    changed = {n: max(1, round(best.numbers[n] * ratio)) for n in together}
+                    other = self._before({n: best.numbers[n] for n in free} | changed)
+                    if distance(other) < least:
+                        best, least = other, distance(other)
+        return best
 
     def _variables_of(self, numbers: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:
         """The host's variables that parameters get, with what is given for these."""
@@ -391,8 +565,28 @@ class _Small:
                 if re.fullmatch(r"[A-Za-z_][\w.]*", text):
                     yield text, numbers[parameter.name]
 
+    def _variables_of_block(self) -> Iterator[tuple[str, Number]]:
+        """The host's variables that a given block is made of."""
+        if self.given.block is None:
+            return
+        text = self.launch.configuration[1].strip()
+        parts = [text, *self.program.made_of(self.launch, text)]
+        for name, extent in zip(parts[1:], self.given.block, strict=False):
+            if re.fullmatch(r"[A-Za-z_]\w*", name) and parts[1:].count(name) == 1:
+                yield name, extent
+        if re.fullmatch(r"[A-Za-z_]\w*", text):
+            yield text, self.given.block[0]
+            for axis, extent in zip("xyz", self.given.block, strict=True):
+                yield f"{text}.{axis}", extent
+
+    def _variables_of_instance(self) -> Iterator[tuple[str, Number]]:
+        """The host's variables that the launch's template arguments are, as the instance has it."""
+        for name, text in zip(self.launch.template, self.instance, strict=False):
+            if re.fullmatch(r"[A-Za-z_]\w*", name) and text.isdecimal():
+                yield name, int(text)
+
     def _before(self, given: Mapping[str, Number]) -> HostValues:
-        return self.program.before(self.launch, given, self.fixed)
+        return self.program.before(self.launch, {**self._unknown, **given}, self.fixed)
 
     def _instance_block(self, block: _Size) -> int:
         """The block that an instance is made for where the host's variable says another."""
@@ -420,13 +614,18 @@ class _Small:
         scalars = [v for v in self._scalars(values).values() if isinstance(v, int)]
         most = _ELEMENTS if steers else _ELEMENTS_OF_ONE
         if not chosen and (elements > most or (not steers and max(scalars, default=0) > most)):
-            top = max(large.values(), default=0)
-            chosen = [n for n, v in large.items() if v == top]
+            nbytes = self._nbytes(values)
+            free_ones = {
+                n: v
+                for n, v in large.items()
+                if n not in self.constants
+                or self._nbytes(self._with_half(n, values, free)) != nbytes
+            }
+            top = max(free_ones.values(), default=0)
+            chosen = [n for n, v in free_ones.items() if v == top]
         same = {large[n] for n in chosen if n not in values.formals}
-        return [
-            n for n, v in large.items()
-            if n in chosen or (v in same and n not in values.formals)
-        ]  # fmt: skip
+        alone = values.formals | self.constants  # the kernel may use another of the same value
+        return [n for n, v in large.items() if n in chosen or (v in same and n not in alone)]
 
     def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
         given = {n: values.numbers[n] for n in free} | self._halved([name], values)
@@ -483,7 +682,8 @@ class _Small:
             found[parameter.name] = value
         return {**found, **self.numbers}
 
-    def _nbytes(self, values: HostValues) -> dict[str, int]:
+    def _allocated(self, values: HostValues) -> dict[str, int]:
+        """Bytes of the arrays whose allocation the text shows."""
         texts, found = self._by_parameter(), {}
         for parameter in self.parameters:
             whole = parameter.whole or parameter.name
@@ -491,8 +691,12 @@ class _Small:
                 name = re.sub(r"\([^()]*\*\s*\)|&", "", texts[whole]).strip()
                 name += parameter.name.removeprefix(whole)
                 nbytes = values.bytes_at.get(name)
-                if nbytes:
+                if nbytes and nbytes > 0:
                     found[parameter.name] = nbytes
+        return found
+
+    def _nbytes(self, values: HostValues) -> dict[str, int]:
+        found = self._allocated(values)
         kinds: dict[str, int] = {}
         for parameter in self.parameters:
             kind = str(parameter.dtype)
@@ -502,12 +706,34 @@ class _Small:
                 found.setdefault(parameter.name, kinds[str(parameter.dtype)])
         return found
 
+    def _partly_written(self, values: HostValues) -> Iterator[tuple[str, int]]:
+        """The buffers whose front alone is set, by `cudaMemset`, with its bytes."""
+        texts = self._by_parameter()
+        for name, allocated in self._allocated(values).items():
+            pointer = pointer_name(texts.get(name, ""))
+            nbytes = self.program.only_set(self.launch, pointer, values.numbers)
+            if nbytes is not None and 0 <= nbytes < allocated:
+                yield name, nbytes
+
     def _nulls(self) -> frozenset[str]:
         """Pointers that are null beside others that are not: the kernel can do without them."""
         texts = self._by_parameter()
         pointers = [p.name for p in self.parameters if p.is_pointer and p.name in texts]
         nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
         return frozenset(nulls if len(nulls) < len(pointers) else ())
+
+
+def is_legal_block(block: Sequence[int]) -> bool:
+    """Whether CUDA allows a block of these extents."""
+    x, y, z = [*block, 1, 1][:3]
+    most = MAX_BLOCK
+    return x <= most.x and y <= most.y and z <= most.z and x * y * z <= MAX_THREADS_PER_BLOCK
+
+
+def _as_many_threads(grid: _Size, old: _Size, new: _Size) -> _Size:
+    """The grid of another block's threads; where blocks do not come by threads it stays."""
+    x, y, z = (-(-g * a // b) for g, a, b in zip(grid, old, new, strict=True))
+    return x, y, z
 
 
 def _count(size: _Size) -> int:
@@ -528,8 +754,9 @@ def _blocks(block: _Size) -> int:
 
 _ZERO = re.compile(
     r"\w*(offset|shift|start|begin|first|base|origin|axis|seed|rank|phase|pass|bit|depth|level)\w*"
-    r"|[a-z]*_?(idx|index)", re.IGNORECASE
-)  # fmt: skip
+    r"|[a-z]*_?(idx|index)",
+    re.IGNORECASE,
+)
 _ONE = re.compile(
     r"\w*stride\w*|\w*step|inc[xy]?|\w*radius\w*|pad(ding)?|pitch_extra", re.IGNORECASE
 )
@@ -658,7 +885,11 @@ def guess_array(parameter: SignatureParameter, text: str, extents: Extents) -> s
     if parameter.is_symbol or not parameter.is_pointer:
         return f"random:{dtype}[{parameter.count}]"
     shape = _shape(parameter, text, extents)
-    return f"{_fill(parameter, text)}:{dtype}[{','.join(map(str, shape))}]"
+    sizes = ",".join(map(str, shape))
+    front = extents.host.written.get(parameter.name) if extents.host is not None else None
+    if front is not None and parameter.dtype is not None:
+        return f"zeros:{dtype}[{sizes}]:{front // parameter.dtype.itemsize}"
+    return f"{_fill(parameter, text)}:{dtype}[{sizes}]"
 
 
 def _dtype(parameter: SignatureParameter) -> str:
@@ -702,7 +933,7 @@ def _is_read_behind(name: str, text: str) -> bool:
 def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> list[int]:
     size = parameter.dtype.itemsize if parameter.dtype is not None else 4
     nbytes = extents.host.nbytes.get(parameter.name) if extents.host else None
-    product = _of_product(parameter.name, extents.scalars)
+    product = _matrix(parameter.name, text, extents)
     if nbytes:
         count = max(1, nbytes // (size * parameter.lanes))
         for shape in (product, _rows_and_columns(extents.scalars)):
@@ -731,18 +962,33 @@ def _elements(parameter: SignatureParameter, text: str, extents: Extents) -> lis
     if len(lengths) == 1 and parameter.lanes == 1:
         last = parameter.name.rpartition(".")[2]
         plain = re.sub(r"\bblock(Idx|Dim)\.\w", "()", text)
-        if re.search(rf"\b{re.escape(last)}\s*\[[^\]]*\w\s*\*\s*[A-Za-z_]\w*", plain):
+        if re.search(rf"\b{re.escape(last)}\s*\[[^\]]*[A-Za-z_]\w*\s*\*\s*[A-Za-z_]\w*", plain):
             return [*lengths, *lengths]  # `A[row * N + k]` means a matrix
     return lengths
 
 
-def _of_product(name: str, scalars: Mapping[str, int]) -> list[int] | None:
-    """The shape of A, B or C where M, N and K are given."""
-    sizes = {n.lower(): value for n, value in scalars.items()}
+def _matrix(name: str, text: str, extents: Extents) -> list[int] | None:
+    """Rows and columns of a matrix by the kernel's numbers; None for no matrix."""
+    scalars = extents.scalars
+    sizes = [n for n, value in scalars.items() if value > 0]
+    names = _product_names(name, sizes) or strides(name.rpartition(".")[2], text, sizes)
+    if names is None or "." in names[1]:
+        return None
+    rows = scalars[names[0]] if names[0] else extents.lengths[1:2]
+    if not rows and len(sizes) == 1:
+        rows = scalars[names[1]]
+    if not rows:
+        return None
+    return [rows if isinstance(rows, int) else max(rows[0], 1), scalars[names[1]]]
+
+
+def _product_names(name: str, scalars: Collection[str]) -> tuple[str, str] | None:
+    """The names of rows and columns of A, B or C where there are M, N and K."""
+    sizes = {n.lower(): n for n in scalars}
     dims = {"a": "mk", "b": "kn", "c": "mn"}.get(name.lower().removeprefix("d_"))
     if dims is None or not all(axis in sizes for axis in "mnk"):
         return None
-    return [sizes[dims[0]], sizes[dims[1]]]
+    return sizes[dims[0]], sizes[dims[1]]
 
 
 def _rows_and_columns(scalars: Mapping[str, int]) -> list[int] | None:
@@ -790,6 +1036,23 @@ def _is_read(name: str, text: str) -> bool:
 _NO_LAUNCH: Mapping[str, str] = MappingProxyType({})
 
 
+@dataclass(frozen=True)
+class Guess:
+    """A launch, and what of it is a guess that nothing in the source, or nobody, says.
+
+    `open` are the arguments that may as well be otherwise. `tied` are the arrays among them that
+    follow from numbers of the kernel: one that reaches a little further has a fault. `is_ragged`
+    says that threads lie beyond a size that is given, so that any that reaches further has.
+    `shared_open`: nobody says how large dynamic shared memory is.
+    """
+
+    launch: FileLaunch
+    open: frozenset[str] = frozenset()
+    tied: frozenset[str] = frozenset()
+    is_ragged: bool = False
+    shared_open: bool = False
+
+
 def guess_launch(
     source: str,
     path: str,
@@ -797,68 +1060,224 @@ def guess_launch(
     given: Mapping[str, str] = _NO_LAUNCH,
     given_defines: Mapping[str, str] = _NO_LAUNCH,
 ) -> FileLaunch:
+    """The launch of `guessed`, in a grid and a block of its own."""
+    asked = FileLaunch(
+        path, kernel or "", "", "", "", join_defines(given_defines), tuple(given.items())
+    )
+    return guessed(source, asked).launch
+
+
+def guessed(source: str, asked: FileLaunch) -> Guess:
     """A launch to begin with; of the first kernel if none is named.
 
-    Numbers that are `given` for parameters stay, and decide about sizes, arrays and the grid; so do
-    macros, to which those are added that the source has no meaning for.
-    Where the source launches the kernel itself its sizes are taken, halved until they are small.
+    What is `asked` stays: numbers, arrays, macros, grid and block each decide about the others.
+    Macros that the source has no meaning for are added. Where the source launches the kernel itself
+    its sizes are taken, halved until they are small.
     Raises TilescopeError where the source has no kernel, and ArgumentError where the kernel's
     parameters cannot be read.
     """
-    names = kernel_names(source)
-    headers = local_headers(source, path)
+    given, given_defines = dict(asked.arguments), split_defines(asked.defines)
+    source = with_defines(source, given_defines)
+    headers = headers_of(source, asked)
+    before = with_defines("\n".join(headers.values()), given_defines)
+    names = kernel_names(source, before)
     if not names:
-        raise TilescopeError(_no_kernel(path, headers))
-    name = instance_of(kernel, names) if kernel else names[0]
+        raise TilescopeError(f"{asked.name} has no kernel: mark a function __global__.")
+    name = instance_of(asked.kernel, names) if asked.kernel else names[0]
     device = without_comments(without_host_code(source))
     text = _body(source, name) or device
     dimensions = dimensions_of(text)
-    known = "\n".join(headers.values())
-    guessed = {
-        macro: value
-        for macro, value in guess_defines(device, dimensions).items()
-        if not re.search(rf"\b{macro}\b", known)
-    }
-    defines = {**guessed, **given_defines}
-    before = "\n".join(headers.values())
-    signature = read_signature(source, name, defines, before)
+    grid_given, block_given = _sizes(asked.grid), _sizes(asked.block)
+    undefined = undefined_macros(source, name, headers, given_defines, asked.name)
+    shape, defines = _laid_out(
+        source,
+        name,
+        guess_defines(undefined, dimensions),
+        text,
+        given_defines,
+        dimensions,
+        block_given,
+    )
     declared = declarations(source, name, defines)
-    shape = shape_of(text, dimensions, declared)
+    signature = read_signature(source, name, defines, headers, asked.name)
     whole = f"{before}\n{source}" if before else source
-    numbers = _numbers(signature, given)
-    host = host_guess(whole, name, signature, defines, type_sizes(whole, defines), numbers)
+    shapes = {p.name: s for p in signature if (s := _shape_given(p, given.get(p.name, "")))}
+    numbers = _numbers_of_shapes(shapes, signature, text) | _numbers(signature, given)
+    host = host_guess(
+        whole,
+        name,
+        signature,
+        defines,
+        type_sizes(source, name, defines, headers, asked.name),
+        Given(numbers, _bytes_given(signature, shapes), _three(grid_given), _three(block_given)),
+    )
+    if host is not None and host.constants:
+        smaller_ones = {name: str(value) for name, value in host.constants.items()}
+        both = join_defines({**given_defines, **smaller_ones})
+        return guessed(source, replace(asked, defines=both))
     block = _trimmed(host.block, dimensions) if host else shape.block
-    threads = math.prod(block)
+    if grid_given and host is None:
+        steps = shape.apart or block
+        numbers = _numbers_of_grid(grid_given, steps, signature, text) | numbers
     lengths = _lengths(shape, signature, text, numbers)
-    grid = [1 if shape.one_block else -(-n // b) for n, b in zip(lengths, block, strict=False)]
+    steps = (*shape.apart, *block[len(shape.apart) :])
+    grid = [1 if shape.one_block else -(-n // b) for n, b in zip(lengths, steps, strict=False)]
+    ragged = any(length % step for length, step in zip(lengths, steps, strict=False))
     if host is not None and host.grid is not None:
         grid = list(_trimmed(host.grid, dimensions))
-    if host is not None:
-        lengths = tuple(b * g for b, g in zip(block, grid, strict=False))
+    grid = list(grid_given) or grid
+    if host is not None or grid_given:
+        pairs = itertools.zip_longest(steps, grid, fillvalue=1)
+        lengths = tuple(step * count for step, count in pairs)
     extents = with_names(Extents(lengths, host), signature, text)
-    usual = extents if host else replace(extents, lengths=(shape.length,) * dimensions)
-    shared = dynamic_bytes(declared, threads)
+    plain = host is None and not grid_given
+    usual = replace(extents, lengths=(shape.length,) * dimensions) if plain else extents
+    shared = min(dynamic_bytes(declared, math.prod(block)), MAX_SHARED_BYTES)
     arguments = dict(_arguments(signature, text, extents, usual, numbers))
-    if host is None and not any(is_size(p) for p in signature):
-        arguments = {n: _reaching(n, given, text, grid, block) for n, given in arguments.items()}
-    return FileLaunch(
-        path=path,
+    launch = FileLaunch(
+        path=asked.path,
         kernel=name,
         grid=",".join(map(str, grid)),
         block=",".join(map(str, block)),
         shared=str(host.shared if host and host.shared else shared),
         defines=join_defines(defines),
-        arguments=tuple(arguments.items()),
+        arguments=tuple((n, given.get(n, guess)) for n, guess in arguments.items()),
+        folders=asked.folders,
+        included=asked.included,
+        architecture=asked.architecture,
+    )
+    known = set(host.said) | {*host.scalars} if host else set()
+    guesses = frozenset(arguments) - known - set(given) - {p.name for p in signature if p.is_symbol}
+    tied = guesses if any(is_size(p) for p in signature) else frozenset()
+    return Guess(
+        launch,
+        guesses,
+        tied,
+        is_ragged=ragged and bool(numbers) and host is None,
+        shared_open=any(d.is_extern for d in declared)
+        and not (asked.shared or (host is not None and host.shared)),
     )
 
 
-def _reaching(name: str, given: str, text: str, grid: Sequence[int], block: Sequence[int]) -> str:
-    """An argument's text, the array as long as its indices go where that is evident."""
-    one = re.fullmatch(r"(\w+:\w+)\[(\d+)\]", given)
-    far = reach(name, text, grid, block) if one else None
-    if one is None or far is None or far <= int(one[2]):
-        return given
-    return f"{one[1]}[{far}]"
+def _laid_out(
+    source: str,
+    name: str,
+    guesses: dict[str, str],
+    text: str,
+    given: Mapping[str, str],
+    dimensions: int,
+    block: tuple[int, ...],
+) -> tuple[Shape, Mapping[str, str]]:
+    """The layout of a kernel, and its macros: smaller ones where shared memory would not do."""
+    plain = split_instance(name)[0].rpartition("::")[2]
+    declared = next((k for k in kernels(source) if k.name == plain), None)
+    bound = (
+        dict(zip([p.name for p in declared.template], split_instance(name)[1], strict=False))
+        if declared
+        else {}
+    )
+    while True:
+        defines = {**guesses, **given}
+        arrays = declarations(source, name, {**defines, **bound})
+        large = [
+            m for m in guesses if m not in given and guesses[m].isdecimal() and int(guesses[m]) > 1
+        ]
+        if _static_bytes(arrays) <= _MOST_STATIC or not large:
+            break
+        top = max(large, key=lambda macro: int(guesses[macro]))
+        guesses[top] = str(int(guesses[top]) // 2)
+    constants = read_constants(source, {**defines, **bound})
+
+    def value(word: str) -> int | None:
+        return evaluate(constants.expanded(word), constants.constants_in(""))
+
+    return shape_of(text, dimensions, arrays, value, block), defines
+
+
+def _static_bytes(declared: tuple[SharedDeclaration, ...]) -> int:
+    """Bytes of the shared arrays of fixed size, as far as these are known."""
+    return sum(
+        math.prod(d.dims) * (d.dtype.itemsize if d.dtype is not None else 4) * d.lanes
+        for d in declared
+        if d.dims is not None and not d.is_extern
+    )
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    """A grid or block as it is typed, x first; () where nothing, or none, is."""
+    parts = re.split(r"[,x]", text.strip())
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"\s*0*[1-9]\d{0,9}\s*", p) for p in parts):
+        return ()
+    return tuple(int(part) for part in parts)
+
+
+def _three(size: Sequence[int]) -> _Size | None:
+    """A grid or block in three dimensions; None for ()."""
+    x, y, z = [*size, 1, 1, 1][:3]
+    return (x, y, z) if size else None
+
+
+def _shape_given(parameter: SignatureParameter, text: str) -> tuple[int, ...]:
+    """The shape of an array that is given, in elements of the parameter's type; () for none."""
+    if text.startswith("@"):
+        try:
+            with Path(text[1:]).open("rb") as file:
+                shape = promised(file)[0]
+        except (OSError, *BAD_HEADER):
+            return ()
+    else:
+        found = re.fullmatch(r"(?:\w+:)?\w+\[([\d,\s]{1,99})\]", text.strip())
+        parts = found[1].split(",") if found and parameter.is_pointer else []
+        shape = tuple(int(part) for part in parts if part.strip().isdecimal())
+        if len(shape) != len(parts):
+            return ()
+    return shape[:-1] if parameter.lanes > 1 and len(shape) > 1 else shape
+
+
+def _bytes_given(
+    signature: Sequence[SignatureParameter], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, int]:
+    return {
+        p.name: math.prod(shapes[p.name]) * p.lanes * p.dtype.itemsize
+        for p in signature
+        if p.name in shapes and p.dtype is not None
+    }
+
+
+def _numbers_of_shapes(
+    shapes: Mapping[str, tuple[int, ...]], signature: Sequence[SignatureParameter], text: str
+) -> dict[str, Number]:
+    """What the arrays that are given say of the kernel's sizes."""
+    sizes = [p.name for p in signature if is_size(p)]
+    found: dict[str, Number] = {}
+    for name, shape in shapes.items():
+        pair = strides(name, text, sizes) or ("", "")
+        names = _product_names(name, sizes) or pair
+        if len(shape) == len(names) == 2 and any(names):
+            found |= {n: extent for n, extent in zip(names, shape, strict=True) if n}
+        elif len(sizes) == 1:
+            found[sizes[0]] = shape[-1] if len(shape) > 1 else _side(shape[0], pair[1])
+    return found
+
+
+def _side(count: int, columns: str) -> int:
+    """The size that a flat array of a square matrix has, or the array's own."""
+    root = math.isqrt(count)
+    return root if columns and root * root == count else count
+
+
+def _numbers_of_grid(
+    grid: Sequence[int], block: Sequence[int], signature: Sequence[SignatureParameter], text: str
+) -> dict[str, Number]:
+    """The sizes that a grid which is given covers."""
+    found: dict[str, Number] = {}
+    for parameter in signature:
+        axes = bounded_axes(parameter.name, text, len(grid)) if is_size(parameter) else ()
+        if len(axes) == 1:
+            extent = grid[axes[0]] * (block[axes[0]] if axes[0] < len(block) else 1)
+            guarded = len(grid) == len(block) == 1 and extent > 2 * _UNEVEN
+            found[parameter.name] = extent - _UNEVEN if guarded else extent
+    return found
 
 
 def size_is_guessed(
@@ -875,16 +1294,6 @@ def size_is_guessed(
     except TilescopeError:
         return False
     return guess.get(name, "").endswith(f"[{','.join(map(str, shape))}]")
-
-
-def _no_kernel(path: str, headers: Mapping[str, str]) -> str:
-    name = path.replace("\\", "/").rpartition("/")[2]
-    with_some = [header for header, text in headers.items() if kernel_names(text)]
-    if with_some:
-        return (
-            f"{name} has no kernel of its own: open {listing(with_some, 'or')}, which it includes."
-        )
-    return f"{name} has no kernel: mark a function __global__."
 
 
 def instance_of(kernel: str, names: Sequence[str]) -> str:
@@ -978,13 +1387,19 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
 
     Raises as `guess_launch`.
     """
-    names = kernel_names(source)
+    names = kernel_names(source, _texts(source, launch))
     there = {name.partition("<")[0] for name in names}
     kernel = launch.kernel if launch.kernel.partition("<")[0] in there else None
     defines = split_defines(launch.defines) if kernel else _NO_LAUNCH
-    guess = guess_launch(source, launch.path, kernel, given_defines=defines)
-    before = "\n".join(local_headers(source, launch.path).values())
-    signature = read_signature(source, guess.kernel, split_defines(guess.defines), before)
+    blank = replace(launch, kernel=kernel or "", grid="", block="", shared="", arguments=())
+    guess = guessed(source, replace(blank, defines=join_defines(defines))).launch
+    signature = read_signature(
+        source,
+        guess.kernel,
+        split_defines(guess.defines),
+        headers_of(source, launch),
+        launch.name,
+    )
     known = dict(launch.arguments)
     arguments = []
     for parameter, (name, text) in zip(signature, guess.arguments, strict=True):
@@ -997,11 +1412,17 @@ def refit(source: str, launch: FileLaunch) -> FileLaunch:
 
 
 def complete(source: str, asked: FileLaunch) -> FileLaunch:
+    """The launch of `completed`."""
+    return completed(source, asked).launch
+
+
+def completed(source: str, asked: FileLaunch) -> Guess:
     """The launch asked for, with what it leaves empty guessed.
 
     Raises as `guess_launch`, and ArgumentError for a kernel or a parameter that the source has not.
     """
-    names = kernel_names(source)
+    defines = split_defines(asked.defines)
+    names = kernel_names(with_defines(source, defines), _texts(source, asked))
     kernel = instance_of(asked.kernel, names)
     if kernel and kernel.partition("<")[0].rpartition("::")[2] not in {
         name.partition("<")[0] for name in names
@@ -1009,22 +1430,50 @@ def complete(source: str, asked: FileLaunch) -> FileLaunch:
         raise ArgumentError(
             f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
         )
-    given = dict(asked.arguments)
-    defines = split_defines(asked.defines)
-    guess = guess_launch(source, asked.path, kernel or None, given, defines)
-    guessed = dict(guess.arguments)
-    for name in given:
-        if name not in guessed:
+    guess = guessed(source, asked)
+    there = {name for name, _ in guess.launch.arguments}
+    for name, _ in asked.arguments:
+        if name not in there:
             raise ArgumentError(
-                f"{guess.kernel} has no parameter {name}: it has {listing([*guessed])}."
+                f"{guess.launch.kernel} has no parameter {name}: it has {listing([*there])}."
             )
     texts = {
-        field: getattr(asked, field) or getattr(guess, field)
+        field: getattr(asked, field) or getattr(guess.launch, field)
         for field in ("grid", "block", "shared")
     }
-    if defines == split_defines(guess.defines):
+    if split_defines(asked.defines) == split_defines(guess.launch.defines):
         texts["defines"] = asked.defines  # as it was typed
-    return replace(guess, arguments=tuple((guessed | given).items()), **texts)
+    return replace(guess, launch=replace(guess.launch, **texts))
+
+
+def smaller(source: str, launch: FileLaunch) -> Iterator[str]:
+    """Options with which the launch is guessed anew with less to do: at most a quarter of a number.
+
+    A number counts if the grid, or a loop of the kernel, follows it, and the block does not.
+    """
+    defines = split_defines(launch.defines)
+    text = with_defines(source, defines)
+    body = _body(text, launch.kernel)
+    looped = " ".join(re.findall(r"\b(?:for|while)\s*\(([^{}]*?)[{\n]", body))
+    scalars = [(n, int(t)) for n, t in launch.arguments if re.fullmatch(r"\d{2,9}", t)]
+    candidates = [(f"--arg {n}=", n, value) for n, value in scalars]
+    candidates += [(f"-D {knob.name}=", knob.name, knob.value) for knob in knobs(text)]
+    for option, name, value in candidates:
+        less = min(value // 4, _SMALL)
+        if less < _LEAST:
+            continue
+        asked = FileLaunch(launch.path, launch.kernel, "", "", "", launch.defines)
+        if option.startswith("-D"):
+            asked = replace(asked, defines=join_defines({**defines, name: str(less)}))
+        else:
+            asked = replace(asked, arguments=((name, str(less)),))
+        try:
+            found = guessed(source, asked).launch
+        except TilescopeError:
+            continue
+        follows = found.grid != launch.grid or re.search(rf"\b{re.escape(name)}\b", looped)
+        if found.block == launch.block and follows:
+            yield f"{option}{less}"
 
 
 def _fits(parameter: SignatureParameter, text: str) -> bool:
@@ -1047,9 +1496,20 @@ def launch_of(
     `kernel` is guessed, or of the first. Raises TilescopeError.
     """
     if known is None:
-        launch = guess_launch(source, path, kernel)
+        asked = FileLaunch(path, kernel or "", "", "", "")
+        source, asked = at_its_kernels(source, asked)
+        launch = guessed(source, asked).launch
     else:
         launch = complete(source, known) if is_linked else refit(source, known)
-    before = "\n".join(local_headers(source, path).values())
-    signature = read_signature(source, launch.kernel, split_defines(launch.defines), before)
-    return launch, kernel_names(source), signature
+    signature = read_signature(
+        source,
+        launch.kernel,
+        split_defines(launch.defines),
+        headers_of(source, launch),
+        launch.name,
+    )
+    return launch, kernel_names(source, _texts(source, launch)), signature
+
+
+def _texts(source: str, launch: FileLaunch) -> str:
+    return "\n".join(headers_of(source, launch).values())

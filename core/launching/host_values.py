@@ -7,13 +7,12 @@ so that the same program can be had in small.
 
 from __future__ import annotations
 
-import math
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from core.source.expressions import Expression, Number, of_type, parsed
 from core.source.kernel_text import (
     HostLaunch,
     closing,
@@ -21,301 +20,6 @@ from core.source.kernel_text import (
     with_kernel_macros,
     without_comments,
 )
-
-# C's arithmetic on numbers, as a host function does it: `(n + 255) / 256`, `1 << 20`, `n & ~31`.
-#
-# Whole numbers and real ones are told apart as C tells them. A whole number beyond 64 bits, a
-# division by zero and whatever is not understood have no value. Nothing here takes long: every
-# operation is one on machine numbers.
-
-
-Number = int | float
-_Values = Mapping[str, Number]
-Expression = Callable[[_Values], Number]
-
-_TOKEN = re.compile(
-    r"\s*(?:(?P<real>(?:\d[\d']*\.\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?|\d+[eE][-+]?\d+[fFlL]?)"
-    r"|(?P<whole>0[xX][\da-fA-F']+|0[bB][01']+|\d[\d']*)[uUlLzZ]*(?![\w.])"
-    r"|(?P<name>(?:::)?[A-Za-z_]\w*(?:::\w+)*)"
-    r"|(?P<mark><<|>>|<=|>=|==|!=|&&|\|\||->|[-+*/%<>!~&|^?:(),.{}]))"
-)
-_REAL_TYPES = {"float", "double"}
-_WHOLE_TYPES = {
-    "int", "unsigned", "signed", "long", "short", "char", "size_t", "uint", "ulong", "bool",
-    *(f"{u}int{bits}_t" for u in ("", "u") for bits in (8, 16, 32, 64)),
-}  # fmt: skip
-_QUALIFIERS = {"const", "constexpr", "static", "inline", "volatile"}
-_MOST = 1 << 63
-_DEEPEST = 24
-
-
-def _whole(value: Number) -> int:
-    if isinstance(value, float):
-        raise TypeError(value)  # C has no such operation on real numbers
-    return value
-
-
-def _bits(value: Number) -> int:
-    bits = _whole(value)
-    if not 0 <= bits < 64:
-        raise ValueError(bits)
-    return bits
-
-
-def _divided(left: Number, right: Number) -> Number:
-    if isinstance(left, float) or isinstance(right, float):
-        return left / right
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
-
-
-def _rest(left: Number, right: Number) -> Number:
-    a, b = _whole(left), _whole(right)
-    return abs(a) % abs(b) * (-1 if a < 0 else 1)
-
-
-def _rounded(value: Number) -> float:
-    return math.copysign(math.floor(abs(value) + 0.5), value)  # halves away from zero
-
-
-_LEVELS: tuple[Mapping[str, Callable[[Number, Number], Number]], ...] = (
-    {"|": lambda a, b: _whole(a) | _whole(b)},
-    {"^": lambda a, b: _whole(a) ^ _whole(b)},
-    {"&": lambda a, b: _whole(a) & _whole(b)},
-    {"==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b)},
-    {
-        "<": lambda a, b: int(a < b), "<=": lambda a, b: int(a <= b),
-        ">": lambda a, b: int(a > b), ">=": lambda a, b: int(a >= b),
-    },
-    {"<<": lambda a, b: _whole(a) << _bits(b), ">>": lambda a, b: _whole(a) >> _bits(b)},
-    {"+": operator.add, "-": operator.sub},
-    {"*": operator.mul, "/": _divided, "%": _rest},
-)  # fmt: skip
-_FUNCTIONS: Mapping[str, Callable[..., Number]] = {
-    "ceil": lambda x: float(math.ceil(x)), "floor": lambda x: float(math.floor(x)),
-    "round": _rounded, "sqrt": math.sqrt, "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x),
-    "log2": math.log2, "log": math.log, "exp2": lambda x: math.pow(2, x), "pow": math.pow,
-    "min": min, "max": max, "abs": abs, "fabs": lambda x: abs(float(x)),
-    "fmin": lambda a, b: float(min(a, b)), "fmax": lambda a, b: float(max(a, b)),
-}  # fmt: skip
-
-
-def of_type(kind: str, value: Number) -> Number:
-    """A value as a variable of that type holds it; as it is where the type is not known."""
-    words = set(kind.replace("std::", "").split()) - _QUALIFIERS
-    if words & _REAL_TYPES:
-        return float(value)
-    if words == {"bool"}:
-        return int(bool(value))
-    return int(value) if words & _WHOLE_TYPES else value
-
-
-def parsed(text: str) -> Expression | None:
-    """What gives an expression's value from those of its names; None where it is not understood.
-
-    What it gives raises ValueError, KeyError, TypeError or ArithmeticError where there is no value.
-    """
-    try:
-        return _Parser(_tokens(text)).whole()
-    except (ValueError, IndexError, RecursionError):
-        return None
-
-
-def _tokens(text: str) -> list[tuple[str, str]]:
-    found, at, text = [], 0, text.rstrip()
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if not match or match.lastgroup is None:
-            raise ValueError(text[at:])
-        found.append((match.lastgroup, match[match.lastgroup]))
-        at = match.end()
-    return [*found, ("end", "")]
-
-
-class _Parser:
-    def __init__(self, tokens: list[tuple[str, str]]) -> None:
-        self._tokens, self._at, self._depth = tokens, 0, 0
-
-    def whole(self) -> Expression:
-        made = self._chosen()
-        if self._tokens[self._at][0] != "end":
-            raise ValueError(self._tokens[self._at][1])
-        return made
-
-    def _next(self) -> str:
-        return self._tokens[self._at][1]
-
-    def _takes(self, mark: str) -> bool:
-        if self._tokens[self._at] != ("mark", mark):
-            return False
-        self._at += 1
-        return True
-
-    def _expect(self, mark: str) -> None:
-        if not self._takes(mark):
-            raise ValueError(mark)
-
-    def _chosen(self) -> Expression:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ValueError("too deep")
-        test = self._logical(("||", "&&"))
-        if self._takes("?"):
-            first = self._chosen()
-            self._expect(":")
-            second = self._chosen()
-            made = _conditional(test, first, second)
-        else:
-            made = test
-        self._depth -= 1
-        return made
-
-    def _logical(self, marks: tuple[str, ...]) -> Expression:
-        if not marks:
-            return self._binary(0)
-        made = self._logical(marks[1:])
-        while self._takes(marks[0]):
-            made = _either_or_both(marks[0], made, self._logical(marks[1:]))
-        return made
-
-    def _binary(self, level: int) -> Expression:
-        if level == len(_LEVELS):
-            return self._unary()
-        made = self._binary(level + 1)
-        while self._tokens[self._at][0] == "mark" and self._next() in _LEVELS[level]:
-            what = _LEVELS[level][self._next()]
-            self._at += 1
-            made = _applied(what, made, self._binary(level + 1))
-        return made
-
-    def _unary(self) -> Expression:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ValueError("too deep")
-        made = self._unary_itself()
-        self._depth -= 1
-        return made
-
-    def _unary_itself(self) -> Expression:
-        if self._takes("-"):
-            return _applied(operator.sub, lambda _: 0, self._unary())
-        if self._takes("+"):
-            return self._unary()
-        if self._takes("~"):
-            return _applied(lambda _, b: ~_whole(b), lambda _: 0, self._unary())
-        if self._takes("!"):
-            return _applied(lambda _, b: int(not b), lambda _: 0, self._unary())
-        if self._takes("("):
-            kind = self._type(")")
-            if kind:
-                return _converted(kind, self._unary())
-            made = self._chosen()
-            self._expect(")")
-            return made
-        return self._primary()
-
-    def _type(self, end: str) -> str:
-        """The words of a type and the mark behind it, both passed; "" where no type is."""
-        at, words = self._at, []
-        while self._tokens[at][0] == "name":
-            words.append(self._tokens[at][1].removeprefix("::").removeprefix("std::"))
-            at += 1
-        known = _REAL_TYPES | _WHOLE_TYPES | _QUALIFIERS
-        after = self._tokens[at + 1][0] if at + 1 < len(self._tokens) else "end"
-        is_cast = set(words) <= known or (len(words) == 1 and after in ("name", "real", "whole"))
-        if not words or self._tokens[at] != ("mark", end) or not is_cast:
-            return ""
-        self._at = at + 1
-        return " ".join(words)
-
-    def _primary(self) -> Expression:
-        kind, text = self._tokens[self._at]
-        self._at += 1
-        if kind == "real":
-            real = float(text.replace("'", "").rstrip("fFlL"))
-            return lambda _: real
-        if kind == "whole":
-            whole = _literal(text.replace("'", ""))
-            return lambda _: whole
-        if kind != "name":
-            raise ValueError(text)
-        return self._named(text.removeprefix("::").removeprefix("std::"))
-
-    def _named(self, name: str) -> Expression:
-        if name in ("true", "false"):
-            return lambda _: int(name == "true")
-        if name == "static_cast":
-            self._expect("<")
-            kind = self._type(">") or "unknown"
-            self._expect("(")
-            return _converted(kind, self._closed(")"))
-        if name in _REAL_TYPES | _WHOLE_TYPES:  # int(x), int{x}
-            if not self._takes("{"):
-                self._expect("(")
-                return _converted(name, self._closed(")"))
-            return _converted(name, self._closed("}"))
-        function = _FUNCTIONS.get(name) or _FUNCTIONS.get(name.removesuffix("f"))
-        if function and self._next() in ("(", "<"):
-            if self._takes("<") and not self._type(">"):
-                raise ValueError(name)
-            return _called(function, self._arguments())
-        while self._takes(".") or self._takes("->"):
-            member = self._tokens[self._at]
-            if member[0] != "name":
-                raise ValueError(member[1])
-            name, self._at = f"{name}.{member[1]}", self._at + 1
-        if self._next() in ("(", "{"):
-            raise ValueError(name)
-        return lambda values: values[name]
-
-    def _closed(self, mark: str) -> Expression:
-        made = self._chosen()
-        self._expect(mark)
-        return made
-
-    def _arguments(self) -> list[Expression]:
-        self._expect("(")
-        found = [self._chosen()]
-        while self._takes(","):
-            found.append(self._chosen())
-        self._expect(")")
-        return found
-
-
-def _literal(text: str) -> int:
-    octal = len(text) > 1 and text[0] == "0" and text.isdecimal()
-    return int(_bounded(int(f"0o{text[1:]}" if octal else text, 0)))
-
-
-def _bounded(value: Number) -> Number:
-    if not -_MOST <= value <= 2 * _MOST:  # false for NaN as well
-        raise OverflowError(value)
-    return value
-
-
-def _applied(
-    what: Callable[[Number, Number], Number], left: Expression, right: Expression
-) -> Expression:
-    return lambda values: _bounded(what(left(values), right(values)))
-
-
-def _called(function: Callable[..., Number], arguments: list[Expression]) -> Expression:
-    return lambda values: _bounded(function(*(argument(values) for argument in arguments)))
-
-
-def _converted(kind: str, inner: Expression) -> Expression:
-    return lambda values: of_type(kind, inner(values))
-
-
-def _conditional(test: Expression, first: Expression, second: Expression) -> Expression:
-    return lambda values: first(values) if test(values) else second(values)
-
-
-def _either_or_both(mark: str, left: Expression, right: Expression) -> Expression:
-    if mark == "||":
-        return lambda values: int(bool(left(values)) or bool(right(values)))
-    return lambda values: int(bool(left(values)) and bool(right(values)))
-
 
 # The statements of a host's text that say numbers: declarations, assignments, allocations.
 #
@@ -331,6 +35,7 @@ _ALLOCATED = re.compile(
     r"\b(?:cudaMalloc|cudaMallocManaged|cudaMallocHost|cudaMallocAsync|cudaHostAlloc)"
     r"(?:<[^>]*>)?\s*\("
 )
+_POINTER = re.compile(r"\s*(?:const\s+)?\w+(?:\s+\w+)?\s*\*")  # `float *a, *b = nullptr`
 ROUND = "([{)]}"
 
 
@@ -461,6 +166,9 @@ _KNOWN_BY_NAME = (
 )
 _PITCH = re.compile(r"pitch|stride|bytes|^ld[abc]?$", re.IGNORECASE)
 _NOTHING: Mapping[str, Number] = MappingProxyType({})
+_ASKED_FOR = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*(\d{1,9})\s*\)\s*(?:\{[^{}]*)?$")
+_CASE = re.compile(r"\bcase\s+(\d{1,9})\s*:[^:{}]*(?:\{[^{}]*)?$")
+_SWITCH = re.compile(r"\bswitch\s*\(\s*(\w+)\s*\)")
 _ANY = "*"  # in what is given: every whole number that a function is given
 _UNKNOWN = 64  # what a whole number that a function is given may be
 _DEEPEST_CALL = 6
@@ -483,16 +191,40 @@ class HostValues:
 class HostProgram:
     """The text of a file for nvcc, ready to evaluate what leads to one of its launches."""
 
-    def __init__(self, source: str, sizes: Mapping[str, int], defines: Mapping[str, str]) -> None:
-        """`sizes` are bytes of types by name, beyond the built-in ones."""
+    def __init__(
+        self,
+        source: str,
+        sizes: Mapping[str, int],
+        defines: Mapping[str, str],
+        kept: Collection[str] = (),
+    ) -> None:
+        """`sizes` are bytes of types by name, beyond the built-in ones.
+
+        What macros in `kept` set, those that a kernel uses, is no root: it stays what it is.
+        """
         self._text = with_kernel_macros(without_comments(source))
         self._sizes = {**_SIZES, **sizes}
         self._macros = {**_macros(self._text), **{name: ((), v) for name, v in defines.items()}}
         self._macros |= _small_functions(self._text)
+        self._kept = self._with_those_that_mean(kept)
         self._parsed: dict[str, Expression | None] = {}
         self._leading: dict[
             int, tuple[tuple[Statement, ...], list[str], tuple[Statement, ...]]
         ] = {}
+
+    def _with_those_that_mean(self, kept: Collection[str]) -> frozenset[str]:
+        """Macros, and those whose meanings hold them."""
+        found = {name for name in kept if name in self._macros}
+        for _ in range(_DEEPEST_CALL):
+            more = {
+                name
+                for name, (_, body) in self._macros.items()
+                if name not in found and not found.isdisjoint(re.findall(r"\w+", body))
+            }
+            if not more:
+                break
+            found |= more
+        return frozenset(found)
 
     def before(
         self,
@@ -516,6 +248,57 @@ class HostProgram:
             found.formals.add(name)
         self._run(inside, given, found)
         return found
+
+    def constants(self, launch: HostLaunch) -> frozenset[str]:
+        """The constants at namespace level, which kernels see as the host does."""
+        outside, _, _ = self._leading_to(launch.position)
+        return frozenset(
+            s.name
+            for s in outside
+            if isinstance(s, Setting) and re.match(r"(static\s+)?(const|constexpr)\b", s.type)
+        )
+
+    def only_set(
+        self, launch: HostLaunch, pointer: str, values: Mapping[str, Number]
+    ) -> int | None:
+        """The bytes that `cudaMemset` sets to 0, where nothing else before the launch fills them.
+
+        None where something else may, or nothing is set.
+        """
+        before = self._text[self._function_start(launch.position) : launch.position]
+        before = re.sub(r"[\w:]+\s*(?:<[^;{}]*>)?\s*$", "", before)
+        found = None
+        for statement in re.split(r"[;{}]", before):
+            if not re.search(rf"\b{re.escape(pointer)}\b", statement):
+                continue
+            if filled := re.search(r"\bcudaMemset(?:Async)?\s*\((.*)", statement, re.DOTALL):
+                parts = split_at_commas(filled[1][: closing(filled[1], 0)], ROUND)
+                nbytes = self.value(parts[2], values) if len(parts) > 2 else None
+                if nbytes is None or self.value(parts[1], values) != 0:
+                    return None
+                found = max(found or 0, int(nbytes))
+            elif not (_ALLOCATED.search(statement) or _POINTER.match(statement)):
+                return None
+        return found
+
+    def conditions(self, launch: HostLaunch) -> Iterator[tuple[str, int]]:
+        """The variables that a launch is made for a value of: `if (size == 16)`, `case 16:`."""
+        before = self._text[self._function_start(launch.position) : launch.position]
+        before = re.sub(r"[\w:]+\s*(?:<[^;{}]*>)?\s*$", "", before)
+        if asked := _ASKED_FOR.search(before):
+            yield asked[1], int(asked[2])
+        case, switches = _CASE.search(before), _SWITCH.findall(before)
+        if case and switches:
+            yield switches[-1], int(case[1])
+
+    def made_of(self, launch: HostLaunch, name: str) -> tuple[str, ...]:
+        """The texts of x, y and z of `dim3(…)`, or of a variable that holds one; () for none."""
+        _, _, inside = self._leading_to(launch.position)
+        texts = [s.expression for s in inside if isinstance(s, Setting) and s.name == name]
+        made = re.fullmatch(
+            r"dim3\s*[({](.*)[)}]", (texts[-1] if texts else name).strip(), re.DOTALL
+        )
+        return tuple(split_at_commas(made[1], ROUND)) if made else ()
 
     def _leading_to(
         self, position: int
@@ -591,9 +374,12 @@ class HostProgram:
                 self._pitch(statement, found)
 
     def _set(self, to: Setting, given: Mapping[str, Number], found: HostValues) -> None:
-        if to.type == "dim3":
+        if to.type == "dim3" or re.match(r"dim3\s*[({]", to.expression):
             if size := self.size3(to.expression, found.numbers):
-                found.numbers |= {f"{to.name}.{a}": v for a, v in zip(_MEMBERS, size, strict=True)}
+                names = (f"{to.name}.{axis}" for axis in _MEMBERS)
+                found.numbers |= {
+                    n: found.fixed.get(n, v) for n, v in zip(names, size, strict=True)
+                }
             return
         if to.type:
             found.types[to.name] = to.type
@@ -602,7 +388,8 @@ class HostProgram:
             return  # what it was before, as where a program may read it from its command line
         kind = found.types.get(to.name, "")
         value = of_type(kind, value)
-        if self.value(to.expression, {}) is not None:
+        is_kept = not self._kept.isdisjoint(re.findall(r"\w+", to.expression))
+        if not is_kept and self.value(to.expression, {}) is not None:
             found.roots[to.name] = value
             value = of_type(kind, given.get(to.name, value))
         found.numbers[to.name] = found.fixed.get(to.name, value)
@@ -650,16 +437,52 @@ class HostProgram:
 
 _ELEMENT = 4  # bytes of what nothing is known of
 _SIZES: Mapping[str, int] = {
-    "char": 1, "bool": 1, "unsigned char": 1, "uint8_t": 1, "int8_t": 1, "uchar": 1,
-    "short": 2, "unsigned short": 2, "half": 2, "__half": 2, "__nv_bfloat16": 2,
-    "uint16_t": 2, "int16_t": 2, "half2": 4, "__half2": 4,
-    "int": 4, "unsigned": 4, "unsigned int": 4, "uint": 4, "float": 4, "uchar4": 4, "short2": 4,
-    "int32_t": 4, "uint32_t": 4, "long": 8, "unsigned long": 8, "long long": 8,
-    "unsigned long long": 8, "unsigned long long int": 8, "size_t": 8, "double": 8, "float2": 8,
-    "int2": 8, "uint2": 8, "int64_t": 8, "uint64_t": 8, "cuComplex": 8, "cufftComplex": 8,
-    "float3": 12, "int3": 12, "float4": 16, "int4": 16, "uint4": 16, "double2": 16,
+    "char": 1,
+    "bool": 1,
+    "unsigned char": 1,
+    "uint8_t": 1,
+    "int8_t": 1,
+    "uchar": 1,
+    "short": 2,
+    "unsigned short": 2,
+    "half": 2,
+    "__half": 2,
+    "__nv_bfloat16": 2,
+    "uint16_t": 2,
+    "int16_t": 2,
+    "half2": 4,
+    "__half2": 4,
+    "int": 4,
+    "unsigned": 4,
+    "unsigned int": 4,
+    "uint": 4,
+    "float": 4,
+    "uchar4": 4,
+    "short2": 4,
+    "int32_t": 4,
+    "uint32_t": 4,
+    "long": 8,
+    "unsigned long": 8,
+    "long long": 8,
+    "unsigned long long": 8,
+    "unsigned long long int": 8,
+    "size_t": 8,
+    "double": 8,
+    "float2": 8,
+    "int2": 8,
+    "uint2": 8,
+    "int64_t": 8,
+    "uint64_t": 8,
+    "cuComplex": 8,
+    "cufftComplex": 8,
+    "float3": 12,
+    "int3": 12,
+    "float4": 16,
+    "int4": 16,
+    "uint4": 16,
+    "double2": 16,
     "cuDoubleComplex": 16,
-}  # fmt: skip
+}
 
 
 def _unknown(name: str) -> int:

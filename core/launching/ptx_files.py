@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from core.compiler.compiler import Build, plain_name, resolve_entry
+from core.compiler.kernel_signature import SignatureParameter
 from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.ladder.rules import listing
@@ -20,7 +21,6 @@ from core.launching.file_launch import check_launch
 from core.launching.user_files import read_source
 from core.ptx.ast import Function, Module, Variable
 from core.ptx.parser import parse
-from core.source.kernel_signature import SignatureParameter
 
 MOST_PTX = 64 << 20  # bytes of a PTX file
 
@@ -48,11 +48,16 @@ def ptx_workload(
     check_launch(grid, block, shared)
     arguments = bind(plain_name(name), _signature(function, args), args, seed)
     build = Build(
-        kind="as_compiled", source=text, source_name=visible(path.name),
-        defines=MappingProxyType({}), options=(), architecture=_architecture(module),
-        ptx=text, diagnostics=(),
+        kind="as_compiled",
+        source=text,
+        source_name=visible(path.name),
+        defines=MappingProxyType({}),
+        options=(),
+        architecture=_architecture(module),
+        ptx=text,
+        diagnostics=(),
         entries=tuple(f.name for f in module.functions.values() if f.is_entry),
-    )  # fmt: skip
+    )
     workload = Workload(
         title=visible(f"{path.name}: {plain_name(name)}"),
         source=text,

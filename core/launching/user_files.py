@@ -1,7 +1,7 @@
 """The headers that lie beside a file of one's own: `#include "tools.cuh"`, and what those include.
 
-They go to the compiler by name, without the host's functions in them, and types, macros and
-constants in them count when arguments are read.
+They go to the compiler by name, and types, macros and constants in them count when arguments are
+read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import math
 import re
 import stat
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
@@ -21,12 +22,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from core.compiler.nvrtc import is_known
 from core.errors import ArgumentError, TilescopeError
 from core.files import replace_file
 from core.ladder.buffers import filled
 from core.ladder.limits import MAX_ARRAY_BYTES
-from core.source.constants import blanked
-from core.source.host_code import without_host_code
+from core.source.host_headers import FIRST
+from core.source.syntax import includes, without_include
 
 # Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
 #
@@ -39,10 +41,11 @@ MOST_LINES = MOST_IN_LINE = 1 << 16
 _ARCHIVE = b"PK\x03\x04"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-_BAD_HEADER = (
+BAD_HEADER = (
     *(ValueError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError),
     tokenize.TokenError,
 )
+"""What reading the header of a file that is no array may raise."""
 
 
 def checked_size(path: Path, most: int) -> int:
@@ -162,7 +165,7 @@ def load_array(path: Path) -> NDArray[Any]:
                 raise ValueError("the file ends too early")
             data = filled(dtype, (count,), lambda start, end: np.fromfile(file, dtype, end - start))
             return data.reshape(shape[::-1]).T if is_fortran else data.reshape(shape)
-    except (OSError, *_BAD_HEADER) as error:
+    except (OSError, *BAD_HEADER) as error:
         raise ArgumentError(f"{path} is not an array saved by numpy.save: {error}.") from None
 
 
@@ -180,31 +183,119 @@ def promised(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return tuple(int(extent) for extent in shape), bool(is_fortran), dtype
 
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _ELSEWHERE = re.compile(r"[/\\]{2}")  # on Windows another computer's folder, or a device
-_MOST = 64
+_MOST = 512  # headers
+_MOST_OF_HEADERS = 8 << 20  # characters
+_DEEPEST = 6  # folders from a file up to that of its repository
+_USUAL = (
+    "",
+    "include",
+    "inc",
+    "src",
+    "common",
+    "Common",
+    "common/inc",
+    "utils",
+    "util",
+    "lib",
+    "third_party",
+    "csrc",
+    "source",
+    "headers",
+)
 
 
-def local_headers(source: str, path: str) -> Mapping[str, str]:
+def local_headers(
+    source: str, path: str, folders: Sequence[str] = (), included: Sequence[str] = ()
+) -> Mapping[str, str]:
     """Names as they are included, and texts, of the headers of a source that lies at `path`.
 
-    One that is not there, is no text or is very large is left out: CUDA may have it, or nobody.
+    They are looked for beside the file that includes them, in `folders` (-I), and in the folders
+    above the source up to its repository's, with their usual ones for headers. One that is not
+    there, is no text or is very large is left out: CUDA may have it, or nobody. The files that are
+    `included` (--include) come before the source, with their own headers; where one of them
+    includes the source itself it gets nothing. Raises TilescopeError where one cannot be read.
     """
-    found: dict[str, str] = {}
-    _collect(source, Path(path).parent, found)
-    return MappingProxyType(found)
+    files = dict(local_files(source, path, folders))
+    first = []
+    for file in included:
+        name, text = Path(file).as_posix(), read_source(Path(file))
+        files = {**local_files(text, file, folders), **files, name: (Path(file), text)}
+        first.append(f'#include "{name}"\n')
+    found = {n: text for n, (place, text) in files.items() if not _is_same(place, Path(path))}
+    for name in files.keys() - found.keys() if included else ():
+        found = {n: without_include(text, name) for n, text in found.items()}
+    return MappingProxyType({**found, **({FIRST: "".join(first)} if first else {})})
 
 
-def _collect(source: str, folder: Path, found: dict[str, str]) -> None:
-    comments = blanked(re.sub(_INCLUDE, lambda m: m[0].replace('"', " "), source))
-    for match in _INCLUDE.finditer(source):
-        name, path = match[1], folder / match[1]
-        is_comment = not comments[match.start() : match.end()].strip()
-        if is_comment or name in found or len(found) >= _MOST or _ELSEWHERE.match(name):
+def local_files(
+    source: str, path: str, folders: Sequence[str] = ()
+) -> Mapping[str, tuple[Path, str]]:
+    """Where the headers of a source lie, and their texts, by the names that it includes them by."""
+    found: dict[str, tuple[Path, str]] = {}
+    _collect(source, Path(path).parent, found, _Roots(Path(path), folders))
+    return found
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+class _Roots:
+    """Folders in which headers of a source may lie, those above it looked up when needed."""
+
+    def __init__(self, path: Path, folders: Sequence[str]) -> None:
+        self._path, self._given = path, [Path(folder) for folder in folders]
+
+    def find(self, name: str, beside: Path, is_quoted: bool) -> Path | None:
+        """The header of that name, None where there is none."""
+        candidates = [beside, *self._given] if is_quoted else self._given
+        for folder in candidates:
+            if _is_file(folder / name):
+                return folder / name
+        if is_known(name):
+            return None
+        return next((f / name for f in self._above if _is_file(f / name)), None)
+
+    @cached_property
+    def _above(self) -> tuple[Path, ...]:
+        found: list[Path] = []
+        try:
+            home, folder = Path.home(), self._path.resolve().parent
+        except (OSError, RuntimeError, ValueError):
+            return ()
+        for _ in range(_DEEPEST):
+            if folder in (home, folder.parent):  # nobody's project
+                break
+            found += (folder / usual for usual in _USUAL if (folder / usual).is_dir())
+            if (folder / ".git").exists():
+                break
+            folder = folder.parent
+        return tuple(found)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], roots: _Roots) -> None:
+    for name, is_quoted in includes(source):
+        room = _MOST_OF_HEADERS - sum(len(text) for _, text in found.values())
+        if name in found or len(found) >= _MOST or _ELSEWHERE.match(name):
+            continue
+        path = roots.find(name, folder, is_quoted)
+        if path is None:
             continue
         try:
             text = read_source(path)
         except TilescopeError:
             continue
-        found[name] = without_host_code(text)
-        _collect(text, path.parent, found)
+        if len(text) <= room:
+            found[name] = path, text
+            _collect(text, path.parent, found, roots)

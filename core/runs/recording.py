@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _CUT = "The run was cut short: this is the record up to there."
 RECORD_BYTES = 512 << 20
+_PATIENCE = 2_000  # instructions before the time is looked at, where only some blocks need run
 TOGETHER = 1 << 16  # threads that may run side by side where blocks wait for each other
 
 
@@ -52,6 +54,7 @@ class _Options:
     record_bytes: int
     order: WarpOrder
     seed: int
+    seconds: float | None
 
 
 Progress = Callable[[float], None]
@@ -79,6 +82,7 @@ def record(
     progress: Progress | None = None,
     build: Build | None = None,
     l1: L1Probe | None = None,
+    seconds: float | None = None,
 ) -> Trace:
     """Compiles (unless `build` is given), runs and records a workload.
 
@@ -86,7 +90,9 @@ def record(
     run and are counted, or, with `only_recorded`, do not run at all. `checks` finds races and reads
     of what was never written; illegal accesses and barriers are found in any case. `order` says how
     the warps of a block take turns (`core.emulator.run_queue`), `seed` is for "random". `progress`
-    is called with a fraction from 0 to 1. `l1` follows the loads of every block. Raises
+    is called with a fraction from 0 to 1. `l1` follows the loads of every block. After `seconds` of
+    processor time no more blocks are run, other than the first: the record is of those before, with
+    the findings of all that began. Raises
     `CompileError`, `UnsupportedPtx`, `LaunchError`, `ParameterError`, `Cancelled` and
     `CutShort`, which has the record up to there.
     """
@@ -101,7 +107,9 @@ def record(
     module = module_of(build, entry)
     debug = debug_info(module)
     image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
-    options = _Options(blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed)
+    options = _Options(
+        blocks, only_recorded, checks, limits or Limits(), record_bytes, order, seed, seconds
+    )
     try:
         return _Recording(workload, build, image, debug, options, progress, l1).trace()
     except _BlocksWait:  # start again, this time with all blocks side by side
@@ -109,6 +117,13 @@ def record(
         return _Recording(
             workload, build, again, debug, options, progress, l1, together=True
         ).trace()
+
+
+def _duration(seconds: float) -> str:
+    """`40 s`, `12 min` or `3 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.0f} h"
 
 
 class _BlocksWait(Exception):
@@ -149,7 +164,7 @@ class _Recording:
         self.l1 = l1
         if l1 is not None:
             l1.start(image, self.program.issues, self.program.lines)
-        self.tally = Tally()
+        self.tally, self.limits = Tally(), options.limits
         self.records: list[ChunkRecord] = []
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.issued = 0
@@ -159,24 +174,48 @@ class _Recording:
             image.module,
             frozenset(name for name, role in roles.items() if role == "output") | {HEAP_NAME},
             frozenset(name for name, role in roles.items() if role == "input"),
+            {a.name: a.written for a in image.launch.arrays if a.written is not None},
         )
 
     def trace(self) -> Trace:
         """Raises what `record` does."""
         total = self.image.launch.grid.count
-        ran = 0
-        for blocks, keep in self._runs(total):
+        ran, started = 0, time.thread_time()
+        for blocks, keep in self._in_time(self._runs(total)):
             check()
-            ran += len(blocks)
             try:
-                self._run(blocks, keep)
+                self._run(blocks, keep, may_drop=self.options.seconds is not None and ran > 0)
             except BudgetExceeded as error:
+                if self.options.seconds is not None and ran:
+                    break
+                ran += len(blocks)
                 raise CutShort(str(error), self._traced(ran, str(error))) from error
+            ran += len(blocks)
             self.progress((int(blocks[-1]) + 1) / total)
-        return self._traced(ran)
+        return self._traced(ran, spent=time.thread_time() - started)
 
-    def _traced(self, ran: int, cut: str = "") -> Trace:
-        """The trace of `ran` blocks; with `cut`, the last of them did not run to their end."""
+    def _in_time(self, runs: Iterator[Run]) -> Iterator[Run]:
+        """The runs that begin in time, fewer blocks in each where few are left to be run."""
+        seconds = self.options.seconds
+        if seconds is None:
+            yield from runs
+            return
+        started, ran = time.thread_time(), 0
+        self.limits = replace(self.limits, seconds=seconds, patience=_PATIENCE)
+        for blocks, keep in runs:
+            rest = blocks
+            while len(rest):
+                spent = time.thread_time() - started
+                fit = len(rest) if not ran else int((seconds - spent) / (spent / ran))
+                if fit < 1:
+                    return
+                if ran:
+                    self.limits = replace(self.limits, seconds=seconds - spent)
+                yield rest[:fit], keep
+                ran, rest = ran + len(rest[:fit]), rest[fit:]
+
+    def _traced(self, ran: int, cut: str = "", spent: float = 0.0) -> Trace:
+        """What was recorded and found of `ran` blocks, the last of them not to their end if cut."""
         total = self.image.launch.grid.count
         outputs = {a.name: self._output(a.name, a.data) for a in self.image.launch.arrays}
         trace = Trace(
@@ -186,7 +225,7 @@ class _Recording:
             self.tally.counters(lambda pc: int(self.program.lines[pc])),
             tuple(self.findings.values()),
             ran == total and not cut,
-            _CUT if cut else self._note(ran, total),
+            _CUT if cut else self._note(ran, total, spent),
             self.issued,
             self.program,
             self.image,
@@ -207,8 +246,15 @@ class _Recording:
         result.flags.writeable = False
         return result
 
-    def _note(self, ran: int, total: int) -> str:
+    def _note(self, ran: int, total: int, spent: float) -> str:
         recorded = sum(len(r.geometry.blocks) for r in self.records)
+        if ran < total and not self.options.only_recorded:
+            first = f"The first {ran:,} of the {total:,} blocks" if ran > 1 else "The first block"
+            of = "" if ran > 1 else f" of {total:,}"
+            return (
+                f"{first}{of} ran in {spent:.0f} s: counts, findings and outputs are theirs. All "
+                f"of them would take about {_duration(spent * total / ran)}."
+            )
         if ran < total:
             return f"Only {ran:,} of the {total:,} blocks were run; counts and outputs are theirs."
         if recorded < total:
@@ -230,13 +276,14 @@ class _Recording:
             only=options.only_recorded,
         )
 
-    def _run(self, blocks: NDArray[np.int64], keep: bool) -> None:
+    def _run(self, blocks: NDArray[np.int64], keep: bool, *, may_drop: bool) -> None:
+        """Runs blocks; of those that take too long only the findings are kept, if `may_drop`."""
         launch = self.image.launch
         geometry = Geometry(launch.grid, launch.block, blocks)
         record = ChunkRecord(geometry) if keep else None
-        faults = FaultCollector()
+        faults, tally = FaultCollector(), Tally()
         observers: list[Observer] = [
-            CountingObserver(self.tally, geometry, self._shared_name, self.program.issues),
+            CountingObserver(tally, geometry, self._shared_name, self.program.issues),
             faults,
         ]
         hazards: Hazards | None = None
@@ -249,7 +296,7 @@ class _Recording:
         if record is not None:
             observers.append(record)
         machine = Machine(
-            self.image, geometry, tuple(observers), record, self.options.limits, self.schedule
+            self.image, geometry, tuple(observers), record, self.limits, self.schedule
         )
         over: BudgetExceeded | None = None
         try:
@@ -260,10 +307,13 @@ class _Recording:
             raise _BlocksWait
         if hazards is not None:
             hazards.finish()
-        self.issued += machine.tick
-        self.prints += machine.printed
-        if record is not None:
-            self.records.append(record)
+        if over is None or not may_drop:
+            for key, sums in tally.sums.items():
+                self.tally.add(*key, sums)
+            self.issued += machine.tick
+            self.prints += machine.printed
+            if record is not None:
+                self.records.append(record)
         reporter = Reporter(self.program, geometry)
         found = reporter.faults(faults)
         found += reporter.hazards(list(hazards.found.values()) if hazards else [])
@@ -281,9 +331,10 @@ class _Recording:
         """One finding an instruction and kind; later chunks add to its count."""
         key = (finding.kind, finding.line, finding.array)
         known = self.findings.get(key)
-        self.findings[key] = (
-            finding if known is None else replace(known, count=known.count + finding.count)
-        )
+        if known is not None:
+            needs = max(known.needs, finding.needs) if known.needs and finding.needs else 0
+            finding = replace(known, count=known.count + finding.count, needs=needs)
+        self.findings[key] = finding
 
     def _shared_name(self, offset: int) -> str:
         array = owner_of(self.program.shared_arrays, offset)

@@ -204,6 +204,7 @@ def _workload(workload: Workload, pool: Pool) -> dict[str, Any]:
         **{name: getattr(workload, name) for name in ("title", "source", "source_name", "kernel")},
         "defines": dict(workload.defines),
         "headers": dict(workload.headers),
+        "architecture": workload.architecture,
         "parameters": dict(workload.parameters),
         "layout": None if workload.layout is None else asdict(workload.layout),
         "flops": workload.flops,
@@ -228,6 +229,7 @@ def _argument(argument: Argument, kept: Mapping[str, Any], pool: Pool) -> dict[s
     return {
         **plain,
         "role": argument.role,
+        "written": argument.written,
         "data": pool.add(argument.data) if argument.name in kept else -1,
         "shape": argument.data.shape,
         "dtype": argument.data.dtype.str,
@@ -379,6 +381,7 @@ def _read_workload(plain: Mapping[str, Any], arrays: Arrays) -> Workload:
         rung=plain["rung"],
         arithmetic=plain.get("arithmetic", "float32"),
         headers=MappingProxyType(plain.get("headers", {})),
+        architecture=str(plain.get("architecture", "")),
     )
 
 
@@ -391,7 +394,7 @@ def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
     data: NDArray[Any] = (
         np.zeros(plain["shape"], plain["dtype"]) if plain["data"] < 0 else arrays[plain["data"]]
     )
-    return ArrayArgument(plain["name"], data, plain["role"], member)
+    return ArrayArgument(plain["name"], data, plain["role"], member, plain.get("written"))
 
 
 def _read_counters(plain: Mapping[str, Any]) -> Counters:

@@ -6,16 +6,15 @@ cannot override is changed where it stands, so that the text which runs is the t
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from core.cancelling import check
+from core.source.expressions import parsed
 
 # CUDA source text as tokens, with the macros and integer constants it defines.
 #
@@ -26,88 +25,65 @@ from core.cancelling import check
 
 RAW_STRING = r'\b(?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16})\(.*?\)(?P=mark)"'
 """A pattern, for re.DOTALL: R"mark(…)mark", in which quotes and comments mean nothing."""
-_BLANKED = re.compile(
-    rf'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|{RAW_STRING}|"(?:[^"\\\n]|\\.)*"', re.DOTALL
+BLANKED = re.compile(
+    rf'//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|{RAW_STRING}|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\[^\n])'",
+    re.DOTALL,
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
 _DEFINE = re.compile(r"#\s*define\s+([A-Za-z_]\w*)(\(?)[ \t]*(.*)", re.DOTALL)
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|<<|'(?:[^'\\\n]|\\.)*'|[^\s\w]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"\b(0[xX][\da-fA-F']+|0[bB][01']+|\d[\d']*)(?:[uUlL]*)\b")
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([a-z0-9 ]+?)\s*\)")
-_SIZES = {"char": 1, "bool": 1, "short": 2, "int": 4, "unsigned": 4, "unsigned int": 4,
-          "float": 4, "long long": 8, "double": 8, "float2": 8, "float4": 16}  # fmt: skip
+_SIZES = {
+    "char": 1,
+    "bool": 1,
+    "short": 2,
+    "int": 4,
+    "unsigned": 4,
+    "unsigned int": 4,
+    "float": 4,
+    "long long": 8,
+    "double": 8,
+    "float2": 8,
+    "float4": 16,
+}
 _CONSTANT_WORDS = {"const", "constexpr"}
-_INTEGER_TYPES = {"int", "unsigned", "long", "short", "size_t", "auto", "signed",
-                  "int32_t", "uint32_t", "int64_t", "uint64_t"}  # fmt: skip
-# Each piece ends where it must, so that there is one way only to match a text.
-_EXPRESSION = re.compile(r"(?:\s|0[xXoObB][\da-fA-F]+\b|\d+\b|[A-Za-z_]\w*\b|[-()+*%/]|<<|>>)+")
+_INTEGER_TYPES = {
+    "int",
+    "unsigned",
+    "long",
+    "short",
+    "size_t",
+    "auto",
+    "signed",
+    "int32_t",
+    "uint32_t",
+    "int64_t",
+    "uint64_t",
+}
 _PIECE = re.compile(r"\w+|\W+")
 _LONGEST_EXPANSION = 4000
 _MOST_EXPANSIONS = 20_000  # of macros in one text
 _LONGEST_DECLARATION = 4000  # words of a `const int a = 2, b = 3;`
-_MOST = 1 << 63
-
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.LShift: lambda a, b: a << _shift(b),
-    ast.RShift: lambda a, b: a >> _shift(b),
-    # C truncates towards zero, Python's // rounds down.
-    ast.Div: lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-    ast.Mod: lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
-}
-
-
-def _shift(bits: int) -> int:
-    if not 0 <= bits < 64:
-        raise ValueError(bits)
-    return bits
 
 
 def evaluate(text: str, constants: Mapping[str, int | None]) -> int | None:
-    """The value of an integer expression of literals, names, + - * / % << >> and parentheses.
+    """The value of an integer expression of literals and names, as C computes it.
 
     None for any other expression, for a name that is not among the constants or is None there, for
     a division by zero, and where a number on the way has no room in 64 bits.
     """
     if len(text) > _LONGEST_EXPANSION:
         return None
-    plain = _SIZEOF.sub(lambda m: str(_SIZES.get(m[1], m[0])), text)
-    plain = _NUMBER.sub(lambda m: _literal(m[1].replace("'", "")), plain)
-    if not _EXPRESSION.fullmatch(plain):
+    made = parsed(_SIZEOF.sub(lambda m: str(_SIZES.get(m[1], m[0])), text))
+    if made is None:
         return None
     try:
-        return _value(ast.parse(plain.strip(), mode="eval").body, constants)
-    except (SyntaxError, ValueError, KeyError, ArithmeticError, RecursionError, MemoryError):
+        value = made(constants)  # type: ignore[arg-type]  # None raises TypeError
+    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None
-
-
-def _literal(digits: str) -> str:
-    octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
-    return f"0o{digits[1:]}" if octal else digits
-
-
-def _value(node: ast.expr, constants: Mapping[str, int | None]) -> int:
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return _bounded(node.value)
-    if isinstance(node, ast.Name):
-        return _bounded(constants[node.id])
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        value = _value(node.operand, constants)
-        return _bounded(-value if isinstance(node.op, ast.USub) else value)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _value(node.left, constants), _value(node.right, constants)
-        return _bounded(_OPERATORS[type(node.op)](left, right))
-    raise ValueError(type(node).__name__)
-
-
-def _bounded(value: int | None) -> int:
-    """A value that some type of C's holds: what is larger would soon be very large."""
-    if value is None or not -_MOST <= value < 2 * _MOST:
-        raise OverflowError
-    return value
+    return value if isinstance(value, int) else None
 
 
 class Token(NamedTuple):
@@ -240,8 +216,8 @@ def _scanned(source: str) -> tuple[tuple[Token, ...], Mapping[str, str | None]]:
 
 @lru_cache(maxsize=8)
 def blanked(source: str) -> str:
-    """The source with spaces in place of comments and strings; every other character stays put."""
-    return _BLANKED.sub(_blank, source)
+    """The source with spaces in place of comments, strings and characters; all else stays put."""
+    return BLANKED.sub(_blank, source)
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -383,6 +359,32 @@ def with_value(source: str, name: str, value: int) -> str:
             text = ("false", "true")[bool(value)] if is_word else str(value)
             return f"{source[: knob.start]}{text}{source[knob.end :]}"
     raise KeyError(name)
+
+
+def with_defines(source: str, defines: Mapping[str, str]) -> str:
+    """The source with `defines` in place of what it says of these names itself.
+
+    A macro without parameters gets another meaning where it is defined, and a `const` or
+    `constexpr` number makes way, so that what is given to a compiler's -D counts. Lines keep their
+    numbers.
+    """
+    if not any(name in source for name in defines):
+        return source
+    text = blanked(source)
+    found: list[tuple[int, int, str]] = []
+    for name, value in defines.items():
+        if name not in text:
+            continue
+        macro = rf"^([ \t]*#[ \t]*define[ \t]+{re.escape(name)})\b(?!\()((?:[^\n\\]|\\.|\\\n)*)"
+        for match in re.finditer(macro, text, re.MULTILINE | re.DOTALL):
+            lines = source.count("\n", *match.span(2))
+            found.append((*match.span(2), f" {value}" + " \\\n" * lines))
+        kind = r"\b(?:static\s+)?(?:const|constexpr)\s[\w\s]{0,40}?\b"
+        constant = rf"{kind}{re.escape(name)}\s*=[^;,{{}}]*;"
+        found += [(*match.span(), _blank(match)) for match in re.finditer(constant, text)]
+    for start, end, meaning in sorted(found, reverse=True):
+        source = source[:start] + meaning + source[end:]
+    return source
 
 
 def _matches(text: str) -> Iterator[Knob]:

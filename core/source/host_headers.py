@@ -76,14 +76,20 @@ _FLOAT = """#pragma once
 #define DBL_EPSILON 2.2204460492503131e-016
 """
 _CONSTANTS = {
-    "E": "2.7182818284590452354", "LOG2E": "1.4426950408889634074",
-    "LOG10E": "0.43429448190325182765", "LN2": "0.69314718055994530942",
-    "LN10": "2.30258509299404568402", "PI": "3.14159265358979323846",
-    "PI_2": "1.57079632679489661923", "PI_4": "0.78539816339744830962",
-    "1_PI": "0.31830988618379067154", "2_PI": "0.63661977236758134308",
-    "2_SQRTPI": "1.12837916709551257390", "SQRT2": "1.41421356237309504880",
+    "E": "2.7182818284590452354",
+    "LOG2E": "1.4426950408889634074",
+    "LOG10E": "0.43429448190325182765",
+    "LN2": "0.69314718055994530942",
+    "LN10": "2.30258509299404568402",
+    "PI": "3.14159265358979323846",
+    "PI_2": "1.57079632679489661923",
+    "PI_4": "0.78539816339744830962",
+    "1_PI": "0.31830988618379067154",
+    "2_PI": "0.63661977236758134308",
+    "2_SQRTPI": "1.12837916709551257390",
+    "SQRT2": "1.41421356237309504880",
     "SQRT1_2": "0.70710678118654752440",
-}  # fmt: skip
+}
 _MATH = (
     _QUIET
     + "#define INFINITY __builtin_bit_cast(float, 0x7f800000)\n"
@@ -108,6 +114,7 @@ namespace std {{
 {{ return v < lo ? lo : hi < v ? hi : v; }}
 }}
 """
+_CUDA = _ONCE + "#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)\n"
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
 _STDDEF = _ONCE + "namespace std { using ::size_t; }\n"
@@ -121,10 +128,128 @@ stdexcept
 exception system_error typeinfo typeindex iterator optional variant any filesystem regex locale
 cfenv complex numbers new initializer_list valarray ratio
 helper_cuda.h helper_functions.h helper_string.h helper_timer.h helper_image.h exception.h
-cublas_v2.h cublas.h cublasLt.h cufft.h cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h
-nccl.h nvToolsExt.h nvtx3/nvToolsExt.h cuda_profiler_api.h cudaProfiler.h nvrtc.h
-cuda.h
+cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h
 """)
+
+# Headers that serve the host alone, whatever their names go on with.
+_HOST_ONLY = re.compile(
+    r"nvtx3?/|nvToolsExt|cupti|GL/|GLFW/|cuda_?(?:GL|gl_|EGL|egl_|VDPAU|vdpau)|cudaTypedefs"
+    r"|cuda_?profiler|cuda_occupancy|driver_functions|nvml|npp"
+)
+_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
+_FFT = """#pragma once
+typedef float cufftReal; typedef double cufftDoubleReal; typedef float2 cufftComplex;
+typedef double2 cufftDoubleComplex; typedef int cufftHandle;
+"""
+# What device code uses of PyTorch: types, macros, and tensors as kernels take them.
+_TORCH_SHIM = """#pragma once
+#define C10_HOST_DEVICE __host__ __device__
+#define C10_DEVICE __device__
+#define C10_HOST __host__
+#define C10_ALWAYS_INLINE __forceinline__
+#define C10_LAUNCH_BOUNDS_0 __launch_bounds__(256, 4)
+#define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__(threads)
+#define C10_LAUNCH_BOUNDS_2(threads, blocks) __launch_bounds__(threads, blocks)
+#define C10_RESTRICT __restrict__
+#define C10_WARP_SIZE 32
+#define CUDA_KERNEL_ASSERT(condition) ((void)0)
+#define CUDA_KERNEL_LOOP_TYPE(i, n, type) \\
+    type _at_##i = (type)blockIdx.x * blockDim.x + threadIdx.x; \\
+    for (type i = _at_##i; _at_##i < (n); _at_##i += blockDim.x * gridDim.x, i = _at_##i)
+#define CUDA_KERNEL_LOOP(i, n) CUDA_KERNEL_LOOP_TYPE(i, n, int)
+namespace at {
+template <class T> struct DefaultPtrTraits { typedef T* PtrType; };
+template <class T> struct RestrictPtrTraits { typedef T* __restrict__ PtrType; };
+template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = long long>
+struct TensorAccessor {
+    typename P<T>::PtrType data_; const I* sizes_; const I* strides_;
+    __device__ I size(I i) const { return sizes_[i]; }
+    __device__ I stride(I i) const { return strides_[i]; }
+    __device__ T* data() const { return data_; }
+    __device__ TensorAccessor<T, N - 1, P, I> operator[](I i) const
+    { return {data_ + strides_[0] * i, sizes_ + 1, strides_ + 1}; }
+};
+template <class T, template <class> class P, class I> struct TensorAccessor<T, 1, P, I> {
+    typename P<T>::PtrType data_; const I* sizes_; const I* strides_;
+    __device__ I size(I i) const { return sizes_[i]; }
+    __device__ I stride(I i) const { return strides_[i]; }
+    __device__ T* data() const { return data_; }
+    __device__ T& operator[](I i) const { return data_[strides_[0] * i]; }
+};
+template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = long long>
+struct PackedTensorAccessor {
+    typename P<T>::PtrType data_; I sizes_[N]; I strides_[N];
+    __device__ I size(I i) const { return sizes_[i]; }
+    __device__ I stride(I i) const { return strides_[i]; }
+    __device__ T* data() const { return data_; }
+    __device__ decltype(auto) operator[](I i) const
+    { return TensorAccessor<T, N, P, I>{data_, sizes_, strides_}[i]; }
+};
+template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+using GenericPackedTensorAccessor = PackedTensorAccessor<T, N, P>;
+template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+using PackedTensorAccessor32 = PackedTensorAccessor<T, N, P, int>;
+template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+using PackedTensorAccessor64 = PackedTensorAccessor<T, N, P, long long>;
+template <class T> struct OpMathType { typedef T type; };
+template <class T> using opmath_type = typename OpMathType<T>::type;
+template <class T, bool> struct AccumulateType { typedef T type; };
+template <class T, bool is_cuda> using acc_type = typename AccumulateType<T, is_cuda>::type;
+template <class T> __device__ T ceil_div(T a, T b) { return (a + b - 1) / b; }
+namespace cuda { namespace detail {
+template <class T, class I> struct TensorInfo {
+    T* data; I sizes[25]; I strides[25]; int dims;
+    __device__ bool isContiguous() const { return dims == 1 && strides[0] == 1; }
+};
+template <class T, class I, int D> struct IndexToOffset {
+    static __device__ I get(I at, const TensorInfo<T, I>& info)
+    {
+        I offset = 0;
+        for (int i = (D > 0 ? D : info.dims) - 1; i > 0; at /= info.sizes[i], --i)
+            offset += at % info.sizes[i] * info.strides[i];
+        return offset + at * info.strides[0];
+    }
+};
+} }
+}
+namespace torch { using namespace at; }
+namespace c10 { using namespace at; }
+"""
+_TORCH_HALVES = """#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+namespace at {
+typedef __half Half; typedef __nv_bfloat16 BFloat16;
+template <> struct OpMathType<__half> { typedef float type; };
+template <> struct OpMathType<__nv_bfloat16> { typedef float type; };
+template <bool C> struct AccumulateType<__half, C> { typedef float type; };
+template <bool C> struct AccumulateType<__nv_bfloat16, C> { typedef float type; };
+}
+"""
+HALF_NAMES = re.compile(r"\bhalf[24]?\b|\b__half|bfloat16|\bat::(?:Half|BFloat16)|\bc10::")
+_WITH_HALVES = re.compile(r"cublas\w*\.h")  # they include CUDA's headers of these types
+
+
+def stand_in(header: str, has_halves: bool) -> str | None:
+    """What stands for a header of the host's that goes by a pattern; None for any other.
+
+    `has_halves`: the source speaks of numbers of 16 bits, which some of them declare.
+    """
+    if _WITH_HALVES.fullmatch(header):
+        return "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" if has_halves else _ONCE
+    if _TORCH.match(header):
+        return _TORCH_INCLUDE
+    if header in ("cufft.h", "cufftXt.h", "cufftw.h"):
+        return _FFT
+    return _ONCE if _HOST_ONLY.match(header) else None
+
+
+def torch_header(has_halves: bool) -> str:
+    """The content of `TORCH`, which PyTorch's headers stand for."""
+    return _TORCH_SHIM + (_TORCH_HALVES if has_halves else "")
+
+
+TORCH = "tilescope_torch.h"
+_TORCH_INCLUDE = f"{_ONCE}#include <{TORCH}>\n"
 
 # What libcu++ has for kernels, too; by name, as its `sqrt` and `abs` would clash with CUDA's own.
 _TRAITS = _words("""
@@ -144,11 +269,20 @@ _FROM_LIBCUDACXX = {
         *(f"{name}{end}" for name in _TYPES for end in ("", "_t")),
         *("true_type", "false_type", "integral_constant", "void_t"),
     ],
-    "utility": ["swap", "move", "forward", "pair", "make_pair", "exchange", "declval",
-                "integer_sequence", "index_sequence", "make_index_sequence"],
+    # NVRTC has std::move and std::forward by itself
+    "utility": [
+        "swap",
+        "pair",
+        "make_pair",
+        "exchange",
+        "declval",
+        "integer_sequence",
+        "index_sequence",
+        "make_index_sequence",
+    ],
     "tuple": ["tuple", "make_tuple", "tie", "get", "apply"],
     "bit": ["bit_cast"],
-}  # fmt: skip
+}
 _CUB_BLOCK = _words("""
 block/block_adjacent_difference block/block_discontinuity block/block_exchange block/block_histogram
 block/block_load block/block_merge_sort block/block_radix_sort block/block_reduce block/block_scan
@@ -159,27 +293,53 @@ warp/warp_reduce warp/warp_scan warp/warp_store
 # nvcc includes these before any source, so that kernels use their macros without a word.
 HELD_BY_NVCC: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "math.h": ("INFINITY", "NAN", "HUGE_VAL", "HUGE_VALF",
-                   *(f"M_{name}" for name in _CONSTANTS)),
+        "math.h": (
+            "INFINITY",
+            "NAN",
+            "HUGE_VAL",
+            "HUGE_VALF",
+            *(f"M_{name}" for name in _CONSTANTS),
+        ),
         "limits.h": tuple(re.findall(r"#define (\w+)", _LIMITS)),
+        "stdint.h": tuple(f"{u}int{bits}_t" for bits, _ in _WIDTHS for u in ("", "u")),
     }
-)  # fmt: skip
+)
 STAND_INS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_EMPTY, _ONCE),
         **dict.fromkeys((*_FROM_LIBCUDACXX, "concepts", "span"), _ONCE),
-        "stdint.h": _STDINT, "cstdint": _STDINT + _STD_INTEGERS,
-        "limits.h": _LIMITS, "climits": _LIMITS,
-        "float.h": _FLOAT, "cfloat": _FLOAT,
-        "math.h": _MATH, "cmath": f"{_CMATH}#include <algorithm>\n",
-        "cstdio": _STDIO, "cstring": _STRING, "cstddef": _STDDEF,
+        "stdint.h": _STDINT,
+        "cstdint": _STDINT + _STD_INTEGERS,
+        "limits.h": _LIMITS,
+        "climits": _LIMITS,
+        "float.h": _FLOAT,
+        "cfloat": _FLOAT,
+        "math.h": _MATH,
+        "cmath": f"{_CMATH}#include <algorithm>\n",
+        "cstdio": _STDIO,
+        "cstring": _STRING,
+        "cstddef": _STDDEF,
         "algorithm": _ALGORITHM,
+        "cuda.h": _CUDA,
     }
-)  # fmt: skip
+)
+
+
+STD_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(_FUNCTIONS, "cmath"),
+        **dict.fromkeys(("max", "min", "clamp"), "algorithm"),
+        **{f"{u}int{bits}_t": "cstdint" for bits, _ in _WIDTHS for u in ("", "u")},
+        **{name: header for header, names in _FROM_LIBCUDACXX.items() for name in names},
+    }
+)
+"""The header of a name in `std` that a kernel may use: other headers of the host's include it."""
 
 
 # What nvcc has without any header, by way of the host's: taken in where a source names it.
 PRE_INCLUDED = "tilescope_names.h"
+FIRST = "tilescope_first.h"
+"""Among a source's own headers the one that includes what somebody wants before the source."""
 _NAMES = "typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;\n"
 _DOT = (
     "static __device__ __forceinline__ {r} tilescope_{name}({r} a, {u} b, {r} c)\n"
@@ -193,12 +353,29 @@ _DOTS = [  # NVRTC 13 fails at these intrinsics where it makes debug information
 _DOT_NAMES = "".join(f"#define {n} tilescope_{n}\n" for n in ("__dp4a", "__dp2a_lo", "__dp2a_hi"))
 
 
+# Intrinsics of before Volta, whose threads were all taken to be there; NVRTC has them no more.
+# What the host's compilers know without a header.
+_BUILT_IN = {
+    "__FLT_MAX__": "3.402823466e+38f",
+    "__FLT_MIN__": "1.175494351e-38f",
+    "__FLT_EPSILON__": "1.192092896e-07f",
+    "__DBL_MAX__": "1.7976931348623158e+308",
+    "__INT_MAX__": "2147483647",
+    "__LONG_MAX__": "9223372036854775807L",
+}
+_FORMER = re.compile(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?=\s*\()")
+
+
 def pre_included(source: str, *, is_debug: bool) -> str:
     """What goes before a source, "" for most: names of types, and intrinsics as instructions."""
     text = _NAMES if re.search(r"\bu(?:int|short|long)\b", source) else ""
     if is_debug and re.search(r"\b__dp[24]a", source):
         text += "".join(_DOTS) + _DOT_NAMES
-    return text
+    text += "".join(f"#define {n} {value}\n" for n, value in _BUILT_IN.items() if n in source)
+    for name in sorted(set(_FORMER.findall(source))):
+        text += f"#define {name}(...) {name}_sync(0xffffffffu, __VA_ARGS__)\n"
+    headers = {STD_NAMES.get(name) for name in re.findall(r"\bstd::(\w+)", source)}
+    return text + "".join(f"#include <{header}>\n" for header in sorted(filter(None, headers)))
 
 
 def with_libraries() -> Mapping[str, str]:

@@ -21,9 +21,13 @@ _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^)]*)\))?[ \t]*([^\n]*)$", re.MULTILINE
 )
 _ATTRIBUTES = (
-    "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__attribute__", "__block_size__",
+    "__launch_bounds__",
+    "__cluster_dims__",
+    "__maxnreg__",
+    "__attribute__",
+    "__block_size__",
     "__declspec",
-)  # fmt: skip
+)
 _DISABLED = re.compile(r"^[ \t]*#[ \t]*if[ \t]+0\b", re.MULTILINE)
 _COMMENT = re.compile(
     rf"//[^\n]*|/\*.*?\*/|{RAW_STRING}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
@@ -276,7 +280,9 @@ _BUILT_IN = (
 )
 _ROUND = "([{)]}"
 _LONGEST_NAME = 4000  # characters, template arguments included
+_DEEPEST_CONSTANTS = 12  # constants of constants
 _LAMBDA = "[]"  # a type without a name
+_INTEGER = re.compile(r"\b(?:int|unsigned|signed|long|short|char|size_t|auto|u?int\d+_t|uint)\b")
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 
 
@@ -341,14 +347,6 @@ def instances(source: str, kernel: KernelText) -> tuple[str, ...]:
     return tuple(dict.fromkeys(usable)) or (likely or kernel.name,)
 
 
-def qualified(source: str, kernels: tuple[KernelText, ...], name: str) -> str:
-    """An instance's name with the kernel's namespaces, as an expression for the compiler."""
-    base, given = split_instance(name)
-    plain = base.rpartition("::")[2]
-    full = next((k.qualified for k in kernels if k.name == plain), base)
-    return f"{full}<{', '.join(given)}>"
-
-
 def _launches(text: str) -> Iterator[HostLaunch]:
     headers = [*re.finditer(r"\b(\w+)\s*\([^;{}]*\)\s*(?:const\s*)?\{", text)]
     ends = [header.end() for header in headers]
@@ -398,12 +396,15 @@ def _instance(
 ) -> str:
     """The instance that a launch asks for; "" where an argument cannot be told."""
     values: list[str] = []
+    outer = _bound_by_caller(source, launch.function) if launch is not None else {}
     for position, parameter in enumerate(kernel.template):
         text = ""
         if launch is not None and position < len(launch.template):
-            text = _explicit(parameter, launch.template[position], launch, source, constants)
+            given = outer.get(launch.template[position], launch.template[position])
+            text = _explicit(parameter, given, launch, source, constants, outer)
         elif launch is not None:
             text = _deduced(source, kernel, parameter, launch)
+            text = outer.get(text, text)
         if not text and parameter.default:
             break  # this one and those after it have values of their own
         values.append(text or _likely(source, parameter))
@@ -414,17 +415,50 @@ def _instance(
     return f"{kernel.name}<{', '.join(values)}>"
 
 
+def _bound_by_caller(source: str, function: str) -> Mapping[str, str]:
+    """The template arguments of a host function that launches, as its first caller has them."""
+    parameters = _templates(source).get(function, ())
+    if not parameters:
+        return {}
+    known = {p.name: p.default for p in parameters if p.default}
+    called = rf"\b{re.escape(function)}\s*<([^;{{}}()]*)>\s*\("
+    if call := re.search(called, without_comments(source)):
+        given = split_at_commas(call[1])
+        return {**known, **dict(zip((p.name for p in parameters), given, strict=False))}
+    return known
+
+
+@lru_cache(maxsize=4)
+def _templates(source: str) -> Mapping[str, tuple[TemplateParameter, ...]]:
+    """The parameters of the functions that are templates."""
+    found = re.finditer(
+        r"\btemplate\s*<([^;{}()]*)>[^;{}()<]*?\b(\w+)\s*\(", without_comments(source)
+    )
+    return {
+        match[2]: tuple(_template_parameter(part) for part in split_at_commas(match[1]))
+        for match in found
+    }
+
+
 def _explicit(
-    parameter: TemplateParameter, text: str, launch: HostLaunch, source: str, constants: SourceText
+    parameter: TemplateParameter,
+    text: str,
+    launch: HostLaunch,
+    source: str,
+    constants: SourceText,
+    outer: Mapping[str, str],
 ) -> str:
     if parameter.kind == "type":
         return "" if text in _type_parameters(source) else text
+    if text in ("true", "false"):
+        return text
     expanded = constants.expanded(text)
     known = constants.constants_in(launch.function)
-    value = evaluate(expanded, ChainMap(_constants_before(source, launch, expanded), known))
+    found = _constants_before(source, launch, expanded, constants, outer)
+    value = evaluate(expanded, ChainMap(found, known))
     if value is not None:
         return str(value)
-    return text if text in ("true", "false") or "::" in text else ""
+    return text if "::" in text else ""
 
 
 @lru_cache(maxsize=4)
@@ -432,33 +466,43 @@ def _type_parameters(source: str) -> frozenset[str]:
     return frozenset(re.findall(r"\b(?:typename|class)\s+(\w+)", source))
 
 
-def _constants_before(source: str, launch: HostLaunch, expression: str) -> dict[str, int | None]:
-    """Of the names in an expression the `const int`s in front of a launch, the last of each."""
-    known: dict[str, int | None] = {}
+def _constants_before(
+    source: str,
+    launch: HostLaunch,
+    expression: str,
+    constants: SourceText,
+    outer: Mapping[str, str],
+) -> dict[str, int | None]:
+    """The names in an expression with what `const int`s in front of a launch make of them."""
+    known: dict[str, int | None] = {
+        name: evaluate(constants.expanded(text), {}) for name, text in outer.items()
+    }
     declared = _host_constants(source)
-    for name in set(re.findall(r"[A-Za-z_]\w*", expression)) & declared.keys():
-        places, values = declared[name]
-        if before := bisect.bisect_left(places, launch.position):
-            known[name] = values[before - 1]
+
+    def add(text: str, position: int, depth: int) -> None:
+        for name in re.findall(r"[A-Za-z_]\w*", text):
+            places, meanings = declared.get(name, ([], []))
+            before = bisect.bisect_left(places, position)
+            if name not in known and before and depth < _DEEPEST_CONSTANTS:
+                meaning = constants.expanded(meanings[before - 1])
+                add(meaning, places[before - 1], depth + 1)
+                known[name] = evaluate(meaning, known)
+
+    add(expression, launch.position, 0)
     return known
 
 
 @lru_cache(maxsize=4)
-def _host_constants(source: str) -> Mapping[str, tuple[list[int], list[int]]]:
-    """By name where `const int`s are declared, in order, and their values."""
-    constants = read_constants(source, {})
-    found: dict[str, tuple[list[int], list[int]]] = {}
-    known: dict[str, int | None] = {}
+def _host_constants(source: str) -> Mapping[str, tuple[list[int], list[str]]]:
+    """By name where `const int`s are declared, in order, and their values as written."""
+    found: dict[str, tuple[list[int], list[str]]] = {}
     pattern = r"\bconst(?:expr)?\s+(?:static\s+|unsigned\s+)*\w+\s+(\w+\s*=[^;{}]+);"
     for declared in re.finditer(pattern, with_kernel_macros(without_comments(source))):
         for part in split_at_commas(declared[1], _ROUND):
             name, _, expression = (piece.strip() for piece in part.partition("="))
-            value = evaluate(constants.expanded(expression), known)
-            if value is not None:
-                known[name] = value
-                places, values = found.setdefault(name, ([], []))
-                places.append(declared.end())
-                values.append(value)
+            places, meanings = found.setdefault(name, ([], []))
+            places.append(declared.end())
+            meanings.append(expression)
     return found
 
 
@@ -506,11 +550,14 @@ def _likely(source: str, parameter: TemplateParameter) -> str:
         functors = re.findall(
             r"\b(?:struct|class)\s+(\w+)[^;{}]*\{[^}]*\boperator\s*\(\s*\)", source
         )
-        takes = re.fullmatch(r"(?:Op|F|Func|Function|Functor|Fn|UnaryOp|BinaryOp|\w*Op)",
-                             parameter.name)  # fmt: skip
+        takes = re.fullmatch(
+            r"(?:Op|F|Func|Function|Functor|Fn|UnaryOp|BinaryOp|\w*Op)", parameter.name
+        )
         if takes:
             return functors[0] if functors else ""
         return "float"
     if parameter.type == "bool":
         return "true"
+    if not _INTEGER.search(parameter.type):
+        return f"({parameter.type})0"  # of an enumeration
     return "128" if _SIZES.search(parameter.name) else "4"

@@ -20,21 +20,56 @@ from core.ptx.debug.names import local_symbol, source_name
 from core.source.constants import SourceText, evaluate, read_source
 
 _SCALARS: dict[str, str] = {
-    "bool": "u1", "char": "i1", "signed char": "i1", "unsigned char": "u1",
-    "short": "i2", "unsigned short": "u2", "int": "i4", "unsigned int": "u4",
-    "long": "i8", "unsigned long": "u8", "long long": "i8", "unsigned long long": "u8",
-    "float": "f4", "double": "f8", "half": "f2", "__half": "f2",
-    "int8_t": "i1", "uint8_t": "u1", "int16_t": "i2", "uint16_t": "u2",
-    "int32_t": "i4", "uint32_t": "u4", "int64_t": "i8", "uint64_t": "u8", "size_t": "u8",
-}  # fmt: skip
+    "bool": "u1",
+    "char": "i1",
+    "signed char": "i1",
+    "unsigned char": "u1",
+    "short": "i2",
+    "unsigned short": "u2",
+    "int": "i4",
+    "unsigned int": "u4",
+    "long": "i8",
+    "unsigned long": "u8",
+    "long long": "i8",
+    "unsigned long long": "u8",
+    "float": "f4",
+    "double": "f8",
+    "half": "f2",
+    "__half": "f2",
+    "int8_t": "i1",
+    "uint8_t": "u1",
+    "int16_t": "i2",
+    "uint16_t": "u2",
+    "int32_t": "i4",
+    "uint32_t": "u4",
+    "int64_t": "i8",
+    "uint64_t": "u8",
+    "size_t": "u8",
+}
 # CUDA's vector types: element type and prefix (`float4`, `uchar2`).
 _VECTORS = {
-    "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
-    "longlong": "i8", "ulonglong": "u8", "float": "f4", "double": "f8",
-}  # fmt: skip
+    "char": "i1",
+    "uchar": "u1",
+    "short": "i2",
+    "ushort": "u2",
+    "int": "i4",
+    "uint": "u4",
+    "longlong": "i8",
+    "ulonglong": "u8",
+    "float": "f4",
+    "double": "f8",
+}
 _INTEGER_WORDS = {"unsigned", "signed", "long", "short", "int", "char"}
-_QUALIFIERS = {"static", "extern", "volatile", "const", "constexpr", "__shared__", "inline",
-               "__restrict__"}  # fmt: skip
+_QUALIFIERS = {
+    "static",
+    "extern",
+    "volatile",
+    "const",
+    "constexpr",
+    "__shared__",
+    "inline",
+    "__restrict__",
+}
 _ATTRIBUTES = {"__align__", "alignas", "__attribute__"}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -33,6 +33,7 @@ class Finding:
     `kind` is one of `KINDS`. `thread` is linear in its block; `step` the step of the block's trace
     at which to look, -1 if it is not recorded. `index` is of the element of `array` (which is ""
     where none is known); `count` is how many accesses of this instruction were found at fault.
+    `needs` is how many elements `array` would hold all of them with, 0 where none would do.
     """
 
     kind: str
@@ -45,3 +46,13 @@ class Finding:
     index: tuple[int, ...] = ()
     count: int = 1
     step: int = -1
+    needs: int = 0
+
+
+def of_guessed_size(finding: Finding, shape: Sequence[int], where: str) -> str:
+    """What to add to a finding outside an array whose size was guessed; `where` it can be set."""
+    holds = f", and {finding.needs:,} would hold this" if finding.needs else ""
+    return (
+        f"The size of {finding.array}, {' x '.join(map(str, shape))}, was guessed, as nothing in "
+        f"the file says it{holds}: if the program makes it larger, set it at {where}."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,11 +12,11 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog
 
+from core.compiler.kernel_signature import kernel_names
 from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.launching.file_launch import LARGE, FileLaunch, split_defines
 from core.launching.user_files import read_source, write_source
-from core.source.kernel_signature import kernel_names
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
 from gui.commands.waiting import Waiting
@@ -28,6 +29,8 @@ from gui.scenes.selection import UNTITLED, Configuration
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
 OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.npz *.txt);;All files (*)"
 SOURCES = {".cu", ".cuh", ".npz", ".txt"}
+# What types are made of these is asked of the compiler: too long a wait.
+_ASKS_COMPILER = re.compile(r"\b(?:struct|class|typedef|using|__constant__)\b")
 RECENT = 3  # files that are listed above the ladder
 NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file with Ctrl+O."
 
@@ -260,7 +263,7 @@ class Workbench(QObject):
         if now is None or now.own is None:
             return
         text = self._newest_text()
-        if kind == "constant" and len(text) > LARGE:
+        if kind == "constant" and (len(text) > LARGE or _ASKS_COMPILER.search(text)):
             self.opener.submit(turn_job(now, text, name, value))
             return
         try:

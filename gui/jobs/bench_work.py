@@ -106,9 +106,9 @@ def file_job(path: Path) -> Job:
     """
 
     def job(progress: Progress) -> Any:
+        from core.compiler.kernel_signature import kernel_names
         from core.launching.guess import guess_launch
         from core.launching.user_files import read_source
-        from core.source.kernel_signature import kernel_names
         from gui.scenes.benchmark import templated
 
         source = read_source(path)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from core.errors import TilescopeError
 
 if TYPE_CHECKING:
+    from core.compiler.kernel_signature import SignatureParameter
     from core.ladder import Ladder
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
-    from core.source.kernel_signature import SignatureParameter
     from gui.background.work import Job, Progress
     from gui.jobs.record_work import Recorded
     from gui.scenes.selection import Configuration
@@ -70,7 +70,14 @@ def open_job(
         source = text if text is not None else read_source(Path(path))
         must_be_short_enough(source, "The text")
         found = apart(launch_of, source, path, known, kernel, linked)
-        edited = source if text is not None and is_edit else None
+        is_own = found[0].path == path
+        if not is_own:  # the kernels lie in a file that this one includes
+            source = read_source(Path(found[0].path))
+        if known is None or linked:
+            from core.launching.trial import tried
+
+            found = (tried(source, found[0], known), *found[1:])
+        edited = source if text is not None and is_edit and is_own else None
         return Opened(*found, edited, block, pasted)
 
     return job

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.launch import ScalarArgument
 from core.launching.guess import size_is_guessed
+from core.trace.finding import of_guessed_size
 from gui.scenes.text import index_text, plural, spaced
 from gui.scenes.weak_memo import once_for_each
 
@@ -35,37 +36,33 @@ def finding_rows(trace: Trace | None) -> tuple[FindingRow, ...]:
 
 @once_for_each
 def _rows(trace: Trace) -> tuple[FindingRow, ...]:
-    guesses: dict[str, str] = {}  # by the array: to know it takes reading the whole source
+    guesses: dict[str, bool] = {}  # by the array: to know it takes reading the whole source
     for finding in trace.findings:
         if finding.kind == "out_of_bounds" and finding.array not in guesses:
-            guesses[finding.array] = _guessed(trace, finding.array)
+            guesses[finding.array] = _is_guessed(trace, finding.array)
+
+    def message(f: Finding) -> str:
+        if f.kind != "out_of_bounds" or not guesses[f.array]:
+            return f.message
+        shape = next(a.shape for a in trace.arrays if a.name == f.array)
+        return f"{f.message} {of_guessed_size(f, shape, f'{f.array} in Configuration')}"
+
     return tuple(
-        FindingRow(
-            f.kind.replace("_", " ").capitalize(),
-            _place(f),
-            spaced(f"{f.message}{guesses[f.array] if f.kind == 'out_of_bounds' else ''}"),
-            f,
-        )
+        FindingRow(f.kind.replace("_", " ").capitalize(), _place(f), spaced(message(f)), f)
         for f in trace.findings
     )
 
 
-def _guessed(trace: Trace, name: str) -> str:
-    """That the size of the array that is left was a guess, if it was, and how to set it."""
+def _is_guessed(trace: Trace, name: str) -> bool:
+    """Whether nothing says the size of an array that a finding leaves."""
     work = trace.workload
     array = next((a for a in trace.arrays if a.name == name), None)
     if array is None or work.rung is not None:
-        return ""
+        return False
     scalars = (a for a in work.launch.arguments if isinstance(a, ScalarArgument))
     given = {a.name: str(a.value) for a in scalars}
-    if len(work.source) > MOST_READ or not size_is_guessed(
+    return len(work.source) <= MOST_READ and size_is_guessed(
         work.source, work.source_name, work.kernel, given, array.name, array.shape
-    ):
-        return ""
-    size = " x ".join(map(str, array.shape))
-    return (
-        f" The size of {array.name}, {size}, was guessed, as nothing in the file says it: if the "
-        f"program makes it larger, set it at {array.name} in Configuration."
     )
 
 

@@ -40,9 +40,9 @@ from gui.scenes.text import clipped, spaced, told_apart
 from gui.views.widgets import Fields, Segmented, StopSlider, StopSpin, name_choices
 
 if TYPE_CHECKING:
+    from core.compiler.kernel_signature import SignatureParameter
     from core.ladder import Parameter, Rung
     from core.launching.file_launch import FileLaunch
-    from core.source.kernel_signature import SignatureParameter
 
 
 # The field of an array argument: what it is filled with, and its shape.

@@ -35,8 +35,9 @@ def traced(capsys):
     def run(*arguments):
         status = main(["trace", *arguments, "--json"])
         captured = capsys.readouterr()
-        assert status == 0, captured.err
-        return json.loads(captured.out)
+        result = json.loads(captured.out)
+        assert status == (1 if result["hazards"] else 0), captured.err
+        return result
 
     return run
 
@@ -130,6 +131,67 @@ def test_out_of_bounds_is_a_finding_and_no_failure(traced, scale):
     arguments = [a.replace("STRIDE=1", "STRIDE=2") for a in SCALE_ARGS]
     (hazard,) = traced(scale, *arguments, *SCALE_BUFFERS)["hazards"]
     assert (hazard["kind"], hazard["line"], hazard["array"]) == ("out_of_bounds", 5, "A")
+
+
+def test_the_exit_status_says_whether_faults_were_found(capsys, tmp_path, scale):
+    wrong = [a.replace("STRIDE=1", "STRIDE=2") for a in SCALE_ARGS]
+    assert main(["trace", scale, *SCALE_ARGS, *SCALE_BUFFERS]) == 0
+    saved = str(tmp_path / "t.npz")
+    assert main(["trace", scale, *wrong, *SCALE_BUFFERS, "--save", saved]) == 1
+    assert main(["trace", scale, *wrong, *SCALE_BUFFERS, "--no-fail"]) == 0
+    assert main(["trace", saved]) == 1
+    assert main(["trace", saved, "--no-fail"]) == 0
+    assert main(["trace", scale, "--kernel", "none"]) == 2
+    assert "0 if no fault was found, 1 if some were, 2" in " ".join(help_of(capsys).split())
+
+
+def help_of(capsys):
+    capsys.readouterr()
+    assert main(["trace", "--help"]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_guessed_size_is_said_with_the_one_that_would_hold(capsys, tmp_path):
+    path = tmp_path / "ends.cu"
+    path.write_text(
+        "__global__ void ends(const float* a, float* b, int n)\n{\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i <= n) b[i] = a[i];\n}\n"
+    )
+    assert main(["trace", str(path), "--json"]) == 1
+    hazards = json.loads(capsys.readouterr().out)["hazards"]
+    assert {(h["array"], h["needs"], h["size_is_guessed"]) for h in hazards} == {
+        ("a", 251, True), ("b", 251, True)
+    }  # fmt: skip
+    assert main(["trace", str(path), "--arg", "a=float32[250]"]) == 1
+    text = capsys.readouterr().out
+    assert "The size of b, 250, was guessed, as nothing in the file says it, and 251 would" in text
+    assert "The size of a" not in text
+
+
+NOTHING = """__global__ void skips(float* o, const float* x, int k, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    for (int j = 300; j < k; j++)
+        o[i] += x[j];
+}
+"""
+
+
+def test_a_verdict_on_nothing_says_so_and_what_decided(capsys, tmp_path):
+    path = tmp_path / "skips.cu"
+    path.write_text(NOTHING)
+    assert main(["trace", str(path), "--arg", "k=2"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Nothing was tested: no thread touched memory." in text
+    assert "k = 2" in text
+    assert "No races" not in text
+    path.write_text(NOTHING.replace("    for", "    o[i] = 1;\n    for"))
+    assert main(["trace", str(path), "--arg", "k=2", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["tested"], result["untested_lines"]) == (True, [7])
+    assert main(["trace", str(path), "--arg", "k=402", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["untested_lines"] == []
 
 
 def test_table_for_people(capsys, monkeypatch):

@@ -8,11 +8,11 @@ from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from core.compiler.kernel_signature import read_signature
 from core.emulator.machine import Limits
 from core.errors import ParameterError
 from core.launching.file_launch import FileLaunch
 from core.runs import recording
-from core.source.kernel_signature import read_signature
 from gui.scenes.launch_form import FILE, array_text, split_array
 from gui.scenes.selection import Breakpoint, Configuration
 from gui.views.launch_form import FileForm, LaunchRows

@@ -282,3 +282,17 @@ extern "C" __global__ void bad_function_ok(int* y)
     Function f = table[threadIdx.x % 2];
     y[threadIdx.x] = f ? f(threadIdx.x) : 0;
 }
+
+//@ trapped_on_a_line_of_its_own grid=1 block=32 x=input:int32[32]
+#line 9000
+extern "C" __global__ void trapped_on_a_line_of_its_own(const int* x)
+{
+    if (x[threadIdx.x] < 1000)
+        __trap();  //! trap
+}
+#line 9000
+extern "C" __global__ void trapped_on_a_line_of_its_own_ok(const int* x)
+{
+    if (x[threadIdx.x] > 1000)
+        __trap();
+}

@@ -251,3 +251,13 @@ extern "C" __global__ void misaligned_shared_ok(double* y)
     __syncthreads();
     y[threadIdx.x] = *reinterpret_cast<double*>(reinterpret_cast<char*>(s) + 8 * threadIdx.x);
 }
+
+//@ misaligned_beyond_the_end grid=1 block=4 y=inout:uint8[16]
+extern "C" __global__ void misaligned_beyond_the_end(unsigned char* y)
+{
+    *reinterpret_cast<int*>(y + 4 * threadIdx.x + 2) = 7;  //! misaligned y //! out_of_bounds y
+}
+extern "C" __global__ void misaligned_beyond_the_end_ok(unsigned char* y)
+{
+    *reinterpret_cast<int*>(y + 4 * threadIdx.x) = 7;
+}

@@ -44,11 +44,12 @@ CASES = [case for path in sorted(FOLDER.glob("*.cu")) for case in cases(path)]
 
 
 def array(name, role, text, generator):
-    """An argument from `role:dtype[shape]`."""
-    dtype, shape = re.fullmatch(r"(\w+)\[([\d,]+)\]", text).groups()
+    """An argument from `role:dtype[shape]`; of `zero:dtype[shape]:n` only n elements are set."""
+    dtype, shape, front = re.fullmatch(r"(\w+)\[([\d,]+)\](?::(\d+))?", text).groups()
     dtype, shape = np.dtype(dtype), tuple(int(size) for size in shape.split(","))
     if role == "zero":
-        return ArrayArgument(name, np.zeros(shape, dtype), "inout")
+        written = None if front is None else int(front) * dtype.itemsize
+        return ArrayArgument(name, np.zeros(shape, dtype), "inout", written=written)
     if role == "output":
         data = np.full(shape, np.nan if dtype.kind == "f" else 77, dtype)
     else:

@@ -214,3 +214,13 @@ extern "C" __global__ void local_vector_ok(float* y)
     Pair copy = pairs[threadIdx.x % 3];
     y[threadIdx.x] = copy.value;
 }
+
+//@ beyond_the_memset grid=1 block=64 x=zero:int32[64]:16 y=output:int32[64]
+extern "C" __global__ void beyond_the_memset(const int* x, int* y)
+{
+    y[threadIdx.x] = x[63 - threadIdx.x];  //! uninitialised x
+}
+extern "C" __global__ void beyond_the_memset_ok(const int* x, int* y)
+{
+    y[threadIdx.x] = x[threadIdx.x % 16];
+}

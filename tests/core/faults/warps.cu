@@ -198,3 +198,56 @@ extern "C" __global__ void loop_with_own_trips_ok(const unsigned char* x, int* y
     }
     y[threadIdx.x] = sum;
 }
+
+//@ syncwarp_of_strangers grid=1 block=32 y=output:int32[32]
+extern "C" __global__ void syncwarp_of_strangers(int* y)
+{
+    y[threadIdx.x] = threadIdx.x;
+    __syncwarp(0x0000ffffu);  //! inactive_lane
+}
+extern "C" __global__ void syncwarp_of_strangers_ok(int* y)
+{
+    y[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x < 16)
+        __syncwarp(0x0000ffffu);
+}
+
+//@ vote_beside_a_way_out grid=1 block=64 x=input:int32[64] y=output:int32[64]
+extern "C" __global__ void vote_beside_a_way_out(const int* x, int* y)
+{
+    if (x[threadIdx.x] > 0) {
+        y[threadIdx.x] = __ballot_sync(0xffffffffu, x[threadIdx.x] > 10);  //! divergent_warp
+    } else {
+        y[threadIdx.x] = 0;
+    }
+    y[threadIdx.x] += __popc(x[threadIdx.x]);
+}
+extern "C" __global__ void vote_beside_a_way_out_ok(const int* x, int* y)
+{
+    if (x[threadIdx.x] > 0) {
+        y[threadIdx.x] = __ballot_sync(0xffffffffu, x[threadIdx.x] > 10);
+        return;
+    }
+    y[threadIdx.x] = 0;
+}
+
+//@ match_in_a_search grid=1 block=32 x=input:int32[32] y=output:int32[32]
+extern "C" __global__ void match_in_a_search(const int* x, int* y)
+{
+    int key = x[threadIdx.x], same = 0;
+    if (threadIdx.x % 3)
+        same = __match_any_sync(0xffffffffu, key & 3);  //! divergent_warp
+    y[threadIdx.x] = same + key;
+}
+extern "C" __global__ void match_in_a_search_ok(const int* x, int* y)
+{
+    int key = x[threadIdx.x];
+    for (int i = 0; i < 6; i++) {
+        if (threadIdx.x == 5 * i) {
+            y[threadIdx.x] = -key;
+            return;
+        }
+        key += __match_any_sync(0xffffffffu, key & 3);
+    }
+    y[threadIdx.x] = key;
+}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from core.compiler.compiler import compile_ptx
+from core.compiler.kernel_signature import read_signature
 from core.errors import ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, load_ladder
 from core.launch import ArrayArgument
 from core.runs.recording import record
-from core.source.kernel_signature import read_signature
 
 LADDER = load_ladder()
 RUNGS = list(LADDER.values())

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from core.compiler.kernel_signature import read_signature
 from core.errors import ArgumentError, LaunchError
 from core.launch import ArrayArgument, Dim3
 from core.launching.arguments import bind
 from core.launching.file_launch import check_launch, parse_defines, parse_dim3
-from core.source.kernel_signature import read_signature
 
 SOURCE = """
 extern "C" __global__ void scale(const float* A, float* C, int N, float dt, unsigned char flags)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.compiler.kernel_signature import read_signature
 from core.errors import ArgumentError, LaunchError, TilescopeError
 from core.launch import Dim3
 from core.launching.arguments import bind
@@ -23,7 +24,6 @@ from core.launching.user_files import (
     local_headers,
     read_source,
 )
-from core.source.kernel_signature import read_signature
 
 SOURCE = "__global__ void copy(const float* A, float* C, int N) { C[threadIdx.x] = A[N]; }\n"
 

@@ -6,12 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from core.launching.file_launch import file_workload
-from core.launching.guess import guess_launch, only_axis, reach
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import completed, guess_launch, only_axis
+from core.launching.trial import fitted
 from core.runs.recording import record
 from gui.scenes.findings import finding_rows
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def tried(source: str, **given: str):
+    asked = FileLaunch("k.cu", "", "", "", "", "", tuple(given.items()))
+    return fitted(source, completed(source, asked), 3)
 
 
 @pytest.mark.parametrize(
@@ -21,17 +27,23 @@ INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
         (f"{INDEX} x[i] = 1;", 256),
         (f"{INDEX} x[3 * (i + 1)] = x[i];", 3 * 256 + 1),
         (f"const {INDEX} int j = 2 * i, k = j + 5; x[k] = 1;", 2 * 255 + 5 + 1),
-        ("x[255 - threadIdx.x] = 1;", 256),
         (f"{INDEX} x[i + blockDim.x * gridDim.x] = 1;", 512),
-        (f"{INDEX} if (i < 9) x[2 * i] = 1;", None),  # a guard
-        (f"{INDEX} x[i % 7] = 1;", None),  # no straight line
-        (f"{INDEX} i = 2 * i; x[i] = 1;", None),  # given a value twice
-        (f"{INDEX} x[y[i]] = 1;", None),  # what only the data say
-        ("x[n] = 1;", None),
+        (f"{INDEX} if (i < 200) x[2 * i] = 1;", 2 * 199 + 1),  # a guard
+        (f"{INDEX} i = 2 * i; x[i] = 1;", 511),
+        (f"{INDEX} x[i * 1000000000u] = 1;", 256),  # more than an array may have: a fault
+        (f"{INDEX} x[i - 1] = 1;", 256),  # in front of the array: a fault
     ],
 )
-def test_how_far_indices_go(body, expected):
-    assert reach("x", body, (4,), (64,)) == expected
+def test_an_array_whose_size_nothing_says_is_as_long_as_its_indices_go(body, expected):
+    arguments = dict(tried(kernel("int* x", body)).arguments)
+    assert arguments["x"].endswith(f"[{expected}]")
+
+
+def test_what_is_given_stays_whatever_the_kernel_does():
+    source = kernel("int* x", "x[threadIdx.x * 2] = 1;")
+    assert dict(tried(source, x="int32[64]").arguments)["x"] == "int32[64]"
+    (row,) = finding_rows(record(file_workload(source, tried(source, x="int32[64]"))))
+    assert (row.finding.array, row.finding.needs) == ("x", 127)
 
 
 def kernel(parameters: str, body: str) -> str:
@@ -39,23 +51,22 @@ def kernel(parameters: str, body: str) -> str:
 
 
 def findings(source: str):
-    launch = guess_launch(source, "k.cu")
-    return finding_rows(record(file_workload(source, launch)))
+    return finding_rows(record(file_workload(source, tried(source))))
 
 
 def test_a_right_kernel_is_not_accused_of_a_guess():
     source = kernel("int* x", "x[threadIdx.x * 2] = threadIdx.x;")
-    launch = guess_launch(source, "k.cu")
+    launch = tried(source)
     assert dict(launch.arguments) == {"x": "zeros:int32[127]"}
     assert findings(source) == ()
 
 
 def test_where_a_size_was_guessed_the_finding_says_so():
-    source = kernel("int* x", "int i = threadIdx.x; if (i < 40) x[i * 2] = i;")
+    source = kernel("int* x, int n", "int i = threadIdx.x; if (i <= n) x[i] = i;")
     (row,) = findings(source)
     assert row.message.endswith(
-        "The size of x, 64, was guessed, as nothing in the file says it: if the program makes it "
-        "larger, set it at x in Configuration."
+        "The size of x, 58, was guessed, as nothing in the file says it, and 59 would hold this: "
+        "if the program makes it larger, set it at x in Configuration."
     )
 
 

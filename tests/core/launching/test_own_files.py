@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.compiler.kernel_signature import kernel_names
 from core.compiler.nvrtc import include_folders
-from core.errors import TilescopeError
 from core.launching.file_launch import file_workload
-from core.launching.guess import complete, guess_launch
+from core.launching.guess import complete, guess_launch, launch_of
 from core.launching.user_files import read_source
 from core.runs.recording import record
 from core.runs.storage import load_trace, save_trace
-from core.source.kernel_signature import kernel_names
 from core.trace import Trace
 from tests.core.launching.own_files import CASES, FOLDER, run, source_of
 
@@ -146,5 +145,6 @@ def test_headers_beside_the_file_count() -> None:
         want = np.where(np.arange(len(data["out"])) < 150, 2 * data["in"] + 5, 0)
         assert not (~(np.abs(trace.outputs["out"] - want) <= 1e-6)).any()
     lonely = FOLDER / "shared" / "main_only.cu"
-    with pytest.raises(TilescopeError, match=r"has no kernel of its own: open \.\./norm\.cu"):
-        guess_launch(read_source(lonely), str(lonely))
+    launch, names, _ = launch_of(read_source(lonely), str(lonely), None, None, False)
+    assert (launch.name, launch.included) == ("norm.cu", str(lonely))
+    assert launch.kernel in names

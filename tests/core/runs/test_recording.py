@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.cancelling import cancelled_by
+from core.emulator.budget import Limits
 from core.errors import (
     BudgetExceeded,
     Cancelled,
@@ -20,7 +21,7 @@ from core.errors import (
     TilescopeError,
 )
 from core.ladder import load_ladder
-from core.launch import ArrayArgument
+from core.launch import ArrayArgument, Dim3, Launch, Workload
 from core.runs.recording import record
 from core.trace import Trace
 from tests.core.emulator.machines import line_of, trace_of
@@ -257,3 +258,46 @@ extern "C" __global__ void k(int* out)
 """
     (finding,) = trace_of(source, {"out": np.zeros(32, np.int32)}).findings
     assert finding.line == line_of(source, "__trap")
+
+
+UNEVEN = """__global__ void uneven(int* a, const int* turns)
+{
+    for (int k = 0; k < turns[blockIdx.x]; k++)
+        a[threadIdx.x + (k == 7 ? 900 : 32 * blockIdx.x)] += k;
+}
+"""
+
+
+def uneven(turns, **options):
+    """A launch of one block for each number of turns; the eighth turn goes out of bounds."""
+    blocks = len(turns)
+    arguments = (
+        ArrayArgument("a", np.zeros(32 * blocks, np.int32), "inout"),
+        ArrayArgument("turns", np.array(turns, np.int32)),
+    )
+    launch = Launch(Dim3(blocks), Dim3(32), arguments)
+    return record(Workload("uneven", UNEVEN, "u.cu", "uneven", launch), **options)
+
+
+def test_when_the_time_is_over_the_blocks_that_ran_are_all_that_counts():
+    first = uneven([5, 5, 5, 5], seconds=0.0)
+    assert not first.complete
+    assert not first.cut
+    assert first.note.startswith("The first block of 4 ran in ")
+    assert first.recorded_blocks == (0,)
+    assert first.counters.totals["global_st_requests"].value == 5
+    assert first.outputs["a"].tolist() == [10] * 32 + [0] * 96
+    whole = uneven([5, 5, 5, 5], seconds=1e6)
+    assert whole.complete
+    assert whole.counters.totals["global_st_requests"].value == 20
+
+
+def test_what_is_found_in_blocks_that_take_too_long_is_kept():
+    limits = Limits(instructions=20_000)
+    trace = uneven([5, 1_000_000], seconds=1e6, limits=limits)
+    assert not trace.complete
+    assert trace.note.startswith("The first block of 2 ran in ")
+    assert trace.counters.totals["global_st_requests"].value == 5
+    assert {(f.kind, f.array, f.step) for f in trace.findings} == {("out_of_bounds", "a", -1)}
+    with pytest.raises(BudgetExceeded):
+        uneven([1_000_000, 5], seconds=1e6, limits=limits)

@@ -1,14 +1,13 @@
 """Macros and constants of a source's text: what is long, deep or large in them ends soon."""
 
-import random
 import time
 
 import pytest
 
+from core.compiler.kernel_signature import kernel_names, read_signature
 from core.errors import ArgumentError
-from core.launching.guess import guess_defines, guess_launch
+from core.launching.guess import guess_launch
 from core.source.constants import evaluate, read_source
-from core.source.kernel_signature import kernel_names, read_signature
 from core.source.kernel_text import kernels
 from core.source.shared_declarations import shared_arrays
 
@@ -117,20 +116,6 @@ SOURCES = {
 def test_a_long_source_takes_no_more_than_its_length(kind):
     """Each was read in a time that grew with its length squared."""
     assert used_s(guess_launch, KERNEL + SOURCES[kind], "x.cu") < MOST_S
-
-
-def test_names_in_capitals_that_nothing_defines_are_found_in_one_go():
-    generator = random.Random(5)
-    known = [
-        "#define AA 3", "#ifdef BB", "#if defined(CC) && DD > 2", "enum { EE, FF = 2 };",
-        "const int GG = 1; const int HH = 2;", "template <int II, typename JJ> void f(JJ x);",
-        "struct KK { int a; };", "using LL = float;", "static const unsigned * MM = 0;",
-        "const float * OO, PP;",
-    ]  # fmt: skip
-    generator.shuffle(known)
-    text = "\n".join(known) + "\nint x = AA + BB + CC + DD + EE + FF + GG + HH + II + TILE_A + Q1;"
-    text += "\nJJ y; KK z; LL l = *MM + OO; int p = PP; call(NN); FUNCTION(3); s.RR; SS = 1;"
-    assert set(guess_defines(text, 1)) == {"TILE_A", "Q1", "NN", "SS"}
 
 
 @pytest.mark.parametrize("literal", ['R"({})"', 'R"cu({})cu"', 'u8R"-({})-"', '"{}"'])

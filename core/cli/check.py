@@ -1,0 +1,284 @@
+"""`tilescope check`: every launch of files, in several orders of the warps, for a build to fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from core.cli.console import FOUND, MISTAKE, progress_bar, show_error
+from core.cli.expected import Expected, read_expected, write_expected
+from core.cli.trace import standard_console, verdict
+from core.cli.workloads import OwnLaunch, file_launch
+from core.errors import Cancelled, TilescopeError
+from core.files import replace_file
+from core.findings.sarif import Result, sarif
+
+if TYPE_CHECKING:
+    from core.trace import Trace
+
+_ENDINGS = (".cu", ".cuh")
+_SECONDS = 30.0  # of processor time for each order
+_DEFAULT_ORDERS = 5
+
+
+@dataclass
+class _Checked:
+    """What came of the launches so far."""
+
+    results: list[Result] = field(default_factory=list)
+    refused: list[Result] = field(default_factory=list)
+    counted: list[tuple[Path, tuple[Mapping[str, Any], Mapping[str, int]]]] = field(
+        default_factory=list
+    )
+
+
+def check(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE|FOLDER…", help="CUDA sources, or folders that hold some."),
+    ],
+    kernel: Annotated[
+        str | None, typer.Option(help="Check this kernel only.", show_default=False)
+    ] = None,
+    define: Annotated[
+        list[str] | None,
+        typer.Option("--define", "-D", help="TILE=16, for every file.", show_default=False),
+    ] = None,
+    orders: Annotated[
+        int,
+        typer.Option(help="How many orders of the warps to run each launch in.", min=1, max=100),
+    ] = _DEFAULT_ORDERS,
+    seed: Annotated[int, typer.Option(help="Seed of random buffers and orders.", min=0)] = 7,
+    expect: Annotated[
+        Path | None,
+        typer.Option(help="Fail where counters exceed those in this file.", show_default=False),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(help="Write the counters down for --expect.", show_default=False),
+    ] = None,
+    sarif_file: Annotated[
+        Path | None,
+        typer.Option("--sarif", help="Write the findings as SARIF 2.1.0.", show_default=False),
+    ] = None,
+    no_fail: Annotated[
+        bool, typer.Option("--no-fail", help="Exit with status 0 even if there are faults.")
+    ] = False,
+) -> None:
+    """Run every launch of the files in several orders of the warps, and print what is wrong.
+
+    Exit status: 0 if all is clean, 1 for faults and for counters above what is expected, 2 where
+    the command is wrong or nothing was found but a file cannot be checked.
+    """
+    expected = read_expected(expect) if expect is not None else ()
+    found = _Checked()
+    for file in sources(paths):
+        named = file in paths
+        _check_file(file, kernel, define or [], expected, orders, seed, found, is_named=named)
+    _missed(expected, expect, found)
+    if write is not None:
+        write_expected(write, found.counted)
+    if sarif_file is not None:
+        log = sarif([*found.results, *found.refused], version("tilescope"))
+        replace_file(sarif_file, json.dumps(log, indent=1).encode())
+    _show_sum(found)
+    if not no_fail and (found.results or found.refused):
+        raise typer.Exit(FOUND if found.results else MISTAKE)
+
+
+def sources(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files that paths mean, each once; those of a folder by name.
+
+    Raises TilescopeError for a path that is not there, or a folder without sources.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        files = [path]
+        if path.is_dir():
+            files = sorted(p for p in path.rglob("*") if p.suffix in _ENDINGS and p.is_file())
+            if not files:
+                raise TilescopeError(f"{path} has no CUDA source: no {' or '.join(_ENDINGS)}.")
+        elif not path.exists():
+            raise TilescopeError(f"There is no file {path}.")
+        for file in files:
+            if file.resolve() not in seen:
+                seen.add(file.resolve())
+                yield file
+
+
+def _check_file(
+    file: Path,
+    kernel: str | None,
+    define: Sequence[str],
+    expected: Sequence[Expected],
+    orders: int,
+    seed: int,
+    found: _Checked,
+    *,
+    is_named: bool,
+) -> None:
+    """Checks the launches of a file; one that was only found in a folder may have none."""
+    from core.compiler.kernel_signature import kernel_names
+    from core.launching.file_launch import parse_defines
+    from core.launching.user_files import read_source
+    from core.side_process.client import stoppable
+    from core.source.constants import with_defines
+
+    try:
+        text = with_defines(read_source(file), parse_defines(define))
+        names = stoppable(kernel_names, text)
+        if is_named and not names:
+            raise TilescopeError("it has no kernel: mark a function __global__.")
+    except Cancelled:
+        raise
+    except TilescopeError as error:
+        _refuse(file, "", error, found)
+        return
+    for name in names:
+        if kernel is not None and kernel not in (name, name.partition("<")[0]):
+            continue
+        meant: list[Expected | None] = [one for one in expected if one.is_of(file, name)]
+        for one in meant or [None]:
+            launch = {"define": list(define), **(one.options if one else {}), "kernel": name}
+            try:
+                _check_launch(file, launch, one, orders, seed, found)
+            except Cancelled:
+                raise
+            except TilescopeError as error:
+                _refuse(file, name, error, found)
+
+
+def _check_launch(
+    file: Path,
+    launch: Mapping[str, Any],
+    expected: Expected | None,
+    orders: int,
+    seed: int,
+    found: _Checked,
+) -> None:
+    from core.runs.recording import CutShort
+
+    own = file_launch(file, {}, launch, seed)
+    console, what = standard_console(), f"{file}: {own.workload.kernel}"
+    traces: list[Trace] = []
+    with progress_bar(f"checking {what}") as progress:
+        for number in range(orders):
+            try:
+                traces.append(_run(own, number, seed, progress))
+            except CutShort as error:
+                traces.append(error.so_far)
+                _refuse(file, own.workload.kernel, error, found)
+                break
+    first = traces[0]
+    console.print(Text.assemble((what, "bold"), f": {_sizes(own)}"), soft_wrap=True)
+    for line in verdict(first, own):
+        console.print(Text("  ").append_text(line), soft_wrap=True)
+    seen = {(f.kind, f.line, f.array) for f in first.findings}
+    found.results += [Result(f.kind, f.message, _here(file), f.line) for f in first.findings]
+    for trace in traces[1:]:
+        for f in trace.findings:
+            if (f.kind, f.line, f.array) not in seen:
+                seen.add((f.kind, f.line, f.array))
+                message = f"{f.message} (In another order of the warps.)"
+                found.results.append(Result(f.kind, message, _here(file), f.line))
+                kind = f"  {f.kind.replace('_', ' ')}: "
+                console.print(Text.assemble((kind, "bold red"), message), soft_wrap=True)
+    counters = {name: int(c.value) for name, c in first.counters.totals.items()}
+    if first.complete:
+        found.counted.append((_here(file), (_as_options(own), counters)))
+    for sentence in expected.exceeded(counters) if expected is not None else ():
+        found.results.append(
+            Result(
+                "exceeds_expectation",
+                f"{own.workload.kernel}: {sentence}",
+                _here(file),
+                _line_of(own),
+            )
+        )
+        console.print(Text.assemble(("  too much: ", "bold red"), sentence), soft_wrap=True)
+
+
+def _run(own: OwnLaunch, number: int, seed: int, progress: Any) -> Trace:
+    """The launch in one of the orders: lock step, one warp at a time, and random ones."""
+    from core.emulator.run_queue import ORDERS
+    from core.runs.recording import record
+
+    order = ORDERS[min(number, len(ORDERS) - 1)]
+    return record(
+        own.workload,
+        blocks=(0,),
+        order=order,
+        seed=seed + number,
+        progress=progress,
+        seconds=_SECONDS,
+    )
+
+
+def _sizes(own: OwnLaunch) -> str:
+    launch = own.workload.launch
+    return f"grid {launch.grid}, block {launch.block}"
+
+
+def _here(file: Path) -> Path:
+    """A path from the folder that this runs in, where it lies below it."""
+    whole = file.resolve()
+    folder = Path.cwd().resolve()
+    return whole.relative_to(folder) if whole.is_relative_to(folder) else file
+
+
+def _as_options(own: OwnLaunch) -> dict[str, Any]:
+    """The launch as --expect has it."""
+    from core.launching.file_launch import split_defines
+
+    whole = own.launch
+    assert whole is not None  # of a file there is always one
+    defines = [f"{name}={value}" for name, value in split_defines(whole.defines).items()]
+    arguments = [f"{name}={text}" for name, text in whole.arguments]
+    return {
+        "kernel": whole.kernel,
+        "grid": whole.grid,
+        "block": whole.block,
+        "shared": int(whole.shared),
+        **({"define": defines} if defines else {}),
+        "arg": arguments,
+    }
+
+
+def _line_of(own: OwnLaunch) -> int:
+    """The line on which the kernel is named, 1-based."""
+    name = own.workload.kernel.partition("<")[0].rpartition("::")[2]
+    lines = own.workload.source.split("\n")
+    return next((n for n, line in enumerate(lines, 1) if f"{name}(" in line), 1)
+
+
+def _refuse(file: Path, kernel: str, error: TilescopeError, found: _Checked) -> None:
+    message = f"{kernel}: {error}" if kernel else str(error)
+    found.refused.append(Result("refused", message, _here(file)))
+    show_error(TilescopeError(f"{file}: {message}"))
+
+
+def _missed(expected: Sequence[Expected], path: Path | None, found: _Checked) -> None:
+    """Says of launches that are expected, and that no file has."""
+    for one in expected:
+        names = [(file, options["kernel"]) for file, (options, _) in found.counted]
+        there = any(one.is_of(file, name) for file, name in names)
+        refused = any(one.file in result.file.as_posix() for result in found.refused)
+        if not there and not refused:
+            error = TilescopeError(f"{one.kernel} of {one.file} is expected, and no file has it.")
+            _refuse(path or Path(), "", error, found)
+
+
+def _show_sum(found: _Checked) -> None:
+    count = len(found.counted)
+    parts = [f"{count} launch{'es' * (count != 1)} checked"]
+    parts.append(f"{len(found.results)} finding{'s' * (len(found.results) != 1)}")
+    if found.refused:
+        parts.append(f"{len(found.refused)} refused")
+    standard_console().print(", ".join(parts) + ".", highlight=False)

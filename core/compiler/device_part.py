@@ -1,0 +1,213 @@
+"""Compiles the part of a program that a kernel needs, and mends that part by what NVRTC says.
+
+`core.source.slicing` chooses the part by names. Where the compiler stumbles over something in it
+that is not the kernel itself, that goes, too; where it misses a name that was left out, it comes
+back. If a kernel needs what cannot be compiled, the error says so.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from core.errors import CompileError, Diagnostic
+from core.source.slicing import Part, Program
+
+_MOST_ATTEMPTS = 10
+_MOST_S = 10.0  # for what is tried after the first failure
+_UNKNOWN = re.compile(
+    r'(?:identifier|has no member|namespace|not a (?:class|namespace)[^"]*|type|template)'
+    r' "(?:\w+::)*(\w+)(?:<[^"]*>)?"|name followed by \"::\" must be a class or namespace name'
+)
+_OF_NAMES = re.compile(
+    r"undefined|no member|incomplete|no instance|no operator|not a |must be a|unknown|expected"
+    r"|no suitable|does not match|argument list"
+)
+_OF_DEVICE_RUNTIME = re.compile(
+    r'"cuda(?:Stream\w*|DeviceSynchronize|Malloc|Free|Launch\w*|GetLastError|Event\w*)" is'
+)
+_TEXTURES = re.compile(r'"(?:CUtexObject|CUsurfObject|tex[123]D\w*|texture)"|\btexture\b')
+_ELSEWHERE = re.compile(r"(?P<file>.+), line (?P<line>\d+): (?P<words>.*)", re.DOTALL)
+HOST_LIBRARIES = ("thrust/",)  # they launch kernels of their own
+_T = TypeVar("_T")
+
+
+@dataclass
+class _Attempt:
+    """What of a program is compiled, and what was left out for which error."""
+
+    program: Program
+    kernel: str
+    until: float  # when nothing more is tried
+    missing: Mapping[str, int]  # headers that are not here, and their lines (0: in another header)
+    reasons: dict[str, CompileError] = field(default_factory=dict)  # by what was left out
+
+    def compiled(
+        self, kept: frozenset[Part], compile_texts: Callable[[frozenset[Part], bool], _T]
+    ) -> _T:
+        roots = frozenset(self.program.roots(self.kernel))
+        dropped: set[Part] = set()
+        for _ in range(_MOST_ATTEMPTS):
+            try:
+                return compile_texts(kept, False)
+            except CompileError as error:
+                last = error
+                if time.monotonic() > self.until:
+                    break
+                more = self._missed(error, kept, dropped)
+                less = frozenset(self._broken(error, kept - roots)) if not more else frozenset()
+                if not more and not less:
+                    break
+                for part in less:
+                    for name in part.item.names:
+                        self.reasons.setdefault(name, error)
+                dropped |= less
+                kept = (kept | more) - less
+        raise last
+
+    def _missed(
+        self, error: CompileError, kept: frozenset[Part], dropped: set[Part]
+    ) -> frozenset[Part]:
+        """What declares the names that the compiler does not know."""
+        found: set[Part] = set()
+        for diagnostic in error.diagnostics:
+            unknown = _UNKNOWN.search(diagnostic.message)
+            for part in self.program.by_name.get((unknown and unknown[1]) or "", ()):
+                if part not in kept and part not in dropped:
+                    found.add(part)
+        return self.program.needed(found) - kept - dropped if found else frozenset()
+
+    def _broken(self, error: CompileError, kept: frozenset[Part]) -> Iterator[Part]:
+        """Declarations with an error in them."""
+        for diagnostic in error.diagnostics:
+            if diagnostic.severity == "error":
+                file, line, _ = _place(diagnostic, self.program.main)
+                yield from (p for p in self.program.parts_at(file, line) if p in kept)
+
+    def explained(self, error: CompileError) -> CompileError:
+        """Says of what a kernel uses and only the host has how to give it to the GPU."""
+        hosts = self.program.host_lines()
+        found: list[Diagnostic] = []
+        for diagnostic in error.diagnostics:
+            unknown = _UNKNOWN.search(diagnostic.message)
+            name = (unknown[1] or "") if unknown else ""
+            if name in self.reasons:  # what was wrong with it in the first place
+                return replace(self, reasons={}).explained(self.reasons[name])
+            file, line, words = _place(diagnostic, self.program.main)
+            if _TEXTURES.search(words) or self._is_texture(name):
+                said = (
+                    "the kernel reads a texture or a surface, which the emulator does not support: "
+                    "let it read an array instead"
+                )
+            elif name and name in hosts:
+                where, at = hosts[name]
+                there = f"{where}, line {at}" if where != self.program.main else f"line {at}"
+                said = (
+                    f"{name} ({there}) belongs to the host: "
+                    "write __device__ before it, so that a kernel can use it"
+                )
+            elif "device-side kernel launch" in words or _OF_DEVICE_RUNTIME.search(words):
+                said = (
+                    "a kernel launches another one (dynamic parallelism), which cannot be followed "
+                    "here: trace the kernels one by one, each by a launch of its own"
+                )
+            elif "qualified name is not allowed" in words and line:
+                said = self._of_the_hosts_library(file, line) or diagnostic.message
+            elif unknown and self.missing:
+                said = f"{diagnostic.message}; {_left_out(self.missing)}"
+            else:
+                said = diagnostic.message
+            found.append(replace(diagnostic, message=said))
+        return CompileError(str(error), tuple(found))
+
+    def _is_texture(self, name: str) -> bool:
+        """Whether a name is that of a `texture<float, 2>`."""
+        return any(
+            name in part.item.names and re.search(r"\btexture\s*<", self.program.text(part))
+            for part in self.program.parts
+        )
+
+    def _of_the_hosts_library(self, file: str, line: int) -> str:
+        syntax = self.program.files.get(file)
+        text = syntax.source.split("\n")[line - 1] if syntax else ""
+        name = re.search(r"\bstd::\w+", text)
+        return f"{name[0]} belongs to the host's library; no kernel can use it" if name else ""
+
+
+def compile_part(
+    program: Program,
+    kernel: str,
+    missing: Mapping[str, int],
+    compile_texts: Callable[[frozenset[Part], bool], _T],
+) -> _T:
+    """What `compile_texts` makes of the declarations that `kernel` needs; of all kernels for "".
+
+    It is told whether the text's own `#error` lines count: they look for the host's compiler and
+    system, and are heard where nothing else compiles. `missing` are headers that are not here, with
+    their lines. Where the chosen part does not compile, all that a GPU may use is tried. Raises the
+    CompileError of the part that the kernel needs, in the words of whoever wrote the file.
+    """
+    attempt = _Attempt(program, kernel, time.monotonic() + _MOST_S, missing)
+    kept = program.needed(program.roots(kernel))
+    try:
+        return attempt.compiled(kept, compile_texts)
+    except CompileError as error:
+        whole = program.everything()
+        is_of_names = any(_OF_NAMES.search(d.message) for d in error.diagnostics)
+        if whole > kept and is_of_names and time.monotonic() < attempt.until:
+            try:
+                return replace(attempt, reasons={}).compiled(whole, compile_texts)
+            except CompileError:
+                pass
+        if any("#error" in file.plain.replace(" ", "") for file in program.files.values()):
+            error = _by_itself(error, kept, compile_texts)
+        raise attempt.explained(error) from None
+
+
+def _by_itself(
+    error: CompileError,
+    kept: frozenset[Part],
+    compile_texts: Callable[[frozenset[Part], bool], _T],
+) -> CompileError:
+    """The error with the text's own `#error`, if there is one, before it."""
+    try:
+        compile_texts(kept, True)
+    except CompileError as own:
+        said = [d for d in own.diagnostics if re.match(r"(?:.*: )?#error", d.message)]
+        if said:
+            return CompileError(str(own), (*said, *error.diagnostics))
+    return error
+
+
+def _place(diagnostic: Diagnostic, main: str) -> tuple[str, int, str]:
+    """The file and line of a message, and its words without them."""
+    if not diagnostic.line and (there := _ELSEWHERE.fullmatch(diagnostic.message)):
+        return there["file"], int(there["line"]), there["words"]
+    return main, diagnostic.line, diagnostic.message
+
+
+def warnings(missing: Mapping[str, int]) -> tuple[Diagnostic, ...]:
+    """A warning for each header of the source that is not here."""
+    return tuple(
+        Diagnostic("warning", line, None, f"{name} is not here; no kernel needs it")
+        for name, line in missing.items()
+        if line and not name.startswith(HOST_LIBRARIES)
+    )
+
+
+def _left_out(missing: Mapping[str, int]) -> str:
+    name, line = next(iter(missing.items()))
+    more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+    where = f", included in line {line}," if line else ", which another header includes,"
+    if name.startswith(HOST_LIBRARIES):
+        return (
+            f"{name}{more}{where} serves the host only: "
+            "a kernel here can use CUB's blocks and warps, and cuda::std"
+        )
+    return (
+        f"{name}{more}{where} is not here: put what the kernel needs of it into the file, "
+        "or name its folder with -I"
+    )

@@ -1,0 +1,529 @@
+"""The parameters of a `__global__` function: numbers, pointers, structures, and the host's symbols.
+
+What is a built-in number or a pointer to one is read from the declaration. All else is asked of the
+compiler: types and offsets come from the debug information that NVRTC writes for the kernel
+(DWARF, `-G`). A structure counts by its members: `A.width`, `A.elements`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from core.compiler.compiler import compile_ptx, find_entry
+from core.errors import ArgumentError
+from core.ptx.debug.model import DebugInfo, DwarfType, Member
+from core.ptx.debug.reader import read_dwarf
+from core.source.kernel_text import (
+    KernelText,
+    TemplateParameter,
+    instances,
+    kernels,
+    split_instance,
+)
+from core.source.slicing import Program
+from core.source.syntax import WORD
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+_TEXTURES = ("cudaTextureObject_t", "cudaSurfaceObject_t")
+_QUALIFIERS = {
+    "const",
+    "volatile",
+    "__restrict__",
+    "__restrict",
+    "restrict",
+    "__grid_constant__",
+    "signed",
+}
+_NUMBERS: Mapping[str, str] = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "__half": "float16",
+    "__nv_bfloat16": "uint16",
+    "nv_bfloat16": "uint16",  # NumPy has no such type: its bits
+    "bool": "bool",
+    "char": "int8",
+    "unsigned char": "uint8",
+    "uchar": "uint8",
+    "short": "int16",
+    "unsigned short": "uint16",
+    "ushort": "uint16",
+    "": "int32",
+    "int": "int32",
+    "unsigned": "uint32",
+    "unsigned int": "uint32",
+    "uint": "uint32",
+    "long": "int64",
+    "unsigned long": "uint64",
+    "ulong": "uint64",
+    "long long": "int64",
+    "unsigned long long": "uint64",
+    "size_t": "uint64",
+    "ptrdiff_t": "int64",
+    "clock_t": "int64",
+    **{f"{u}int{bits}_t": f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)},
+}
+_VECTOR = re.compile(r"(char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)([1-4])")
+_BITS_OF = {"half": "float16", "__half": "float16", "__nv_bfloat16": "uint16"}  # structures in CUDA
+_PAIRS = {"half2": "float16", "__half2": "float16", "__nv_bfloat162": "uint16"}
+EMPTY = "empty structure"
+_MOST_LEAVES = 4096  # of one parameter
+
+
+@dataclass(frozen=True)
+class SignatureParameter:
+    """One parameter of a kernel, or one member of a parameter that is a structure.
+
+    `dtype` is that of the value, or of what a pointer points to (the component of a vector such as
+    float4); None for `void*`. `is_const`: a pointer through which the kernel may not write.
+    `lanes`: numbers in one element that a pointer points to, 4 for float4. A member has the name
+    `whole.member`, lies `offset` bytes into its parameter and, where it is an array, `count`
+    numbers long; `whole_bytes` is 0 for what is no member. `is_symbol`: no parameter but a
+    variable of the source that the host fills before the launch.
+    """
+
+    name: str
+    type: str
+    dtype: np.dtype[Any] | None
+    is_pointer: bool
+    is_const: bool
+    lanes: int = 1
+    whole: str = ""
+    offset: int = 0
+    whole_bytes: int = 0
+    whole_align: int = 1
+    count: int = 1
+    is_symbol: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        """Whether an argument is a buffer or several numbers."""
+        return self.is_pointer or self.count > 1
+
+
+def kernel_names(source: str, headers: str = "") -> tuple[str, ...]:
+    """The names of the __global__ functions in a source, in order.
+
+    A template counts by its instances: those that the source or the text of its `headers` launches,
+    or one that suggests itself.
+    """
+    whole = f"{headers}\n{source}" if headers else source
+    return tuple(
+        dict.fromkeys(name for kernel in kernels(source) for name in instances(whole, kernel))
+    )
+
+
+def read_signature(
+    source: str,
+    kernel: str,
+    defines: Mapping[str, str] = _NONE,
+    headers: Mapping[str, str] = _NONE,
+    name: str = "kernel.cu",
+) -> tuple[SignatureParameter, ...]:
+    """The parameters of `kernel` (its name as written, `ns::name`, `name<float>`), in order.
+
+    `headers` are the source's own, by the names that it includes them by; `name` is the source's,
+    for messages. Behind the parameters come the variables that the host fills: `__constant__` ones
+    without a value, and those of a `cudaMemcpyToSymbol`. Raises ArgumentError when there is no such
+    kernel or nothing can be passed for a parameter, and CompileError where the compiler had to be
+    asked and refuses the kernel.
+    """
+    whole = "\n".join((*headers.values(), source)) if headers else source
+    found = _kernel(source, whole, kernel)
+    given = split_instance(kernel)[1]
+    if found.template and not given:
+        given = split_instance(instances(whole, found)[0])[1]
+    if found.template and not given and not all(p.default for p in found.template):
+        raise ArgumentError(
+            f"The source names no instance of the template {found.name}: choose one, such "
+            f"as {found.name}<{', '.join(_example(p) for p in found.template)}>; a function that a "
+            "kernel calls must be a struct with operator(): a lambda of the host has no name."
+        )
+    declared = [_declared(text) for text in found.parameters]
+    bound = dict(zip((p.name for p in found.template), given, strict=False))
+    program = Program("", {"": source, **headers})
+    names = {**program.plain_macros, **defines, **bound}
+    plain = [_plain(*parts, names) for parts in declared]
+    filled = _filled(program, whole, found.name)
+    if all(plain) and not filled:
+        return tuple(p for p in plain if p is not None)
+    instance = f"{found.qualified}<{', '.join(given)}>" if given else found.qualified
+    asked = _ask(source, instance, tuple(sorted(defines.items())), tuple(headers.items()), name)
+    if len(asked.parameters) != len(declared):
+        raise ArgumentError(
+            f"The compiler knows {len(asked.parameters)} of the {len(declared)} parameters of "
+            f"{found.name}: give each a name."
+        )
+    parameters = [
+        _read(*both, align)
+        for both, align in zip(
+            zip(declared, asked.parameters, strict=True), asked.alignments, strict=True
+        )
+    ]
+    return (
+        *(leaf for leaves in parameters for leaf in leaves),
+        *(leaf for symbol in asked.symbols for leaf in _symbol(symbol, filled)),
+    )
+
+
+def type_sizes(
+    source: str,
+    kernel: str,
+    defines: Mapping[str, str] = _NONE,
+    headers: Mapping[str, str] = _NONE,
+    name: str = "kernel.cu",
+) -> Mapping[str, int]:
+    """Bytes of the source's own types that the kernel knows, where the source asks for a size."""
+    program = Program("", {"": source, **headers})
+    wanted = {
+        word
+        for file in program.files.values()
+        for word in re.findall(r"\bsizeof\s*\(?\s*(\w+)\s*\)?", file.plain)
+        if any(p.item.kind in ("class", "alias") for p in program.by_name.get(word, ()))
+        or any(p.item.space == "device" for p in program.by_name.get(word, ()))
+    }
+    if not wanted:
+        return {}
+    asked = _ask(source, kernel, tuple(sorted(defines.items())), tuple(headers.items()), name)
+    return {word: size for word, size in asked.sizes.items() if word in wanted}
+
+
+def _kernel(source: str, whole: str, kernel: str) -> KernelText:
+    plain = split_instance(kernel)[0].rpartition("::")[2]
+    for text in (source, whole):
+        for found in kernels(text):
+            if found.name == plain:
+                return found
+    names = kernel_names(whole)
+    there = f"it has: {', '.join(names)}" if names else "it has no __global__ function"
+    raise ArgumentError(f"The source has no kernel called {kernel}; {there}.")
+
+
+def _example(parameter: TemplateParameter) -> str:
+    return "Functor" if parameter.kind == "type" else "4"
+
+
+# --- from the declaration ------------------------------------------------------------------------
+
+
+def _declared(declaration: str) -> tuple[str, str, str]:
+    """A parameter as (declaration, type, name); an array is a pointer."""
+    spaced = re.sub(r"\b(__align__|alignas)\s*\([^)]*\)", "", declaration)
+    function = re.fullmatch(r"(.*\(\s*\*\s*)(\w+)(\s*\)\s*\(.*)", spaced, re.DOTALL)
+    if function:
+        return declaration, "void *", function[2]
+    match = re.fullmatch(
+        r"(?P<type>.*?)(?P<name>\w+)\s*(?P<array>(\[[^\]]*\]\s*)*)", spaced, re.DOTALL
+    )
+    words = " ".join(re.sub(r"\*", " * ", match["type"]).split()) if match else ""
+    if not match or not words:
+        raise ArgumentError(f"The parameter `{declaration}` of the kernel cannot be read.")
+    if any(texture in words for texture in _TEXTURES):
+        raise ArgumentError(
+            f"The parameter `{declaration}` is a texture or a surface, which the emulator "
+            "does not support: let the kernel read an array instead."
+        )
+    stars = words.count("*") + bool(match["array"])
+    if (stars > 1 or "&" in words) and "{" not in words:
+        raise _indirect(declaration)
+    return declaration, words + (" *" if match["array"] else ""), match["name"]
+
+
+def _indirect(declaration: str) -> ArgumentError:
+    return ArgumentError(
+        f"The parameter `{declaration}` is a pointer to a pointer or a reference: "
+        "use buffers, scalars and structures of them."
+    )
+
+
+def _plain(
+    declaration: str, words: str, name: str, names: Mapping[str, str]
+) -> SignatureParameter | None:
+    """The parameter if it is a number or a pointer to numbers; None for anything else."""
+    if "{" in words or words.count("*") > 1:
+        return None
+    pointee, star, _ = words.partition("*")
+    for _ in range(4):  # macros and template arguments may name others
+        pointee = WORD.sub(lambda m: names.get(m[0], m[0]), pointee)
+    found = pointee.replace("std::", "").split()
+    kind = " ".join(w for w in found if w not in _QUALIFIERS)
+    integer = sorted(w for w in kind.split() if w != "int")
+    if "int" in kind.split() and set(integer) <= {"unsigned", "long", "short"}:
+        kind = " ".join(sorted(integer, key="unsigned long short".index)) or "int"
+    if kind == "" and "signed" not in found:
+        return None
+    lanes = 1
+    dtype = np.dtype(_NUMBERS[kind]) if kind in _NUMBERS else None
+    if vector := _VECTOR.fullmatch(kind):
+        base = vector[1].replace("longlong", "long long").replace("ulong", "unsigned long")
+        dtype, lanes = np.dtype(_NUMBERS[base]), int(vector[2])
+    elif kind in _PAIRS:
+        dtype, lanes = np.dtype(_PAIRS[kind]), 2
+    if not star and (dtype is None or vector is not None or lanes > 1):
+        return None
+    if dtype is None and kind != "void":
+        return None
+    shown = words.replace(" *", "*")
+    is_const = bool(star) and "const" in found
+    return SignatureParameter(name, shown, dtype, bool(star), is_const, lanes if star else 1)
+
+
+def _filled(program: Program, whole: str, kernel: str) -> frozenset[str]:
+    """Variables that the kernel may use and the host fills."""
+    copied = set(re.findall(r"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*(\w+)", whole))
+    found = set()
+    for part in program.parts:
+        item, file = part.item, program.files[part.file]
+        if item.kind != "variable" or item.space != "device":
+            continue
+        head = file.plain[item.start : item.end]
+        is_constant = "__constant__" in head and "=" not in head and "extern" not in head
+        found |= {name for name in item.names if is_constant or name in copied}
+    if not found:
+        return frozenset()
+    needed = program.needed(program.roots(kernel))
+    return frozenset(name for part in needed for name in part.item.names if name in found)
+
+
+# --- from the compiler ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What debug information says: parameters, their alignments, symbols and sizes of types."""
+
+    parameters: tuple[tuple[str, DwarfType], ...]
+    alignments: tuple[int, ...]
+    symbols: tuple[tuple[str, DwarfType], ...]
+    sizes: Mapping[str, int]
+
+
+@lru_cache(maxsize=32)
+def _ask(
+    source: str,
+    kernel: str,
+    defines: tuple[tuple[str, str], ...],
+    headers: tuple[tuple[str, str], ...],
+    name: str,
+) -> _Asked:
+    build = compile_ptx(
+        source, source_name=name, defines=dict(defines), kernel=kernel, headers=dict(headers)
+    )
+    entry = find_entry(build, kernel)
+    labels = re.findall(r"^\s*([\w$]+):", build.ptx, re.MULTILINE)
+    debug: DebugInfo = read_dwarf(build.ptx, {label: i for i, label in enumerate(labels)}, {})
+    function = debug.functions.get(entry)
+    variables = function.variables if function else ()
+    parameters = tuple((v.name, v.type) for v in variables if v.is_parameter and v.scope.depth == 0)
+    symbols = tuple(
+        (v.name.rpartition("::")[2], v.type)
+        for v in debug.module_variables
+        if v.space in ("const", "global")
+    )
+    sizes = {name: kind.nbytes for name, kind in symbols}
+    for _, kind in (*parameters, *symbols):
+        _collect_sizes(kind, sizes)
+    return _Asked(parameters, _alignments(build.ptx, entry), symbols, sizes)
+
+
+def _collect_sizes(kind: DwarfType, sizes: dict[str, int]) -> None:
+    plain = re.sub(r"\b(?:const|volatile)\s+", "", kind.name)
+    if plain in sizes:
+        return
+    if kind.nbytes and re.fullmatch(r"[\w:]+", plain):
+        sizes[plain.rpartition("::")[2]] = kind.nbytes
+    if kind.element is not None:
+        _collect_sizes(kind.element, sizes)
+    for member in kind.members:
+        _collect_sizes(member.type, sizes)
+
+
+def _alignments(ptx: str, entry: str) -> tuple[int, ...]:
+    """Bytes to which each parameter of a kernel is aligned."""
+    head = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", ptx)
+    found = []
+    for text in re.findall(r"\.param\s+([^,]*)", head[1] if head else ""):
+        aligned = re.match(r"\.align\s+(\d+)", text)
+        bits = re.match(r"\.[a-z]+(\d+)", text)
+        found.append(int(aligned[1]) if aligned else int(bits[1]) // 8 if bits else 1)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A number, a row of numbers or a pointer within a value, at its offset."""
+
+    path: str
+    type: str
+    dtype: np.dtype[Any] | None
+    offset: int = 0
+    count: int = 1
+    is_pointer: bool = False
+    is_const: bool = False
+    lanes: int = 1
+
+
+class _Unsuitable(Exception):
+    """Nothing can be passed for a type; says why."""
+
+
+def _read(
+    declared: tuple[str, str, str], asked: tuple[str, DwarfType], align: int
+) -> Iterator[SignatureParameter]:
+    declaration, words, _ = declared
+    name, kind = asked
+    shown = words.replace(" *", "*") if "{" not in words else kind.name
+    try:
+        leaves = list(_leaves(kind, "", 0))
+    except _Unsuitable as error:
+        if "pointer to a pointer" in str(error):
+            raise _indirect(declaration) from None
+        raise ArgumentError(
+            f"Nothing can be passed for the kernel's parameter `{declaration}` ({error}): use "
+            "numbers, pointers to them, and structures of these."
+        ) from None
+    yield from (_of_leaf(leaf, name, shown, kind.nbytes, align, leaves) for leaf in leaves)
+
+
+def _of_leaf(
+    leaf: _Leaf, name: str, shown: str, nbytes: int, align: int, leaves: list[_Leaf]
+) -> SignatureParameter:
+    is_member = bool(leaf.path) or leaf.count > 1 or leaf.type == EMPTY or len(leaves) > 1
+    return SignatureParameter(
+        name=f"{name}.{leaf.path}" if leaf.path else name,
+        type=leaf.type if leaf.path or leaf.type.startswith("enum ") else shown,
+        dtype=leaf.dtype,
+        is_pointer=leaf.is_pointer,
+        is_const=leaf.is_const,
+        lanes=leaf.lanes,
+        whole=name if is_member else "",
+        offset=leaf.offset,
+        whole_bytes=max(nbytes, 1) if is_member else 0,
+        whole_align=align if is_member else 1,
+        count=leaf.count,
+    )
+
+
+def _symbol(asked: tuple[str, DwarfType], filled: frozenset[str]) -> Iterator[SignatureParameter]:
+    name, kind = asked
+    if name not in filled:
+        return
+    try:
+        leaves = list(_leaves(kind, "", 0))
+    except _Unsuitable:
+        return
+    if kind.kind == "array" and len(leaves) > 1 and (row := _as_row(kind, leaves)):
+        leaves = [row]
+    for leaf in leaves:
+        made = _of_leaf(leaf, name, kind.name, kind.nbytes, 1, leaves)
+        yield replace(made, is_const=True, is_symbol=True, whole=name, whole_bytes=kind.nbytes)
+
+
+def _as_row(kind: DwarfType, leaves: list[_Leaf]) -> _Leaf | None:
+    """Equal numbers without gaps, such as those of some float4, as one row."""
+    first, count = leaves[0], sum(leaf.count for leaf in leaves)
+    alike = all(leaf.dtype == first.dtype and not leaf.is_pointer for leaf in leaves)
+    if first.dtype is None or not alike or count * first.dtype.itemsize != kind.nbytes:
+        return None
+    return replace(first, path="", offset=0, count=count)
+
+
+def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
+    """What a value of a type consists of."""
+    plain = _plain_name(kind)
+    if plain in _BITS_OF:
+        yield _Leaf(path, plain, np.dtype(_BITS_OF[plain]), offset)
+    elif kind.kind == "pointer":
+        yield replace(_pointer(kind), path=path, offset=offset)
+    elif kind.kind == "enum" and kind.dtype is not None:
+        signed = np.dtype(f"i{kind.nbytes}")
+        yield _Leaf(path, f"enum {plain}", signed, offset)
+    elif kind.kind == "array" and kind.element is not None:
+        yield from _elements(kind, kind.element, path, offset)
+    elif kind.kind == "struct":
+        yield from _members(kind, path, offset)
+    elif kind.dtype is not None:
+        yield _Leaf(path, plain, _number(kind), offset)
+    else:
+        raise _Unsuitable(f"the type {kind.name} is no number")
+
+
+def _number(kind: DwarfType) -> np.dtype[Any] | None:
+    return np.dtype(np.bool_) if kind.kind == "bool" else kind.dtype
+
+
+def _plain_name(kind: DwarfType) -> str:
+    return re.sub(r"\b(?:const|volatile)\s+", "", kind.name)
+
+
+def _elements(array: DwarfType, element: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
+    count = int(np.prod(array.dims, dtype=np.int64))
+    first = list(_leaves(element, "", 0))
+    if len(first) == 1 and not first[0].is_pointer and first[0].count == 1 and not first[0].path:
+        yield replace(first[0], path=path, offset=offset, count=count)
+        return
+    if count * len(first) > _MOST_LEAVES:
+        raise _Unsuitable(f"{array.name} has {count * len(first):,} members")
+    for index in range(count):
+        for leaf in first:
+            yield replace(
+                leaf,
+                path=_joined(f"{path}{index}", leaf.path),
+                offset=offset + index * element.nbytes + leaf.offset,
+            )
+
+
+def _members(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
+    end, found = -1, False
+    for member in kind.members:
+        if member.bits is not None:
+            raise _Unsuitable(f"`{_plain_name(kind)}` has a bit field, {member.name}")
+        if "vptr" in member.name or "vtbl" in member.name:
+            raise _Unsuitable(f"`{_plain_name(kind)}` has something virtual")
+        if member.offset < end and member.type.nbytes and not _is_empty(member):
+            continue  # a union's other faces
+        if _is_empty(member):
+            continue
+        end, found = member.offset + member.type.nbytes, True
+        name = "" if re.match(r"\(|__SO__|__b_", member.name) else member.name
+        yield from _leaves(member.type, _joined(path, name), offset + member.offset)
+    if not found:  # an empty class has one byte
+        yield _Leaf(path, EMPTY, np.dtype(np.uint8), offset)
+
+
+def _is_empty(member: Member) -> bool:
+    return member.type.kind == "struct" and all(_is_empty(m) for m in member.type.members)
+
+
+def _pointer(kind: DwarfType) -> _Leaf:
+    element = kind.element
+    if element is None or element.kind in ("void", "function"):
+        is_const = element is not None and element.name.startswith("const ")
+        return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
+    is_const = element.name.startswith("const ")
+    if kind.name.rstrip().endswith("&") or element.kind == "pointer":
+        raise _Unsuitable("a pointer to a pointer or a reference")
+    try:
+        leaves = list(_leaves(element, "", 0))
+    except _Unsuitable:
+        return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
+    kinds = {leaf.dtype for leaf in leaves}
+    numbers = sum(leaf.count for leaf in leaves)
+    if len(kinds) == 1 and not any(leaf.is_pointer for leaf in leaves):
+        (dtype,) = kinds
+        if dtype is not None and dtype.itemsize * numbers == element.nbytes:
+            return _Leaf("", kind.name, dtype, 0, 1, True, is_const, numbers)
+    if not element.nbytes:
+        return _Leaf("", kind.name, None, 0, 1, is_pointer=True, is_const=is_const)
+    return _Leaf("", kind.name, np.dtype(np.uint8), 0, 1, True, is_const, element.nbytes)
+
+
+def _joined(first: str, second: str) -> str:
+    return f"{first}.{second}" if first and second else first or second

@@ -1,0 +1,119 @@
+"""Names in capitals that a kernel uses and nothing defines: macros that a build would give with -D.
+
+The parser says which names in capitals are declared nowhere in the program; the compiler says which
+of them it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from core.compiler.compiler import compile_ptx
+from core.errors import CompileError
+from core.source.slicing import Part, Program
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*")
+_UNDEFINED = re.compile(r'identifier "([A-Z][A-Z0-9_]*)" is undefined')
+_DECLARING = {
+    "declaration",
+    "parameter_declaration",
+    "optional_parameter_declaration",
+    "for_range_loop",
+    "type_parameter_declaration",
+    "optional_type_parameter_declaration",
+    "enumerator",
+    "variadic_type_parameter_declaration",
+    "variadic_parameter_declaration",
+    "alias_declaration",
+    "type_definition",
+    "field_declaration",
+}
+_MOST_ROUNDS = 3  # as one may hide behind another
+
+
+def undefined_macros(
+    source: str, kernel: str, headers: Mapping[str, str], defines: Mapping[str, str], name: str
+) -> Mapping[str, bool]:
+    """The names, and whether each stands for a type. `name` is the source's, for the compiler.
+
+    Empty where the program does not compile for another reason.
+    """
+    return _undefined(source, kernel, tuple(headers.items()), tuple(sorted(defines.items())), name)
+
+
+@lru_cache(maxsize=32)
+def _undefined(
+    source: str,
+    kernel: str,
+    headers: tuple[tuple[str, str], ...],
+    defines: tuple[tuple[str, str], ...],
+    name: str,
+) -> Mapping[str, bool]:
+    program = Program("", {"": source, **dict(headers)})
+    candidates: dict[str, bool] = {}
+    for part in program.needed(program.roots(kernel)):
+        candidates |= dict(_unknown(program, part))
+    found: dict[str, bool] = {}
+    for _ in range(_MOST_ROUNDS if candidates.keys() - dict(defines).keys() else 0):
+        given = {n: "float" if kind else "4" for n, kind in found.items()} | dict(defines)
+        try:
+            compile_ptx(
+                source, source_name=name, defines=given, kernel=kernel, headers=dict(headers)
+            )
+        except CompileError as error:
+            said = {n for d in error.diagnostics for n in _UNDEFINED.findall(d.message)}
+            more = {n: kind for n, kind in candidates.items() if n in said and n not in found}
+        else:
+            break
+        if not more:
+            break
+        found |= more
+    return {n: found[n] for n in candidates if n in found}
+
+
+def _unknown(program: Program, part: Part) -> Iterator[tuple[str, bool]]:
+    """Names in capitals that a declaration uses, without those that the program declares."""
+    words = {
+        word
+        for word in program.words(part)
+        if _CAPITALS.fullmatch(word) and word not in program.by_name and word not in program.macros
+    }
+    if not words:
+        return
+    file = program.files[part.file]
+    declared: set[str] = set()
+    used: dict[str, bool] = {}
+    for node in _nodes(file.tree.root_node, part.item.start, part.item.end):
+        if node.type in _DECLARING:
+            declared.update(file.declared_names(node))
+        elif node.type in ("identifier", "type_identifier") and not _is_called(node):
+            word = file.text(node)
+            if word in words:
+                used.setdefault(word, node.type == "type_identifier")
+    yield from ((word, is_type) for word, is_type in used.items() if word not in declared)
+
+
+def _nodes(root: Node, start: int, end: int) -> Iterator[Node]:
+    """All nodes within some characters."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.start_byte < end and node.end_byte > start:
+            if start <= node.start_byte and node.end_byte <= end:
+                yield node
+            waiting += reversed(node.named_children)
+
+
+def _is_called(node: Node) -> bool:
+    call = node.parent
+    return (
+        call is not None
+        and call.type == "call_expression"
+        and call.child_by_field_name("function") == node
+    )

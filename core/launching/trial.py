@@ -1,0 +1,202 @@
+"""A guessed launch, tried before anybody sees it: what the kernel does shows what is guessed wrong.
+
+An array whose size nothing says becomes as large as the kernel reaches, and a number with which no
+thread touches memory gets another value. Nothing is recorded, and a run that takes long is left.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from core.cancelling import check
+from core.compiler.compiler import compile_workload, find_entry
+from core.emulator.budget import Limits
+from core.emulator.events import AccessEvent, FaultEvent, Observer
+from core.emulator.groups import Geometry
+from core.emulator.image import Image
+from core.emulator.machine import Machine
+from core.errors import BudgetExceeded, Cancelled, TilescopeError
+from core.gc_control import uncollected
+from core.ladder.limits import MAX_SHARED_BYTES
+from core.ladder.rung import DEFAULT_SEED
+from core.launch import Workload
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import Guess, completed
+from core.ptx.parser import parse
+from core.side_process.client import stoppable
+
+_INSTRUCTIONS = 50_000  # of the blocks that run together
+_SECONDS = 1.0
+_LANES = 4096
+_MOST_ELEMENTS = 1 << 22  # of an array that was made larger
+_FAR = 1.25  # a kernel that knows its size and reaches less beyond it has a fault
+_ROUNDS = 3
+_BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\]")
+
+
+@dataclass
+class Reach(Observer):
+    """How a launch touches global memory.
+
+    `sizes` are the elements that would hold every access behind an array's end, by array; `astray`
+    says whether any lies elsewhere: in front of an array, or near none. `shared` are the bytes of
+    dynamic shared memory that would hold every access to it, 0 where none was too far.
+    """
+
+    touched: bool = False
+    shared: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    astray: bool = False
+
+    def on_access(self, event: AccessEvent) -> None:
+        """A legal access."""
+        self.touched = self.touched or event.region.space != "local"
+
+    def on_fault(self, event: FaultEvent) -> None:
+        """Notes how far behind its array an access lies."""
+        self.touched = self.touched or bool(event.access)
+        if event.kind != "out_of_bounds":
+            return
+        region = event.region
+        if region is not None and region.space == "shared":
+            end = int(event.address.max()) + event.width - region.base
+            self.shared = max(self.shared, end - region.nbytes)
+            return
+        if region is None or region.space != "global" or int(event.address.min()) < region.base:
+            self.astray = True
+            return
+        end = int(event.address.max()) + event.width - region.base
+        self.sizes[region.name] = max(self.sizes.get(region.name, 0), end)
+
+
+def reach_of(workload: Workload) -> Reach:
+    """How the launch touches memory, as far as its blocks run within a second."""
+    build = compile_workload(workload)
+    entry = find_entry(build, workload.kernel)
+    launch = workload.launch
+    with uncollected():
+        module = parse(build.ptx)
+    image = Image(module, entry, launch)
+    found, start = Reach(), time.thread_time()
+    at_once = max(1, _LANES // launch.block.count)
+    for first in range(0, launch.grid.count, at_once):
+        check()
+        blocks = np.arange(first, min(launch.grid.count, first + at_once))
+        geometry = Geometry(launch.grid, launch.block, blocks)
+        limits = Limits(instructions=_INSTRUCTIONS)
+        try:
+            Machine(image, geometry, (found,), None, limits).run()
+        except BudgetExceeded:
+            break
+        if time.thread_time() - start > _SECONDS:
+            break
+    sizes = {a.name: a.data.dtype.itemsize for a in launch.arrays}
+    found.shared = found.shared and launch.shared_bytes + found.shared
+    found.sizes = {n: -(-end // sizes[n]) for n, end in found.sizes.items() if n in sizes}
+    return found
+
+
+def tried(source: str, launch: FileLaunch, known: FileLaunch | None) -> FileLaunch:
+    """`fitted` of a launch that was guessed, in which what is `known` stays."""
+    asked = known or replace(launch, grid="", block="", shared="", arguments=())
+    guess = stoppable(completed, source, asked)
+    return fitted(source, guess, DEFAULT_SEED) if guess.launch == launch else launch
+
+
+def fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
+    """The guess, with the sizes and numbers that a trial shows to be wrong put right.
+
+    What is given, or what the host's code says, stays. So does a launch that cannot be run.
+    """
+    launch = guess.launch
+    if not guess.open and not guess.shared_open:
+        return launch
+    try:
+        return _fitted(source, guess, seed)
+    except Cancelled:
+        raise
+    except TilescopeError:  # whoever runs the launch says what is wrong with it
+        return launch
+
+
+def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
+    launch = guess.launch
+
+    def tried(one: FileLaunch) -> Reach:
+        return reach_of(file_workload(source, one, seed))
+
+    found = tried(launch)
+    if not found.touched:
+        launch, found = _touching(launch, guess, tried) or (launch, found)
+    for _ in range(_ROUNDS):
+        larger = _larger(launch, guess, found.sizes)
+        if guess.shared_open and 0 < found.shared <= MAX_SHARED_BYTES:
+            larger = replace(larger, shared=str(found.shared))
+        if larger == launch:
+            break
+        launch, found = larger, tried(larger)
+    if found.astray or found.sizes:  # elements that nobody knew to be indices may be
+        indices = _with_indices(launch, guess)
+        if indices != launch:
+            again = tried(indices)
+            larger = _larger(indices, guess, again.sizes)
+            if larger != indices:
+                indices, again = larger, tried(larger)
+            if not again.astray and not again.sizes:
+                return indices
+    return launch
+
+
+def _touching(
+    launch: FileLaunch, guess: Guess, tried: Callable[[FileLaunch], Reach]
+) -> tuple[FileLaunch, Reach] | None:
+    """The launch with another value of one guessed number, if that makes threads touch memory."""
+    for name, text in launch.arguments:
+        if name not in guess.open or not re.fullmatch(r"-?\d+", text):
+            continue
+        for other in dict.fromkeys(("1", "4", "0", str(4 * abs(int(text))))):
+            if other != text:
+                changed = with_arguments(launch, {name: other})
+                found = tried(changed)
+                if found.touched:
+                    return changed, found
+    return None
+
+
+def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileLaunch:
+    """The launch with arrays as long as they are reached, where their sizes are guesses."""
+    changed = {}
+    for name, text in launch.arguments:
+        buffer = _BUFFER.fullmatch(text)
+        if name not in sizes or name not in guess.open or not buffer:
+            continue
+        shape = [int(extent) for extent in buffer["shape"].split(",")]
+        have, need = int(np.prod(shape)), sizes[name]
+        stays = name in guess.tied and (guess.is_ragged or need < _FAR * have)
+        if need > _MOST_ELEMENTS or stays:
+            continue
+        shape[0] = -(-need * shape[0] // have)
+        changed[name] = f"{buffer['fill']}:{buffer['dtype']}[{','.join(map(str, shape))}]"
+    return with_arguments(launch, changed)
+
+
+def _with_indices(launch: FileLaunch, guess: Guess) -> FileLaunch:
+    """The launch with `index` in place of random whole numbers."""
+    return with_arguments(
+        launch,
+        {
+            name: text.replace("random:", "index:")
+            for name, text in launch.arguments
+            if name in guess.open and re.match(r"random:u?int(16|32|64)\[", text)
+        },
+    )
+
+
+def with_arguments(launch: FileLaunch, changed: Mapping[str, str]) -> FileLaunch:
+    """The launch with other texts for some of its arguments."""
+    return replace(launch, arguments=tuple((n, changed.get(n, t)) for n, t in launch.arguments))

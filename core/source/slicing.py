@@ -1,0 +1,264 @@
+"""The part of a program that a kernel needs: what it names, what that names, and so on.
+
+A file for nvcc holds `main` beside its kernels, and its headers serve both. NVRTC refuses the
+host's functions and variables, and needs headers that are not here. So of the file and of its own
+headers that stays which the kernel may need; spaces take the place of all else, and every line
+keeps its number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.cancelling import check
+from core.source.syntax import WORD, Item, Span, Syntax, macros_of, syntax
+
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A declaration of one of the files."""
+
+    file: str
+    item: Item
+
+
+class Program:
+    """A source and its own headers, by the names that it includes them by; `main` is the source."""
+
+    def __init__(self, main: str, texts: Mapping[str, str]) -> None:
+        self.main = main
+        self._macros = macros_of(tuple(texts.values()))
+        self.files: Mapping[str, Syntax] = {
+            name: syntax(text, self._macros) for name, text in texts.items()
+        }
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Every declaration."""
+        return tuple(Part(name, item) for name, file in self.files.items() for item in file.items)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, tuple[Part, ...]]:
+        """The declarations of each name that a GPU may use."""
+        found: dict[str, list[Part]] = {}
+        for part in self.parts:
+            if part.item.space != "host":
+                for name in part.item.names:
+                    found.setdefault(name, []).append(part)
+        return {name: tuple(parts) for name, parts in found.items()}
+
+    @cached_property
+    def macros(self) -> Mapping[str, frozenset[str]]:
+        """The names in the meanings of each macro."""
+        found: dict[str, frozenset[str]] = {}
+        for file in self.files.values():
+            for macro in file.macros:
+                found[macro.name] = found.get(macro.name, frozenset()) | macro.words
+        return found
+
+    @cached_property
+    def plain_macros(self) -> Mapping[str, str]:
+        """Macros without parameters, by name; of several meanings the last."""
+        return {
+            macro.name: macro.body
+            for file in self.files.values()
+            for macro in file.macros
+            if macro.parameters is None
+        }
+
+    def _bodies(self, names: Iterable[str]) -> Iterator[str]:
+        wanted = frozenset(names)
+        for file in self.files.values():
+            yield from (m.body for m in file.macros if m.name in wanted)
+
+    def text(self, part: Part) -> str:
+        """A declaration without its comments and strings."""
+        return self.files[part.file].plain[part.item.start : part.item.end]
+
+    def words(self, part: Part) -> frozenset[str]:
+        """The names that a declaration uses, without those of its host's functions."""
+        text = self.files[part.file].plain
+        pieces, at = [], part.item.start
+        for hidden in part.item.host_parts:
+            pieces.append(text[at : hidden.start])
+            at = hidden.end
+        pieces.append(text[at : part.item.end])
+        return frozenset(WORD.findall(" ".join(pieces)))
+
+    def makes_code(self, part: Part) -> bool:
+        """Whether something that is no declaration may expand to one for the GPU."""
+        text = self.text(part)
+        word = WORD.search(text)
+        return bool(
+            (word and word[0] in self._macros.makers) or re.search(r"__(?:global|device)__", text)
+        )
+
+    def roots(self, kernel: str) -> tuple[Part, ...]:
+        """The kernel of that name (without template arguments), all kernels for "".
+
+        Where no text declares it a macro makes it: then all that macros make are taken.
+        """
+        name = re.split(r"[<\s]", kernel.strip(), maxsplit=1)[0].rpartition("::")[2]
+        kernels = [
+            part
+            for part in self.parts
+            if part.item.space == "global" and (not name or name in part.item.names)
+        ]
+        if name and any(part.item.is_body for part in kernels):
+            return tuple(kernels)
+        made = [p for p in self.parts if p.item.kind == "macro" and self.makes_code(p)]
+        some = (*kernels, *made) or [p for p in self.parts if p.item.space == "global"]
+        return tuple(some or self.everything())
+
+    def everything(self) -> frozenset[Part]:
+        """All declarations that a GPU may use."""
+        return frozenset(
+            part
+            for part in self.parts
+            if part.item.space != "host" and (part.item.kind != "macro" or self.makes_code(part))
+        )
+
+    def needed(self, roots: Iterable[Part]) -> frozenset[Part]:
+        """The roots and all that they name, directly or by other things."""
+        found = {*roots, *self._always}
+        waiting = deque(found)
+        seen: set[str] = set()
+        operators = list(self.by_name.get("operator", ()))
+
+        def take(part: Part) -> None:
+            if part not in found:
+                found.add(part)
+                waiting.append(part)
+
+        while waiting or operators:
+            check()
+            if not waiting:  # operators are needed with the types that they are for
+                fitting = [p for p in operators if self._is_for(p, seen)]
+                if not fitting:
+                    break
+                operators = [p for p in operators if p not in fitting]
+                for part in fitting:
+                    take(part)
+                continue
+            words = [*self.words(waiting.popleft())]
+            while words:
+                word = words.pop()
+                if word in seen:
+                    continue
+                seen.add(word)
+                words += self.macros.get(word, ())
+                for part in self.by_name.get(word, ()):
+                    if word != "operator":
+                        take(part)
+        return frozenset(found)
+
+    def _is_for(self, operator: Part, words: set[str]) -> bool:
+        own = [
+            word
+            for word in self.words(operator)
+            if any(p.item.kind in ("class", "alias") for p in self.by_name.get(word, ()))
+        ]
+        return not own or any(word in words for word in own)
+
+    @cached_property
+    def _always(self) -> frozenset[Part]:
+        """What changes the meaning of names, or cannot be told by one."""
+        return frozenset(
+            part
+            for part in self.parts
+            if (part.item.kind == "using" and self._is_of_namespace(part))
+            or (
+                part.item.kind == "macro" and self.makes_code(part) and not self._makes_kernel(part)
+            )
+        )
+
+    def _is_of_namespace(self, part: Part) -> bool:
+        return "namespace" in self.text(part)
+
+    def _makes_kernel(self, part: Part) -> bool:
+        words = self.words(part)
+        return any("__global__" in body for body in self._bodies(words)) or "__global__" in words
+
+    def has_plain_constexpr(self, kept: Iterable[Part]) -> bool:
+        """Whether a `constexpr` function says nothing of the GPU, as nvcc allows with an option."""
+        return any(
+            (part.item.kind == "function" and part.item.space == "any")
+            or (part.item.kind == "class" and "constexpr" in self.words(part))
+            for part in kept
+        )
+
+    def qualified(self, kernel: str) -> str:
+        """A kernel's name with its namespaces, as an expression for the compiler."""
+        name, opens, given = kernel.partition("<")
+        plain = name.strip().rpartition("::")[2]
+        found = [p.item for p in self.parts if p.item.space == "global" and plain in p.item.names]
+        scope = found[0].scope if found else tuple(name.strip().split("::")[:-1])
+        return "::".join([*scope, plain]) + opens + given
+
+    def texts(self, kept: frozenset[Part]) -> Mapping[str, str]:
+        """The files with spaces in place of every declaration that is not kept."""
+        return {name: self._text(name, kept) for name in self.files}
+
+    def _text(self, name: str, kept: frozenset[Part]) -> str:
+        file = self.files[name]
+        spans: list[Span] = []
+        for item in file.items:
+            if Part(name, item) not in kept:
+                spans.append((item.start, item.end))
+            else:
+                spans += [(part.start, part.end) for part in item.host_parts]
+        return without(file.source, spans)
+
+    def parts_at(self, file: str, line: int) -> tuple[Part, ...]:
+        """The declarations that have some of a line (1-based)."""
+        found = self.files.get(file)
+        if found is None:
+            return ()
+        return tuple(
+            Part(file, item)
+            for item in found.items
+            if found.line(item.start) <= line <= found.line(max(item.start, item.end - 1))
+        )
+
+    def host_lines(self) -> Mapping[str, tuple[str, int]]:
+        """By name where the host's functions and variables are: (file, line)."""
+        found: dict[str, tuple[str, int]] = {}
+        for part in self.parts:
+            file, item = self.files[part.file], part.item
+            for hidden in item.host_parts:
+                found.setdefault(hidden.name, (part.file, file.line(hidden.start)))
+            if item.space == "host" and item.kind in ("function", "variable"):
+                for name in item.names:
+                    found.setdefault(name, (part.file, file.line(item.start)))
+        return found
+
+
+def without(source: str, spans: Iterable[Span]) -> str:
+    """The source with spaces in place of those characters; preprocessor lines stay."""
+    pieces, at = [], 0
+    for first, end in sorted(spans):
+        start = max(first, at)
+        pieces.append(source[at:start])
+        if start < end:
+            pieces.append(_hidden(source[start:end]))
+            at = end
+    return "".join([*pieces, source[at:]])
+
+
+def _hidden(text: str) -> str:
+    if "#" not in text:
+        return re.sub(r"[^\n]", " ", text)
+    pieces, at = [], 0
+    for found in _DIRECTIVE.finditer(text):
+        pieces.append(re.sub(r"[^\n]", " ", text[at : found.start()]))
+        keep = not _INCLUDE.match(found[0])
+        pieces.append(found[0] if keep else re.sub(r"[^\n]", " ", found[0]))
+        at = found.end()
+    return "".join([*pieces, re.sub(r"[^\n]", " ", text[at:])])

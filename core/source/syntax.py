@@ -1,0 +1,618 @@
+"""What a file of CUDA C++ declares at namespace level, found by a real parser (tree-sitter).
+
+The parser goes on behind a mistake, so that an unfinished file has kernels, too. Every place is one
+in the text as it was written: macros are not expanded, but those that stand for execution spaces
+and other specifiers are known. Nothing here is compiled or run.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from core.cancelling import check
+from core.source.constants import BLANKED, blanked
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Tree
+
+Kind = Literal["function", "class", "alias", "variable", "using", "macro", "assertion", "other"]
+Span = tuple[int, int]
+"""First character and the one behind the last."""
+
+WORD = re.compile(r"[A-Za-z_]\w*")
+_ATTRIBUTE = re.compile(
+    r"\b(?:__align__|alignas|__attribute__|__launch_bounds__|__cluster_dims__|__block_size__"
+    r"|__maxnreg__|__declspec)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\b__grid_constant__\b"
+)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE | re.DOTALL)
+_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?((?:[^\n\\]|\\.|\\\n)*)", re.DOTALL)
+_C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so alone
+    r"^[ \t]*#[ \t]*if[^\n]*\b__cplusplus\b[^\n]*\n(?P<brace>\s*(?:extern\s*\"C\"\s*\{|\})\s*)#",
+    re.MULTILINE,
+)
+_SPACES = re.compile(r"\b__(?:global|device|constant|shared|managed)__\b")
+_SPECIFIER = re.compile(
+    r"(?:\b(?:inline|static|extern|constexpr|const|volatile|void|__inline__|__forceinline__"
+    r"|__noinline__|__host__|__device__|__global__|__restrict__|__constant__|__shared__)\b"
+    r"|\"C\"|\[\[[^\]]*\]\]|@|\s)*"
+)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
+MAKES_CODE = re.compile(
+    r"__(?:global|device|constant|shared)__|\b(?:template|struct|class|typedef|using|enum)\b"
+)
+_GUARD = re.compile(r"_(?:H|HPP|CUH|INCLUDED)_*$")
+_LINE_START = re.compile(r"(?:^|\n)[ \t]*$")
+_LINE_ALONE = re.compile(r"[ \t]*\n\s*(?![\s;,.)\]+*/=<>?:&|{-])")
+_LONGEST_INDENT = 80
+_LONGEST_HEAD = 400  # characters of attributes and such before a declaration
+_DEEPEST_MACROS = 4
+_LONGEST_MEANING = 4000
+_DISABLED = re.compile(r"\s*#\s*if\s+0\b")
+_CONDITIONAL = re.compile(r"\s*#\s*(if\w*|else|elif\w*|endif)\b")
+_GROUPS = {
+    "translation_unit",
+    "declaration_list",
+    "preproc_if",
+    "preproc_ifdef",
+    "preproc_else",
+    "preproc_elif",
+    "preproc_elifdef",
+    "namespace_definition",
+    "linkage_specification",
+}
+_CLASSES = {"struct_specifier", "class_specifier", "union_specifier", "enum_specifier"}
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(_CLASSES, "class"),
+    "function_definition": "function",
+    "type_definition": "alias",
+    "alias_declaration": "alias",
+    "namespace_alias_definition": "alias",
+    "concept_definition": "alias",
+    "using_declaration": "using",
+    "static_assert_declaration": "assertion",
+    "declaration": "variable",
+    "template_instantiation": "other",
+}
+_SKIPPED = {
+    "comment",
+    ";",
+    "{",
+    "}",
+    "namespace",
+    "extern",
+    "string_literal",
+    "identifier",
+    "namespace_identifier",
+    "nested_namespace_specifier",
+    "inline",
+}
+_DECLARATORS = {
+    "init_declarator",
+    "pointer_declarator",
+    "reference_declarator",
+    "array_declarator",
+    "function_declarator",
+    "parenthesized_declarator",
+    "attributed_declarator",
+    "structured_binding_declarator",
+}
+_AROUND = {"pointer_declarator", "reference_declarator", "init_declarator"}
+_NAMES = {
+    "identifier",
+    "type_identifier",
+    "field_identifier",
+    "operator_name",
+    "destructor_name",
+    "namespace_identifier",
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One declaration at namespace level; of classes also the parts that only the host has.
+
+    `names` are what it declares (a class also what follows it), `space` its execution or memory
+    space: "global", "device" (also __constant__, __shared__), "host", or "any" for what has none
+    and needs none: types, constants, constexpr functions. `is_body`: a function with its body.
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    start: int
+    end: int
+    space: Literal["global", "device", "host", "any"]
+    is_body: bool = False
+    host_parts: tuple[HostPart, ...] = ()
+    scope: tuple[str, ...] = ()  # the namespaces around it
+
+
+@dataclass(frozen=True)
+class HostPart:
+    """A member function of the host: its name and characters."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A #define: its name, its parameters (None without), its meaning and where it stands."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body: str
+    start: int
+    end: int
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The names in its meaning."""
+        return frozenset(WORD.findall(self.body))
+
+
+@dataclass(frozen=True)
+class Macros:
+    """Of a program's macros those that the parser has to know.
+
+    `specifiers` stand for words such as `static __device__`, with their meanings. `functions` take
+    parameters; of them `makers` stand for declarations and `attributes` for such as `__align__(n)`.
+    """
+
+    specifiers: tuple[tuple[str, str], ...]
+    functions: frozenset[str]
+    makers: frozenset[str]
+    attributes: frozenset[str]
+
+
+class Syntax:
+    """A text as the parser understands it."""
+
+    def __init__(self, source: str, macros: Macros) -> None:
+        self.source = source
+        self.plain = blanked(source)
+        self.macros = _macros(self.plain)
+        self.specifiers = dict(macros.specifiers)
+        text = _blanked_at(_parsed_text(source, self.specifiers), list(_disabled(self.plain)))
+        text = _blanked_at(text, [call for _, *call in _calls(text, macros.attributes)])
+        self.made = tuple(_made(text, macros))
+        self._text = _blanked_at(text, self.made)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """tree-sitter's tree, whose bytes are this text's characters."""
+        return _parser().parse(self._text.encode("ascii"))
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """The declarations in order."""
+        found = list(self._items(self.tree.root_node, ()))
+        for start, end in self.made:
+            if not any(item.start <= start < item.end for item in found):
+                found.append(Item("macro", (), start, end, "any"))
+        return tuple(sorted(found, key=lambda item: item.start))
+
+    def line(self, position: int) -> int:
+        """The line of a character, from 1."""
+        return 1 + bisect.bisect_left(self._line_ends, position)
+
+    def text(self, node: Node) -> str:
+        """A node's text as written, without comments and strings."""
+        return self.plain[node.start_byte : node.end_byte]
+
+    def written(self, node: Node) -> str:
+        """A node's text as written."""
+        return self.source[node.start_byte : node.end_byte]
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.source)]
+
+    def _items(self, node: Node, scope: tuple[str, ...]) -> Iterator[Item]:
+        for child in node.children:
+            check()
+            kind = child.type
+            if kind in _SKIPPED or child.is_missing or self.text(child) == ";":
+                continue
+            if kind == "namespace_definition":
+                name = child.child_by_field_name("name")
+                inner = (*scope, *self.text(name).split("::")) if name else scope
+                yield from self._items(child, inner)
+            elif kind == "linkage_specification":
+                body = child.child_by_field_name("body")
+                if body is not None and body.type == "declaration_list":
+                    yield from self._items(body, scope)
+                else:
+                    yield self._item(child, body or child, scope)
+            elif kind in _GROUPS or (kind == "ERROR" and self._holds_items(child)):
+                yield from self._items(child, scope)
+            elif not kind.startswith("preproc") and not self._is_part_of_condition(child):
+                yield self._item(child, child, scope)
+
+    @staticmethod
+    def _holds_items(node: Node) -> bool:
+        return any(c.type in _KINDS or c.type == "template_declaration" for c in node.children)
+
+    @staticmethod
+    def _is_part_of_condition(node: Node) -> bool:
+        return (
+            node.parent is not None
+            and node.parent.type.startswith("preproc")
+            and (
+                node.parent.child_by_field_name("condition") == node
+                or node.parent.child_by_field_name("name") == node
+                or node.type.startswith("#")
+                or node.type == "\n"
+            )
+        )
+
+    def _item(self, whole: Node, node: Node, scope: tuple[str, ...]) -> Item:
+        start, end = whole.start_byte, whole.end_byte
+        if self._text[end : end + 1] == ";":  # of a class
+            end += 1
+        start = self._with_specifiers(start)
+        inner = node
+        while inner.type == "template_declaration" and inner.named_children:
+            inner = inner.named_children[-1]
+        kind = _KINDS.get(inner.type, "macro")
+        names = tuple(dict.fromkeys(self._names(inner)))
+        is_function = kind == "function" or (kind == "variable" and _declares_function(inner))
+        body = inner.child_by_field_name("body")
+        head = self.plain[start : body.start_byte if body is not None else end]
+        if kind in ("class", "alias", "using", "assertion", "other"):
+            head = head if kind == "other" else ""
+        parts = tuple(self._host_parts(inner)) if "{" in self.plain[start:end] else ()
+        space = self._space(head, kind, is_function)
+        made = next((c for c in inner.children if c.child_by_field_name("body")), None)
+        if kind == "variable" and space == "host" and made is not None and made.type in _CLASSES:
+            kind, space = "class", "any"  # and a variable of that type, which is the host's
+            parts = (*parts, HostPart(names[-1], made.end_byte, end - 1))
+        return Item(
+            "function" if is_function else kind,
+            names,
+            start,
+            end,
+            space,
+            is_function and "{" in self._text[start:end],
+            parts,
+            scope,
+        )
+
+    def _with_specifiers(self, start: int) -> int:
+        """Where the specifiers before a place begin: they are blank for the parser."""
+        around = bisect.bisect_right(self._directives, (start, start)) - 1
+        first = max(start - _LONGEST_HEAD, self._directives[around][1] if around >= 0 else 0)
+        while True:
+            before = self.plain[first:start].rstrip()
+            word = re.search(r"[A-Za-z_]\w*$", before)
+            if word and word[0] in self.specifiers:
+                start = first + word.start()
+            elif before.endswith(")") and (at := _last_attribute(before)) is not None:
+                start = first + at
+            else:
+                return start
+
+    @cached_property
+    def _directives(self) -> list[Span]:
+        return [match.span() for match in _DIRECTIVE.finditer(self.plain)]
+
+    def _space(
+        self, head: str, kind: Kind, is_function: bool
+    ) -> Literal["global", "device", "host", "any"]:
+        if self.specifiers:
+            head = WORD.sub(lambda m: self.specifiers.get(m[0], m[0]), head)
+        if "__global__" in head:
+            return "global"
+        if _SPACES.search(head):
+            return "device"
+        if is_function:
+            return "any" if re.search(r"\b(?:constexpr|consteval)\b", head) else "host"
+        if kind == "variable":
+            declared = re.split(r"[={(]", head, maxsplit=1)[0]
+            return "any" if re.search(r"\bconst(?:expr)?\b", declared) else "host"
+        return "any"
+
+    def declared_names(self, node: Node) -> frozenset[str]:
+        """The names that a declaration, a parameter or a loop introduces."""
+        return frozenset(self._names(node))
+
+    def _names(self, node: Node) -> Iterator[str]:
+        if node.type == "namespace_alias_definition":
+            name = node.child_by_field_name("name")
+            yield self.text(name) if name else ""
+            return
+        if node.type == "using_declaration":
+            yield self.text(node).rstrip("; ").rpartition("::")[2].split()[-1]
+            return
+        if node.type in _CLASSES:
+            yield from self._class_names(node)
+            return
+        for child in node.children:
+            if child.type in _CLASSES:
+                yield from self._class_names(child)
+            elif child.type in ("template_type", "qualified_identifier", "template_function"):
+                if child != node.child_by_field_name("type"):
+                    yield from self._last_name(child)
+            elif child.type in _DECLARATORS:
+                yield from self._declared(child)
+            elif child.type in _NAMES and child != node.child_by_field_name("type"):
+                yield self.text(child)
+
+    def _declared(self, node: Node) -> Iterator[str]:
+        """The name in a declarator, which may stand in brackets and behind stars."""
+        inner = node.child_by_field_name("declarator")
+        for child in [inner] if inner is not None else node.named_children:
+            if child.type in _DECLARATORS:
+                yield from self._declared(child)
+            else:
+                yield from self._last_name(child)
+
+    def _last_name(self, node: Node) -> Iterator[str]:
+        if node.type in _NAMES:
+            yield "operator" if node.type == "operator_name" else self.text(node)
+        elif name := node.child_by_field_name("name"):
+            yield from self._last_name(name)
+        elif node.type == "operator_cast":
+            yield "operator"
+
+    def _class_names(self, node: Node) -> Iterator[str]:
+        if name := node.child_by_field_name("name"):
+            yield from self._last_name(name)
+        if node.type == "enum_specifier" and (body := node.child_by_field_name("body")):
+            for child in body.named_children:
+                if child.type == "enumerator" and (name := child.child_by_field_name("name")):
+                    yield self.text(name)
+
+    def _host_parts(self, node: Node) -> Iterator[HostPart]:
+        """Member functions that say neither __device__ nor constexpr, and are not `= default`."""
+        if node.type in _CLASSES and node.type != "enum_specifier":
+            body = node.child_by_field_name("body")
+            for child in body.children if body is not None else ():
+                yield from self._host_member(child)
+            return
+        for child in node.children:
+            if child.type in _CLASSES:
+                yield from self._host_parts(child)
+
+    def _host_member(self, member: Node) -> Iterator[HostPart]:
+        inner = member
+        while inner.type == "template_declaration" and inner.named_children:
+            inner = inner.named_children[-1]
+        if inner.type.startswith("preproc") or inner.type == "friend_declaration":
+            for child in inner.children:
+                yield from self._host_member(child)
+            return
+        is_function = inner.type == "function_definition" or (
+            inner.type in ("field_declaration", "declaration") and _declares_function(inner)
+        )
+        if not is_function:
+            yield from self._host_parts(inner)
+            return
+        start, body = self._with_specifiers(member.start_byte), inner.child_by_field_name("body")
+        head = self.plain[start : body.start_byte if body is not None else member.end_byte]
+        if self._space(head, "function", is_function=True) == "host" and not any(
+            child.type in ("default_method_clause", "delete_method_clause")
+            for child in inner.children
+        ):
+            end = member.end_byte
+            if self._text[end : end + 1] == ";" and member.type != "function_definition":
+                end += 1
+            yield HostPart(next(self._names(inner), ""), start, end)
+
+
+def includes(source: str) -> tuple[tuple[str, bool], ...]:
+    """The headers that a text includes, comments aside: names, and whether in quotation marks."""
+    plain = blanked(source)
+    return tuple(
+        (match[2], match[1] == '"')
+        for match in _INCLUDE.finditer(source)
+        if "#" in plain[match.start() : match.end()]
+    )
+
+
+def without_include(source: str, header: str) -> str:
+    """The source with a blank line where it includes a header."""
+    return _INCLUDE.sub(
+        lambda match: re.sub(r"[^\n]", " ", match[0]) if match[2] == header else match[0], source
+    )
+
+
+@lru_cache(maxsize=64)
+def _syntax(source: str, macros: Macros) -> Syntax:
+    return Syntax(source, macros)
+
+
+def syntax(source: str, macros: Macros | None = None) -> Syntax:
+    """A text parsed; `macros` are those of the program that it belongs to."""
+    return _syntax(source, macros or macros_of((source,)))
+
+
+@lru_cache(maxsize=16)
+def macros_of(texts: tuple[str, ...]) -> Macros:
+    """What the parser has to know of the macros in some texts."""
+    found = [macro for text in texts for macro in _macros(blanked(text))]
+    bodies = {m.name: m.body for m in found if m.parameters is None}
+    meanings = {name: _meaning(name, bodies) for name in bodies}
+    functions = [m for m in found if m.parameters is not None]
+    makers = {m.name for m in functions if MAKES_CODE.search(m.body)}
+    for _ in range(_DEEPEST_MACROS):
+        makers |= {m.name for m in functions if m.words & makers}
+    return Macros(
+        tuple(
+            sorted(
+                (name, meaning)
+                for name, meaning in meanings.items()
+                if _SPECIFIER.fullmatch(meaning)
+                and not _GUARD.search(name)
+                and not re.fullmatch(r"__\w+__", name)  # as where a host compiler reads a header
+            )
+        ),
+        frozenset(m.name for m in functions),
+        frozenset(makers),
+        frozenset(m.name for m in functions if _SPECIFIER.fullmatch(_ATTRIBUTE.sub(" ", m.body))),
+    )
+
+
+def _meaning(name: str, bodies: Mapping[str, str]) -> str:
+    text = bodies[name]
+    for _ in range(_DEEPEST_MACROS):
+        text = _ATTRIBUTE.sub(" ", WORD.sub(lambda m: bodies.get(m[0], m[0]), text))
+        if len(text) > _LONGEST_MEANING:
+            break
+    return text
+
+
+@lru_cache(maxsize=64)
+def _macros(plain: str) -> tuple[Macro, ...]:
+    return tuple(_defined(plain))
+
+
+def _defined(plain: str) -> Iterator[Macro]:
+    for found in _DIRECTIVE.finditer(plain):
+        if match := _DEFINE.fullmatch(found[0]):
+            names = tuple(WORD.findall(match[2])) if match[2] else None
+            body = match[3].replace("\\\n", " ").strip()
+            yield Macro(match[1], names, body, found.start(), found.end())
+
+
+def _calls(text: str, names: frozenset[str]) -> Iterator[tuple[str, int, int]]:
+    """Where macros are used with arguments, directives aside: name, start and end."""
+    if not names:
+        return
+    directives = [match.span() for match in _DIRECTIVE.finditer(text)]
+    for match in re.finditer(rf"\b({'|'.join(sorted(names))})\s*\(", text):
+        around = bisect.bisect_right(directives, (match.start(), len(text))) - 1
+        if around < 0 or match.start() >= directives[around][1]:
+            yield match[1], match.start(), _closed(text, match.end() - 1, "()")
+
+
+def _closed(text: str, at: int, pair: str) -> int:
+    """Behind the bracket that closes the one at `at`; the text's end where none does."""
+    depth = 0
+    for bracket in re.compile(f"[{re.escape(pair)}]").finditer(text, at):
+        depth += 1 if bracket[0] == pair[0] else -1
+        if not depth:
+            return bracket.end()
+    return len(text)
+
+
+def _made(text: str, macros: Macros) -> Iterator[Span]:
+    """Where macros make declarations, with the bodies behind them, and calls on lines alone."""
+    behind = 0
+    for name, start, end in _calls(text, macros.functions - macros.attributes):
+        if start < behind:
+            continue
+        opens = re.compile(r"\s*\{").match(text, end)
+        if name in macros.makers:
+            behind = _closed(text, opens.end() - 1, "{}") if opens else end
+            if ends := re.compile(r"[ \t]*;").match(text, behind):
+                behind = ends.end()
+        elif _LINE_ALONE.match(text, end) and _LINE_START.search(
+            text, max(0, start - _LONGEST_INDENT), start
+        ):
+            behind = end
+        else:
+            continue
+        yield start, behind
+
+
+def _blanked_at(text: str, spans: Iterable[Sequence[int]]) -> str:
+    pieces, at = [], 0
+    for start, end in spans:
+        pieces += [text[at:start], _blank(text[start:end])]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _disabled(plain: str) -> Iterator[Span]:
+    start = depth = 0
+    for found in _DIRECTIVE.finditer(plain):
+        word = _CONDITIONAL.match(found[0])
+        if not depth and _DISABLED.match(found[0]):
+            start, depth = found.end(), 1
+        elif depth and word:
+            depth += word[1].startswith("if") - (word[1] == "endif")
+            if not depth or (depth == 1 and word[1].startswith("el")):
+                yield start, found.start()
+                depth = 0
+    if depth:
+        yield start, len(plain)
+
+
+def _parsed_text(source: str, specifiers: Mapping[str, str]) -> str:
+    """What the parser reads: attributes and macros for specifiers are blank, all in its place."""
+    text = re.sub(r"[^\x00-\x7f]", "_", BLANKED.sub(_without_content, source))
+
+    def linkage(match: re.Match[str]) -> str:
+        at = match.start("brace") - match.start()
+        end = match.end("brace") - match.start()
+        return match[0][:at] + _blank(match["brace"]) + match[0][end:]
+
+    if "__cplusplus" in text:
+        text = _C_LINKAGE.sub(linkage, text)
+    text = _ATTRIBUTE.sub(lambda m: _blank(m[0]), text)
+    if not specifiers:
+        return text
+
+    def specifier(match: re.Match[str]) -> str:
+        meaning = specifiers.get(match[0])
+        if meaning is None:
+            return match[0]
+        word = "void" if re.search(r"\bvoid\b", meaning) else ""
+        return word.ljust(len(match[0])) if len(word) <= len(match[0]) else " " * len(match[0])
+
+    pieces, at = [], 0
+    for directive in _DIRECTIVE.finditer(text):
+        pieces += [WORD.sub(specifier, text[at : directive.start()]), directive[0]]
+        at = directive.end()
+    return "".join([*pieces, WORD.sub(specifier, text[at:])])
+
+
+def _without_content(match: re.Match[str]) -> str:
+    """A comment as spaces, a string in its quotation marks, a character as a number."""
+    text = match[0]
+    if text[0] == "/":
+        return _blank(text)
+    if text[0] == "'":
+        return "0".ljust(len(text))
+    if (
+        text in ('"C"', '"C++"')
+        or "include" in match.string[max(0, match.start() - 12) : match.start()]
+    ):
+        return text
+    first = text.index('"')
+    inside = re.sub(r"[^\n]", "_", text[first + 1 : -1]).replace("\n", " ")
+    return f'{" " * first}"{inside}"'
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _last_attribute(text: str) -> int | None:
+    return next((m.start() for m in _ATTRIBUTE.finditer(text) if m.end() == len(text)), None)
+
+
+def _declares_function(node: Node) -> bool:
+    """Whether a declaration's declarator is a function's, other than a pointer to one."""
+    for child in node.children:
+        inner: Node | None = child
+        while inner is not None and inner.type in _AROUND:
+            inner = next((c for c in inner.named_children if c.type.endswith("declarator")), None)
+        if inner is not None and inner.type == "function_declarator":
+            declared = inner.child_by_field_name("declarator")
+            return declared is not None and declared.type != "parenthesized_declarator"
+    return False
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_cuda
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))

@@ -1,0 +1,375 @@
+"""What is given of a launch decides about the rest, as the host's code would."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.launching.file_launch import FileLaunch, file_workload, join_defines, split_defines
+from core.launching.guess import completed, is_legal_block, smaller
+from core.launching.trial import fitted
+from core.runs.recording import record
+
+TILED = """#define TILE_WIDTH 16
+__global__ void tiled(const float* M, const float* N, float* P, int Width)
+{
+    __shared__ float Ms[TILE_WIDTH][TILE_WIDTH], Ns[TILE_WIDTH][TILE_WIDTH];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int row = blockIdx.y * TILE_WIDTH + ty, col = blockIdx.x * TILE_WIDTH + tx;
+    float sum = 0;
+    for (int m = 0; m < Width / TILE_WIDTH; ++m) {
+        Ms[ty][tx] = M[row * Width + m * TILE_WIDTH + tx];
+        Ns[ty][tx] = N[(m * TILE_WIDTH + ty) * Width + col];
+        __syncthreads();
+        for (int k = 0; k < TILE_WIDTH; ++k) sum += Ms[ty][k] * Ns[k][tx];
+        __syncthreads();
+    }
+    P[row * Width + col] = sum;
+}
+"""
+HOST = """
+void multiply(float* hM, float* hN, int Width)
+{
+    int size = Width * Width * sizeof(float);
+    float *Md, *Nd, *Pd;
+    cudaMalloc((void**)&Md, size); cudaMemcpy(Md, hM, size, cudaMemcpyHostToDevice);
+    cudaMalloc((void**)&Nd, size); cudaMemcpy(Nd, hN, size, cudaMemcpyHostToDevice);
+    cudaMalloc((void**)&Pd, size);
+    dim3 grid(Width / TILE_WIDTH, Width / TILE_WIDTH), block(TILE_WIDTH, TILE_WIDTH);
+    tiled<<<grid, block>>>(Md, Nd, Pd, Width);
+}
+int main() { multiply(0, 0, 1024); }
+"""
+RECTANGLES = """#define TILE 16
+__global__ void rectangles(float* A, float* B, float* C, int N1, int N2, int N3)
+{
+    __shared__ float a[TILE][TILE], b[TILE][TILE];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    int i = TILE * blockIdx.y + ty, j = TILE * blockIdx.x + tx;
+    float value = 0;
+    for (int phase = 0; phase < (N2 + TILE - 1) / TILE; phase++) {
+        a[ty][tx] = (i < N1) && ((phase * TILE + tx) < N2) ? A[i * N2 + phase * TILE + tx] : 0;
+        b[ty][tx] = ((phase * TILE + ty) < N2) && (j < N3) ? B[(phase * TILE + ty) * N3 + j] : 0;
+        __syncthreads();
+        for (int k = 0; k < TILE; k++) value += a[ty][k] * b[k][tx];
+        __syncthreads();
+    }
+    if ((i < N1) && (j < N3)) C[i * N3 + j] = value;
+}
+"""
+TRANSPOSE = """#define TILE_DIM 32
+#define BLOCK_ROWS 16
+__global__ void turned(float* out, float* in, int width, int height)
+{
+    int x = blockIdx.x * TILE_DIM + threadIdx.x;
+    int y = blockIdx.y * TILE_DIM + threadIdx.y;
+    int from = x + width * y, to = y + height * x;
+    for (int i = 0; i < TILE_DIM; i += BLOCK_ROWS) out[to + i] = in[from + i * width];
+}
+"""
+POINTER = """
+int main(int argc, char** argv)
+{
+    int size_x, size_y, bytes;
+    read(argc, argv, size_x, size_y);
+    dim3 grid(size_x / TILE_DIM, size_y / TILE_DIM), threads(TILE_DIM, BLOCK_ROWS);
+    void (*kernel)(float*, float*, int, int);
+    float *d_out, *d_in;
+    kernel = &turned;
+    kernel<<<grid, threads>>>(d_out, d_in, size_x, size_y);
+}
+"""
+BY_TEMPLATE = """template <int BLOCK> __global__ void rows(const float* x, float* y, int n)
+{
+    __shared__ float s[BLOCK];
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    s[threadIdx.x] = i < n ? x[i] : 0;
+    __syncthreads();
+    if (i < n) y[i] = s[BLOCK - 1 - threadIdx.x];
+}
+"""
+BY_SIZE = (
+    BY_TEMPLATE
+    + """
+void run(const float* x, float* y, int n, int block_size)
+{
+    dim3 threads(block_size), grid((n + block_size - 1) / block_size);
+    if (block_size == 16) {
+        rows<16><<<grid, threads>>>(x, y, n);
+    } else {
+        rows<64><<<grid, threads>>>(x, y, n);
+    }
+}
+"""
+)
+
+MEMSET = """#include <cuda_runtime.h>
+#define COUNT 64
+__global__ void adds(const int *sums, const int *x, int *out)
+{
+    out[threadIdx.x] = sums[threadIdx.x] + x[threadIdx.x];
+}
+__global__ void takes(const int *sums, int *out) { out[threadIdx.x] = sums[threadIdx.x] - 1; }
+int main()
+{
+    int *sums, *x, *out;
+    cudaMalloc(&sums, COUNT * sizeof(int));
+    cudaMalloc((void **)&x, COUNT * sizeof(int));
+    cudaMalloc(&out, COUNT * sizeof(int));
+    cudaMemset(sums, 0, COUNT);
+    cudaMemset(x, 0, COUNT * sizeof(int));
+    adds<<<1, COUNT>>>(sums, x, out);
+    cudaMemset(sums, 0, COUNT * sizeof(int));
+    takes<<<1, COUNT>>>(sums, out);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def launch_of(source: str, kernel: str = "", grid="", block="", defines=None, **given: str):
+    """The launch that `tilescope trace` would run."""
+    asked = FileLaunch(
+        "k.cu", kernel, grid, block, "", join_defines(defines or {}), tuple(given.items())
+    )
+    return fitted(source, completed(source, asked), 5)
+
+
+def shapes(launch):
+    return {n: t.partition("[")[2].rstrip("]") for n, t in launch.arguments if "[" in t}
+
+
+@pytest.mark.parametrize("source", [TILED, TILED + HOST], ids=["alone", "hosted"])
+@pytest.mark.parametrize(
+    ("options", "grid", "block", "shape"),
+    [
+        ({"defines": {"TILE_WIDTH": "2"}, "Width": "4"}, "2,2", "2,2", "4,4"),
+        ({"defines": {"TILE_WIDTH": "8"}}, "4,4", "8,8", "32,32"),
+        ({"Width": "48"}, "3,3", "16,16", "48,48"),
+        ({"grid": "4,4"}, "4,4", "16,16", "64,64"),
+        ({"M": "float32[64,64]"}, "4,4", "16,16", "64,64"),
+        ({"M": "float32[4096]"}, "4,4", "16,16", "64,64"),
+    ],
+)
+def test_one_size_decides_about_all(source, options, grid, block, shape):
+    launch = launch_of(source, **options)
+    assert (launch.grid, launch.block) == (grid, block)
+    assert {s for n, s in shapes(launch).items() if n not in options} == {shape}
+    trace = record(file_workload(source, launch))
+    assert not trace.findings, [f.message for f in trace.findings]
+    m, n = (a.data.astype(np.float64).reshape(tuple(map(int, shape.split(","))))
+            for a in trace.workload.launch.arrays[:2])  # fmt: skip
+    error = np.abs(trace.outputs["P"] - m @ n).max()
+    assert not (~(error <= 1e-4))
+
+
+CONSTANTS = """constexpr int M = (1 << 9) + 7;
+constexpr int N = (1 << 10) + 7;
+const int SIDE = 32;
+const int CELLS = 1 << 10; // as many as N would be
+__global__ void filled(int* c)
+{
+    __shared__ int s[CELLS];
+    int row = blockIdx.y * SIDE + threadIdx.y, col = blockIdx.x * SIDE + threadIdx.x;
+    s[threadIdx.y * SIDE + threadIdx.x] = row;
+    __syncthreads();
+    if (row < M && col < N) c[row * N + col] = s[threadIdx.x * SIDE + threadIdx.y];
+}
+int main()
+{
+    size_t bytes = M * N * sizeof(int);
+    int* d_c;
+    cudaMalloc(&d_c, bytes);
+    dim3 threads(SIDE, SIDE), blocks((N + SIDE - 1) / SIDE, (M + SIDE - 1) / SIDE);
+    filled<<<blocks, threads>>>(d_c);
+}
+"""
+
+
+def test_constants_of_kernel_and_host_shrink_for_both():
+    """One that the kernel sees is set by -D, or stays: the host's value alone would be wrong."""
+    launch = launch_of(CONSTANTS)
+    defines = split_defines(launch.defines)
+    assert set(defines) == {"M", "N"}
+    assert all(int(value) < 512 for value in defines.values())
+    trace = record(file_workload(CONSTANTS, launch))
+    assert not trace.findings
+    assert trace.outputs["c"].size == int(defines["M"]) * int(defines["N"])
+    macros = CONSTANTS.replace("constexpr int N = (1 << 10) + 7;", "#define N 103")
+    macros = macros.replace("constexpr int M = (1 << 9) + 7;", "#define M 70")
+    launch = launch_of(macros)
+    assert launch.defines == ""
+    assert dict(launch.arguments)["c"] in ("zeros:int32[7210]", "zeros:int32[70,103]")
+    assert not record(file_workload(macros, launch)).findings
+
+
+def test_what_is_given_to_d_counts_in_place_of_the_files_own():
+    for line in ("#define TILE_WIDTH 16", "const int TILE_WIDTH = 16;",
+                 "static constexpr unsigned TILE_WIDTH = 16;", ""):  # fmt: skip
+        source = TILED.replace("#define TILE_WIDTH 16", line)
+        launch = launch_of(source, defines={"TILE_WIDTH": "4"}, Width="12")
+        assert (launch.grid, launch.block) == ("3,3", "4,4")
+        trace = record(file_workload(source, launch))
+        assert not trace.findings
+        assert trace.shared_arrays[0].shape == (4, 4)
+        assert trace.workload.source == source
+
+
+@pytest.mark.parametrize(
+    ("given", "sizes"),
+    [
+        ({"N1": "20", "N2": "50", "N3": "37"}, (20, 50, 37)),
+        ({"A": "float32[20,50]", "N3": "40"}, (20, 50, 40)),
+        ({"B": "float32[9,70]", "A": "float32[33,9]"}, (33, 9, 70)),
+        ({"C": "zeros:float32[5,18]"}, (5, 32, 18)),
+    ],
+)
+def test_rectangles_get_their_shapes_whatever_is_given(given, sizes):
+    n1, n2, n3 = sizes
+    launch = launch_of(RECTANGLES, **given)
+    texts = dict(launch.arguments)
+    assert [int(texts[name]) for name in ("N1", "N2", "N3")] == [n1, n2, n3]
+    assert shapes(launch) == {"A": f"{n1},{n2}", "B": f"{n2},{n3}", "C": f"{n1},{n3}"}
+    assert launch.grid == f"{-(-n3 // 16)},{-(-n1 // 16)}"
+    trace = record(file_workload(RECTANGLES, launch))
+    assert not trace.findings
+    a, b, _ = (x.data.astype(np.float64) for x in trace.workload.launch.arrays)
+    assert not (~(np.abs(trace.outputs["C"] - a @ b).max() <= 1e-4))
+
+
+@pytest.mark.parametrize("source", [TRANSPOSE, TRANSPOSE + POINTER], ids=["alone", "pointer"])
+def test_a_block_lower_than_its_tile_is_that_of_the_host(source):
+    launch = launch_of(source, width="96", height="64")
+    assert (launch.grid, launch.block) == ("3,2", "32,16")
+    trace = record(file_workload(source, launch))
+    assert not trace.findings
+    old = trace.workload.launch.arrays[1].data.reshape(64, 96)
+    assert np.array_equal(trace.outputs["out"].reshape(96, 64), old.T)
+
+
+def test_template_arguments_make_the_block():
+    for source in (BY_TEMPLATE, BY_SIZE):
+        for size in (16, 64):
+            launch = launch_of(source, f"rows<{size}>", n="200")
+            assert (launch.grid, launch.block) == (str(-(-200 // size)), str(size))
+            assert not record(file_workload(source, launch)).findings
+
+
+def test_a_block_that_is_given_changes_the_grid_and_dynamic_shared_memory():
+    source = """__global__ void sums(const int* x, int* y, int n)
+    {
+        extern __shared__ int s[];
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        s[threadIdx.x] = i < n ? x[i] : 0;
+        __syncthreads();
+        if (threadIdx.x == 0) for (int k = 0; k < blockDim.x; k++) y[blockIdx.x] += s[k];
+    }"""
+    launch = launch_of(source, block="32", n="100")
+    assert (launch.grid, launch.block, launch.shared) == ("4", "32", "128")
+    hosted = source + """
+    void run(const int* x, int* y) {
+        int n = 1 << 20, threads = 256;
+        sums<<<(n + threads - 1) / threads, threads, threads * sizeof(int)>>>(x, y, n);
+    }"""  # fmt: skip
+    launch = launch_of(hosted, block="32", n="100")
+    assert (launch.grid, launch.block, launch.shared) == ("4", "32", "128")
+
+
+def test_a_guess_is_one_that_cuda_allows():
+    wide = """__global__ void wide(float* a, int n)
+    {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        if (x < n && y < n) a[y * n + x] = 1;
+    }
+    void run(float* a, int n, int block_size)
+    {
+        dim3 block(block_size, block_size), grid(n / block_size, n / block_size);
+        wide<<<grid, block>>>(a, n);
+    }"""
+    launch = launch_of(wide)
+    assert is_legal_block([int(size) for size in launch.block.split(",")])
+    assert launch.block != "128,128"
+    assert not record(file_workload(wide, launch)).findings
+    large = """__global__ void large(float* a)
+    {
+        __shared__ float s[SIZE][SIZE];
+        s[threadIdx.y][threadIdx.x] = 1;
+        a[threadIdx.x] = s[threadIdx.y][threadIdx.x];
+    }"""
+    launch = launch_of(large)
+    size = int(split_defines(launch.defines)["SIZE"])
+    assert 4 * size * size <= 48 << 10
+    assert not is_legal_block((128, 128))
+    assert not is_legal_block((1, 1, 128))
+    assert is_legal_block((1024,))
+
+
+def test_variables_of_one_declaration_are_guessed_and_can_be_set():
+    source = (
+        "__constant__ float a, b, row[3]; __constant__ float4 q[2];\n"
+        "__global__ void k(float* o) { o[threadIdx.x] = a * b + row[1] + q[1].z; }\n"
+    )
+    launch = launch_of(source)
+    assert {"a", "b", "row", "q"} < {name for name, _ in launch.arguments}
+    given = {"a": "3", "b": "5", "row": "1,2,3", "q": "1,2,3,4,5,6,7,8"}
+    trace = record(file_workload(source, launch_of(source, **given)))
+    assert set(trace.outputs["o"].tolist()) == {3.0 * 5 + 2 + 7}
+
+
+def test_random_numbers_that_are_indices_become_indices():
+    source = """__global__ void histogram(const int* x, int* bins)
+    {
+        int v = x[blockIdx.x * blockDim.x + threadIdx.x];
+        atomicAdd(&bins[v], 1);
+    }"""
+    launch = launch_of(source)
+    assert dict(launch.arguments)["x"].startswith("index:")
+    trace = record(file_workload(source, launch))
+    assert not trace.findings
+    assert trace.outputs["bins"].sum() == trace.workload.launch.arrays[0].data.size
+
+
+def test_dynamic_shared_memory_that_nobody_says_holds_what_the_kernel_reaches():
+    source = """__global__ void twice(const double* x, double* y)
+    {
+        extern __shared__ double s[];
+        double* other = s + 2 * blockDim.x;
+        s[threadIdx.x] = x[threadIdx.x];
+        other[threadIdx.x] = s[threadIdx.x];
+        y[threadIdx.x] = other[threadIdx.x];
+    }"""
+    launch = launch_of(source)
+    assert int(launch.shared) == 3 * 8 * int(launch.block)
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_a_number_with_which_nothing_is_touched_is_guessed_otherwise():
+    source = """__global__ void later(float* a, int k, int n)
+    {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        for (int j = 0; j < k; j++) if (i < n) a[i] += j;
+    }"""
+    launch = launch_of(source)
+    assert dict(launch.arguments)["k"] == "1"
+    given = launch_of(source, k="0")
+    assert dict(given.arguments)["k"] == "0"
+
+
+def test_what_memset_left_is_read_as_unwritten():
+    launch = launch_of(MEMSET, "adds")
+    assert dict(launch.arguments)["sums"] == "zeros:int32[64]:16"
+    found = {(f.kind, f.array, f.count) for f in record(file_workload(MEMSET, launch)).findings}
+    assert found == {("uninitialised", "sums", 48)}
+    after = launch_of(MEMSET, "takes")  # another launch had the buffer in between
+    assert ":16" not in dict(after.arguments)["sums"]
+
+
+def test_smaller_sizes_are_ones_that_the_guess_follows():
+    source = """#define N 4096
+    __global__ void product(const float* a, float* b, int n)
+    {
+        int i = blockIdx.x * 16 + threadIdx.x;
+        for (int k = 0; k < N; k++) if (i < n) b[i] += a[k];
+    }"""
+    offered = list(smaller(source, launch_of(source, n="1024")))
+    assert offered == ["--arg n=256", "-D N=1024"]
+    assert next(smaller(source, launch_of(source, n="5000000"))) == "--arg n=4096"

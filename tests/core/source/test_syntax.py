@@ -1,0 +1,140 @@
+"""What a file declares at namespace level, as the parser sees it, macros and mistakes included."""
+
+import random
+
+import pytest
+
+from core.source.slicing import Program, without
+from core.source.syntax import includes, syntax, without_include
+
+DECLARED = [
+    ("__global__ void plain(int n) { }", "function", ("plain",), "global"),
+    ("template <int B = 32> __global__ void t(int n = (1, 2)) { }", "function", ("t",), "global"),
+    ('extern "C" __global__ void c(float *a) { }', "function", ("c",), "global"),
+    ("KERNEL made(int n) { }", "function", ("made",), "global"),
+    ("BOTH float both(float x) { return x; }", "function", ("both",), "device"),
+    ("static __device__ __forceinline__ int d(int x) { return x; }", "function", ("d",), "device"),
+    ("constexpr int square(int x) { return x * x; }", "function", ("square",), "any"),
+    ("float host(float x) { return x; }", "function", ("host",), "host"),
+    ("int ahead(int), *beside;", "function", ("ahead", "beside"), "host"),
+    (
+        "__device__ float3 operator+(float3 a, float3 b) { return a; }",
+        "function",
+        ("operator",),
+        "device",
+    ),
+    ("__constant__ float w[3], v;", "variable", ("w", "v"), "device"),
+    ("extern __shared__ float room[];", "variable", ("room",), "device"),
+    ("static const int SIZE = 4, MORE = SIZE * 2;", "variable", ("SIZE", "MORE"), "any"),
+    ("extern cudaDeviceProp prop;", "variable", ("prop",), "host"),
+    ("struct __align__(8) MD { float m, d; };", "class", ("MD",), "any"),
+    ("enum class Side : char { LEFT, RIGHT = 5 };", "class", ("Side", "LEFT", "RIGHT"), "any"),
+    ("template <> struct Tr<float> { typedef float Type; };", "class", ("Tr",), "any"),
+    ("typedef struct { int a; } Pair, *PairPointer;", "alias", ("Pair", "PairPointer"), "any"),
+    ("typedef float (*Function)(float);", "alias", ("Function",), "any"),
+    ("template <class T> using Row = Tr<T>;", "alias", ("Row",), "any"),
+    ("namespace cg = cooperative_groups;", "alias", ("cg",), "any"),
+    ("using namespace std;", "using", ("std",), "any"),
+    ("MAKE(made_twice, *)", "macro", (), "any"),
+    ("MAKE(made_again, +);", "macro", (), "any"),
+]
+MACROS = """#define KERNEL __global__ void
+#define BOTH __host__ __device__ inline
+#define MAKE(NAME, OP) __global__ void NAME(float *a) { a[0] = a[0] OP 2; }
+"""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_declarations_are_told_apart_in_any_order(seed):
+    chosen = DECLARED[:]
+    random.Random(seed).shuffle(chosen)
+    source = MACROS + "\n".join(text for text, *_ in chosen) + "\n"
+    found = [(item.kind, item.names, item.space) for item in syntax(source).items]
+    assert found == [tuple(rest) for _, *rest in chosen]
+    for item, (text, *_) in zip(syntax(source).items, chosen, strict=True):
+        assert source[item.start : item.end] == text
+
+
+def test_namespaces_conditions_and_c_linkage_are_gone_through():
+    source = """#ifdef __cplusplus
+extern "C" {
+#endif
+namespace a { namespace b::c {
+#if WIDE
+__device__ int f(int x) { return x; }
+#else
+__device__ long f(long x) { return x; }
+#endif
+} }
+#if 0
+__global__ void gone(int n { }
+#else
+__global__ void there() { char c = '{', *s = "}"; /* } */ }
+#endif
+#ifdef __cplusplus
+}
+#endif
+"""
+    found = [(item.names, item.scope) for item in syntax(source).items]
+    assert found == [(("f",), ("a", "b", "c")), (("f",), ("a", "b", "c")), (("there",), ())]
+
+
+def test_a_mistake_hides_no_other_declaration():
+    source = "int main() { if (x { }\n} ]\n__global__ void k(int n) { }\nstruct S { int a; };\n"
+    assert {"k", "S"} <= {name for item in syntax(source).items for name in item.names}
+
+
+def test_members_of_the_host_are_parts_of_their_class():
+    source = """struct S {
+    S() = default; S(int n) : n(n) { } ~S() { free(p); } void declared(int x) const;
+    template <class T> void show(T t) { } __device__ int get() const { return n; }
+    constexpr int twice() const { return 2 * n; } int n; float (*function)(int); int *p;
+};
+"""
+    (item,) = syntax(source).items
+    assert [part.name for part in item.host_parts] == ["S", "~S", "declared", "show"]
+    left = without(source, [(part.start, part.end) for part in item.host_parts])
+    assert len(left) == len(source)
+    assert "function" in left
+    assert "twice" in left
+    assert "free" not in left
+    assert "~" not in left
+
+
+def test_what_a_kernel_needs_is_followed_through_names_macros_and_files():
+    header = """#pragma once
+#include <string>
+struct Inner { int x; }; struct Other { std::string s; };
+typedef Inner Alias;
+template <class T> struct Traits; template <> struct Traits<float> { typedef Alias Type; };
+#define VALUE limit(3)
+__device__ int limit(int x) { return x + OFFSET; } __device__ int unused() { return 1; }
+const int OFFSET = 2; const int ALSO = 4;
+__device__ Inner operator+(Inner a, Inner b) { return a; }
+__device__ Other operator-(Other a, Other b) { return a; }
+"""
+    source = """#include "h.h"
+__device__ void helper(Traits<float>::Type *t) { t->x = VALUE; }
+__global__ void other(Other *o) { unused(); }
+__global__ void k(Traits<float>::Type *t) { helper(t); }
+int main() { k<<<1, 1>>>(0); }
+"""
+    program = Program("", {"": source, "h.h": header})
+    kept = program.needed(program.roots("k"))
+    names = {name for part in kept for name in part.item.names}
+    assert names == {"k", "helper", "Traits", "Alias", "Inner", "limit", "OFFSET", "operator"}
+    texts = program.texts(kept)
+    for name, text in (("", source), ("h.h", header)):
+        assert [len(line) for line in texts[name].split("\n")] == [
+            len(line) for line in text.split("\n")
+        ]
+    assert "operator+" in texts["h.h"]
+    assert "operator-" not in texts["h.h"]
+    assert "#define VALUE" in texts["h.h"]
+    assert "main" not in texts[""]
+
+
+def test_includes_in_comments_are_none():
+    source = '#include <a.h>\n// #include "b.h"\n/*\n#include "c.h"\n*/\n# include "d/e.h" // x\n'
+    assert includes(source) == (("a.h", False), ("d/e.h", True))
+    assert includes(without_include(source, "d/e.h")) == (("a.h", False),)
