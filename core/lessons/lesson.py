@@ -52,6 +52,8 @@ Target = Literal["element", "thread", "lane", "sector", "line", "bank"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 """What a click can answer with. A thread is linear in its block, a sector is counted from the start
 of its array, a line is one of the source."""
+Setting = int | str
+"""A value that a variant sets: a text for names of `let` alone."""
 Best = Literal["least", "most", "any"]
 BESTS: tuple[Best, ...] = get_args(Best)
 
@@ -184,7 +186,7 @@ class Step:
     replies: tuple[Reply, ...] = ()
     hints: tuple[Sentence, ...] = ()
     let: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
-    sets: tuple[Mapping[str, int], ...] = ()
+    sets: tuple[Mapping[str, Setting], ...] = ()
     note: str = ""  # for who teaches
 
     @property

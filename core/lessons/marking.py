@@ -21,6 +21,7 @@ Answer = Value | Sequence[Value]
 order; the source of a kernel."""
 
 ROUNDED = 0.005  # of the answer: how far off a figure with a fraction may be by default
+SEVERAL = 8  # right answers that are listed
 NEAR = 0.05  # of the answer: what is nearly right
 
 
@@ -76,15 +77,20 @@ def mark(posed: Posed, answer: Answer) -> Verdict:
 def answer_text(posed: Posed, wanted: Value) -> str:
     """The computed answer as it is shown."""
     question = posed.step.question
+    if wanted is True:  # something to build
+        return ""
     if isinstance(question, Number):
         return f"{shown(wanted)}{question.unit and ' '}{question.unit}"
     if isinstance(question, Order) and isinstance(wanted, list):
         return ", then ".join(str(item) for item in wanted)
     if isinstance(question, Click) and isinstance(wanted, list):
-        names = [
-            item if isinstance(item, Element) else f"{question.target} {item}" for item in wanted
-        ]
-        return shown(list[Value](str(name) for name in names))
+        names = [str(i) if isinstance(i, Element) else f"{question.target} {i}" for i in wanted]
+        if not question.every and len(names) > SEVERAL:
+            return f"{names[0]}, or any of {len(names) - 1} others"
+        word = " and " if question.every else " or "
+        return word.join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    if isinstance(question, Slider) and isinstance(wanted, list) and len(wanted) > SEVERAL:
+        return f"{shown(wanted[0])}, or any of {len(wanted) - 1} others"
     return shown(wanted)
 
 
@@ -148,12 +154,13 @@ def _reply(posed: Posed, answer: Answer) -> tuple[str, str]:
         if said == answer:
             return (option.reply.said(posed.here) if option.reply else ""), option.belief
     for reply in posed.step.replies:
-        if _same(reply.given.value(posed.here), answer):
+        if same(reply.given.value(posed.here), answer):
             return reply.say.said(posed.here), reply.belief
     return "", ""
 
 
-def _same(expected: Value, answer: Answer) -> bool:
+def same(expected: Value, answer: Answer) -> bool:
+    """Whether an answer is the expected one, however it is written."""
     if isinstance(expected, int | float) and isinstance(answer, int | float):
         return math.isclose(float(expected), float(answer), rel_tol=ROUNDED)
     return sorted(map(str, _as_list(expected))) == sorted(map(str, _as_list(answer)))

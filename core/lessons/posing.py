@@ -17,13 +17,14 @@ from core.lessons.lesson import (
     Number,
     Option,
     Order,
+    Setting,
     Slider,
     Step,
 )
 from core.lessons.link import Link
 from core.lessons.situation import Recorder, Situation
 
-NO_VALUES: Mapping[str, int] = MappingProxyType({})
+NO_VALUES: Mapping[str, Setting] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Posed:
     """
 
     step: Step
-    values: Mapping[str, int]
+    values: Mapping[str, Setting]
     here: Situation
     ask: str
     hints: tuple[str, ...]
@@ -61,7 +62,7 @@ def pose(
     lesson: Lesson,
     step: Step,
     recorder: Recorder,
-    values: Mapping[str, int] = NO_VALUES,
+    values: Mapping[str, Setting] = NO_VALUES,
     seed: int = 0,
 ) -> Posed:
     """The step with these `values`, its choices shuffled by the learner's seed.
@@ -98,9 +99,12 @@ def pose(
     )
 
 
-def situation(step: Step, recorder: Recorder, values: Mapping[str, int] = NO_VALUES) -> Situation:
+def situation(
+    step: Step, recorder: Recorder, values: Mapping[str, Setting] = NO_VALUES
+) -> Situation:
     """Where the step's expressions are evaluated."""
-    link = step.link.varied(values, recorder.ladder)
+    numbers = {name: value for name, value in values.items() if isinstance(value, int)}
+    link = step.link.varied(numbers, recorder.ladder)
     recorder.ladder[link.rung].check(**link.parameters)
     names: dict[str, Value] = {**step.let, **{k: v for k, v in values.items() if k in step.let}}
     here = Situation(link, recorder, names)
@@ -125,7 +129,7 @@ def _expecting(question: Edit) -> Callable[[Workload], Workload]:
     return expecting
 
 
-def variant(lesson: Lesson, step: Step, seed: int, attempt: int) -> Mapping[str, int]:
+def variant(lesson: Lesson, step: Step, seed: int, attempt: int) -> Mapping[str, Setting]:
     """The values of the learner's n-th attempt: the lesson's own at first, then its other sets.
 
     Their order is the learner's, by the seed; after the last they begin again.

@@ -41,6 +41,7 @@ from core.lessons.lesson import (
     Order,
     Question,
     Reply,
+    Setting,
     Slider,
     Step,
 )
@@ -286,7 +287,7 @@ class _Reader:
             tuple(self._reply(one) for one in table.rows("wrong", "A reply")),
             tuple(Sentence(text) for text in table.texts("hints")),
             let,
-            _sets(table, {*self._ladder[link.rung].defaults, *let, "block", "thread", "seed"}),
+            _sets(table, {*self._ladder[link.rung].defaults, "block", "thread", "seed"}, let),
             table.take("note", str, ""),
         )
         table.done()
@@ -446,7 +447,9 @@ def _values(row: Mapping[str, Any]) -> Mapping[str, Value]:
     return MappingProxyType(dict(row))
 
 
-def _sets(table: _Table, known: set[str]) -> tuple[Mapping[str, int], ...]:
+def _sets(
+    table: _Table, numbers: set[str], let: Mapping[str, Value]
+) -> tuple[Mapping[str, Setting], ...]:
     """`vary = { n = [16, 64] }`, every combination, or `[{ n = 16 }, { n = 64 }]`, these alone."""
     given = table.any("vary", [])
     if isinstance(given, dict):
@@ -457,10 +460,13 @@ def _sets(table: _Table, known: set[str]) -> tuple[Mapping[str, int], ...]:
         raise LessonError("`vary` is { n = [16, 64] }, or [{ n = 16 }, { n = 64 }].")
     _must_be_few(len(given))
     for name, value in itertools.chain.from_iterable(row.items() for row in given):
+        if name not in numbers and name not in let:
+            known = listing(sorted({*numbers, *let}))
+            raise LessonError(f"`vary` sets {name[:40]}: it may set {known}.")
+        if isinstance(let.get(name), str) and isinstance(value, str):
+            continue
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MOST:
-            raise LessonError(f"`vary` sets {name[:40]} to whole numbers: use some.")
-        if name not in known:
-            raise LessonError(f"`vary` sets {name[:40]}: it may set {listing(sorted(known))}.")
+            raise LessonError(f"`vary` sets {name} to what is no whole number: use some.")
     return tuple(MappingProxyType(dict(row)) for row in given)
 
 

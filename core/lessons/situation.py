@@ -16,14 +16,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from core.cancelling import cancelled_by, check, is_cancelled
+from core.devices.occupancy import Resources
 from core.emulator.machine import Limits
 from core.errors import Cancelled, ParameterError
 from core.ladder import KERNELS_FOLDER, Ladder
 from core.ladder.rules import ArrayRule
 from core.launch import Launch, Workload
 from core.lessons.expressions import LessonError, Value
-from core.lessons.link import Link
+from core.lessons.link import Link, parse_link
 from core.lessons.vocabulary import VOCABULARY
+from core.models.compiled import compiled_resources
 from core.models.counts import Counts, measure_rung
 from core.runs.recording import record
 from core.trace.places import step_named
@@ -48,6 +50,7 @@ class Recorder:
         self.ladder = ladder
         self._traces: OrderedDict[object, Trace] = OrderedDict()
         self._counts: OrderedDict[object, Counts] = OrderedDict()
+        self._needs: OrderedDict[object, Resources] = OrderedDict()
 
     def workload(self, link: Link, source: str | None) -> Workload:
         """The launch of a link. Raises ParameterError, also where it is too large for a lesson."""
@@ -88,6 +91,16 @@ class Recorder:
                     limits=Limits(instructions=4_000_000, seconds=MOST_SECONDS),
                 )
         return _kept(self._traces, key)
+
+    def needs(self, link: Link, source: str | None, capability: str) -> Resources:
+        """What the optimised kernel needs of an SM of a compute capability. Raises CompileError."""
+        key = (link.rung, tuple(link.parameters.items()), source, capability)
+        if key not in self._needs:
+            workload = self.ladder[link.rung].blank_workload(**link.parameters)
+            workload = workload if source is None else replace(workload, source=source)
+            with _limited(own=False):
+                self._needs[key] = compiled_resources(workload, capability)
+        return _kept(self._needs, key)
 
     def counts(self, link: Link, source: str | None) -> Counts:
         """What a link's launch is counted to need, as compiled. Raises TilescopeError."""
@@ -171,11 +184,7 @@ class Situation:
         numbers = dict(changes)
         link, source = self.link, self.source
         if (of := numbers.pop("of", None)) is not None:
-            if link.versus is None:
-                raise LessonError("of=vs asks for the launch compared with: the link has no vs=.")
-            if of != "vs":
-                raise LessonError("of is for the launch compared with: write of=vs.")
-            link, source = replace(link.versus, block=link.block, at=link.at, step=link.step), None
+            link, source = self._other(of), None
         for name in ("at", "order"):
             if (text := numbers.pop(name, None)) is not None:
                 if not isinstance(text, str):
@@ -187,6 +196,15 @@ class Situation:
                 raise LessonError(f"{name} is a whole number.")
             whole[name] = value
         return replace(self, link=link.varied(whole, self.recorder.ladder), source=source)
+
+    def _other(self, of: Value) -> Link:
+        """The launch compared with, at the same place; or that of a link."""
+        link = self.link
+        if of == "vs" and link.versus is not None:
+            return replace(link.versus, block=link.block, at=link.at, step=link.step)
+        if isinstance(of, str) and of != "vs":
+            return parse_link(of, self.recorder.ladder)
+        raise LessonError('of is vs, if the link compares, or a link: of="tiled?n=4&tile=2".')
 
     def of(self, link: Link, source: str | None = None) -> Situation:
         """The same names at another launch; its launches are counted anew."""

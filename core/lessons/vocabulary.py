@@ -23,6 +23,7 @@ from core.gpu.result import load_recorded
 from core.lessons.expressions import Element, LessonError, Value
 from core.models.ceilings import NAMES, Ceilings
 from core.models.ceilings import ceilings as all_ceilings
+from core.ptx.debug.variables import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
 from core.trace import EventKind
@@ -275,8 +276,9 @@ def faulty(here: Situation) -> int:
 
 @_word
 def kind(here: Situation) -> str:
-    """Memory and kind of the access: "global load", "shared store", "const load"."""
-    return f"{here.access.space} {here.access.kind}"
+    """Memory and kind of the access: "global load", "shared store", "constant load"."""
+    space = "constant" if here.access.space == "const" else here.access.space
+    return f"{space} {here.access.kind}"
 
 
 @_word
@@ -478,6 +480,17 @@ def _cell(here: Situation, thread: int, phase: int) -> tuple[Entry, ...]:
         if column.phase == phase:
             return table.rows[thread].cells[place]
     raise LessonError(f"The block has no phase {phase}: it has {len(here.block.phases)}.")
+
+
+@_word
+def home(here: Situation, variable: str) -> str:
+    """Where the code as written keeps a variable of a thread: "register" or "local memory"."""
+    info = debug_info(here.trace.module)
+    for one in info.variables_of(here.trace.image.function.name):
+        if one.name == variable:
+            in_register = any(place.register is not None for place in one.locations)
+            return "register" if in_register else "local memory"
+    raise LessonError(f"The kernel has no variable {variable}.")
 
 
 @_word
@@ -717,16 +730,20 @@ def sm_registers(
 @_word
 def sm_limit(here: Situation, sm: str, threads: int, registers: int = 0, shared: int = 0) -> str:
     """What limits the number of blocks then: "threads of an SM", "registers" …"""
-    found = _sm(sm, threads, registers, shared).limited_by
-    return " and ".join(LIMITS[name] for name in found)
+    return _limits(_sm(sm, threads, registers, shared))
+
+
+def _limits(found: Occupancy) -> str:
+    return " and ".join(LIMITS[name] for name in found.limited_by)
 
 
 @_word
 def sm_most(here: Situation, sm: str, of: str) -> int:
-    """What an SM has at most: "threads", "blocks", "registers" or "shared" (bytes)."""
+    """What an SM has at most: "threads", "threads_per_block", "blocks", "registers", "shared"."""
     row = find_capability(sm)[0]
     most = {
         "threads": row.threads,
+        "threads_per_block": row.threads_per_block,
         "blocks": row.blocks,
         "registers": row.registers,
         "shared": row.shared_kib * 1024,
@@ -752,6 +769,35 @@ def _is_device(reported: str, names: tuple[str, ...]) -> bool:
         return load_devices().find(reported).name in names
     except TilescopeError:
         return False
+
+
+@_word
+def registers(here: Situation, device: str) -> int:
+    """Registers that a thread of the optimised kernel takes on a device."""
+    return _compiled(here, device).resources.registers
+
+
+@_word
+def blocks_on(here: Situation, device: str) -> int:
+    """Blocks of the optimised kernel that an SM of a device holds."""
+    return _compiled(here, device).blocks
+
+
+@_word
+def occupancy_on(here: Situation, device: str) -> float:
+    """Occupancy of the optimised kernel on a device, in per cent."""
+    return 100 * _compiled(here, device).occupancy
+
+
+@_word
+def limit_on(here: Situation, device: str) -> str:
+    """What limits the blocks of the optimised kernel on a device: "threads of an SM" …"""
+    return _limits(_compiled(here, device))
+
+
+def _compiled(here: Situation, device: str) -> Occupancy:
+    capability = find_capability(device)[0]
+    return occupancy(capability, here.recorder.needs(here.link, here.source, capability.name))
 
 
 @_word

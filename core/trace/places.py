@@ -63,14 +63,15 @@ def step_named(block: BlockTrace, name: str) -> int:
 
 def _steps(block: BlockTrace, what: str, of: str | None, phase: int | None) -> NDArray[np.intp]:
     """All steps that a name could mean, ascending."""
-    steps = np.flatnonzero(block.kind == EventKind[what.upper()])
+    steps: NDArray[np.intp] = np.flatnonzero(block.kind == EventKind[what.upper()])
     if phase is not None:
         steps = steps[block.phase[steps] == phase]
     if what == "line":
-        return steps[block.line[steps] == int(of or 0)]
+        of_line: NDArray[np.intp] = steps[block.line[steps] == int(of or 0)]
+        return of_line
     if of is None:
         return steps
-    return steps[[_is_of(block, int(step), of) for step in steps]]
+    return np.array([step for step in steps if _is_of(block, int(step), of)], np.intp)
 
 
 def _is_of(block: BlockTrace, step: int, of: str) -> bool:
