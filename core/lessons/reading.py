@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -23,6 +23,7 @@ from core.errors import TilescopeError
 from core.ladder import KERNELS_FOLDER, REGISTRY, Ladder, load_ladder
 from core.ladder.expressions import MatrixExpression
 from core.ladder.rules import listing
+from core.ladder.rung import Rung
 from core.launching.user_files import read_plain, read_source
 from core.lessons.concepts import LESSONS_FOLDER, load_concepts
 from core.lessons.expressions import Expression, LessonError, Sentence, Value
@@ -54,6 +55,7 @@ MOST_STEPS = 200  # of a lesson
 MOST_SETS = 64  # sets of values with which a step is asked again
 MOST_VALUES = 128  # that a slider has
 MOST_TEXT = 4000  # characters of a sentence
+RUNG = "rung:"  # begins the name of a rung in place of a file
 LINES = "/*LINES*/"  # where the ordered lines go in a frame
 _KERNELS = "kernels"  # the folder beside a lesson that holds its kernels
 _T = TypeVar("_T")
@@ -275,7 +277,7 @@ class _Reader:
             check_name(link.at)
         let = _values(table.take("let", dict, {}))
         kind = table.one_of("kind", [*KINDS])
-        question: Question = getattr(self, f"_{kind}")(table)
+        question = self._question(kind, table, self._ladder[link.rung])
         step = Step(
             name,
             link,
@@ -327,6 +329,19 @@ class _Reader:
 
     # -- the kinds of questions ------------------------------------------------------------------
 
+    def _question(self, kind: str, table: _Table, rung: Rung) -> Question:
+        if kind == "edit":
+            return self._edit(table, rung)
+        if kind == "order":
+            return self._order(table, rung)
+        simple: Mapping[str, Callable[[_Table], Question]] = {
+            "number": self._number,
+            "choice": self._choice,
+            "click": self._click,
+            "slider": self._slider,
+        }
+        return simple[kind](table)
+
     def _number(self, table: _Table) -> Number:
         tolerance = table.take("tolerance", float, None)
         return Number(table.must_formula("answer"), tolerance, table.take("unit", str, ""))
@@ -364,26 +379,26 @@ class _Reader:
         best: Any = table.one_of("best", BESTS, "any")
         return Slider(name, label, low, high, table.must_formula("goal"), best, every)
 
-    def _order(self, table: _Table) -> Order:
+    def _order(self, table: _Table, rung: Rung) -> Order:
         items = tuple(Sentence(text) for text in table.texts("items"))
         if not 2 <= len(items) <= 16:
             raise LessonError("A question of order has two to sixteen items.")
         frame = table.take("frame", str, "")
         if frame:
-            source = self._source(frame)
+            source = self._source(frame, rung)
             if source.count(LINES) != 1:
                 raise LessonError(f"{frame} needs {LINES} once, where the lines go.")
             return Order(items, None, source, self._goals(table))
         return Order(items, table.must_formula("answer"))
 
-    def _edit(self, table: _Table) -> Edit:
+    def _edit(self, table: _Table, rung: Rung) -> Edit:
         start = table.take("start", str, "")
         expected = table.take("expected", dict, {})
         if not all(isinstance(text, str) for text in expected.values()):
             raise LessonError('`expected` says what outputs are, as in { C = "A @ B" }.')
         return Edit(
-            self._source(start) if start else "",
-            self._source(table.take("solution", str)),
+            self._source(start, rung) if start else "",
+            self._source(table.take("solution", str), rung),
             self._goals(table),
             MappingProxyType({n: MatrixExpression(str(t)[:200]) for n, t in expected.items()}),
         )
@@ -397,7 +412,11 @@ class _Reader:
             raise LessonError("Something to build has one to eight [[step.goal]].")
         return tuple(found)
 
-    def _source(self, name: str) -> str:
+    def _source(self, name: str, rung: Rung) -> str:
+        """The text of a file, or of another rung under the name of this one's kernel."""
+        if name.startswith(RUNG):
+            other = self._ladder[name.removeprefix(RUNG)]
+            return re.sub(rf"\b{re.escape(other.kernel)}(?=\s*\()", rung.kernel, other.source)
         source = read_source(inside(self._folder, name))
         must_include_nothing_else(source, name)
         return source
