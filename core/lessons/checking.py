@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.errors import TilescopeError
 from core.lessons.expressions import Element, LessonError, Value, shown
-from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider, Step
+from core.lessons.lesson import Click, Edit, Lesson, Order, Setting, Slider
 from core.lessons.marking import Answer, goals_met, mark, same
 from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
 from core.lessons.situation import Recorder
@@ -39,20 +39,30 @@ def check_lesson(lesson: Lesson, recorder: Recorder | None = None) -> Iterator[T
     """What is wrong, one result a step and variant: None where all is well."""
     recorder = recorder or Recorder(lesson.ladder)
     for step in lesson.steps:
+        asked: set[tuple[str, ...]] = set()
         for values in (NO_VALUES, *step.sets):
             try:
-                _check_step(lesson, step, recorder, values)
+                posed = pose(lesson, step, recorder, values)
+                _check_posed(posed)
+                _must_be_new(posed, asked)
             except TilescopeError as error:
                 yield Trouble(step.name, values, str(error))
             else:
                 yield None
 
 
-def _check_step(
-    lesson: Lesson, step: Step, recorder: Recorder, values: Mapping[str, Setting]
-) -> None:
-    posed = pose(lesson, step, recorder, values)
-    here, question = posed.here, step.question
+def _must_be_new(posed: Posed, asked: set[tuple[str, ...]]) -> None:
+    """No two variants of a step may read the same."""
+    key = (posed.ask, *sorted(posed.choices))
+    if key in asked:
+        raise LessonError(
+            "The question reads as in another variant: put what changes into `ask`, in braces."
+        )
+    asked.add(key)
+
+
+def _check_posed(posed: Posed) -> None:
+    here, step, question = posed.here, posed.step, posed.step.question
     if here.link.at or here.link.step is not None:
         _ = here.step  # raises where there is none
     right = right_answer(posed)
@@ -76,7 +86,7 @@ def _check_step(
             raise LessonError(f"`{choice}` is marked right as well.")
     for reply in step.replies:
         _ = reply.say.said(here)
-        if not values and same(reply.given.value(here), answer):
+        if not posed.values and same(reply.given.value(here), answer):
             raise LessonError(f"`{reply.given.text}` has a reply for wrong answers and is right.")
 
 
