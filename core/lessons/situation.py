@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from core.cancelling import cancelled_by, check, is_cancelled
 from core.devices.occupancy import Resources
-from core.emulator.machine import Limits
-from core.errors import Cancelled, ParameterError
+from core.emulator.budget import DEFAULTS
+from core.errors import Cancelled, ParameterError, TilescopeError
 from core.ladder import KERNELS_FOLDER, Ladder
 from core.ladder.rules import ArrayRule
 from core.launch import Launch, Workload
@@ -37,7 +37,8 @@ _T = TypeVar("_T")
 MOST_THREADS = 1 << 16  # of a launch that is recorded whole; of a larger one a block is
 MOST_BYTES = 96 << 20  # of a launch's arrays
 MOST_LAUNCHES = 160  # that one evaluation may ask for
-MOST_SECONDS = 60.0  # that one launch may take to compile and run
+MOST_SECONDS = 40.0  # that one launch may take to compile and run
+LIMITS = DEFAULTS  # of what runs
 KEPT = 24  # records that are kept
 CHANGES = ("at", "block", "thread", "seed", "of", "order")
 """What an expression may say of the place it asks about, beside the launch's parameters."""
@@ -49,6 +50,7 @@ class Recorder:
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
         self._traces: OrderedDict[object, Trace] = OrderedDict()
+        self._failed: dict[object, TilescopeError] = {}
         self._counts: OrderedDict[object, Counts] = OrderedDict()
         self._needs: OrderedDict[object, Resources] = OrderedDict()
 
@@ -75,6 +77,8 @@ class Recorder:
         whole = is_small(blank)
         kernel = (link.rung, tuple(link.parameters.items()), link.inputs, link.seed, link.order)
         key = (*kernel, source, None if whole else link.block)
+        if key in self._failed:
+            raise self._failed[key]
         if key not in self._traces:
             if link.block >= blank.grid.count:
                 raise ParameterError(
@@ -82,14 +86,20 @@ class Recorder:
                 )
             workload = self.workload(link, source)
             own = source is None and rung.source_file.parent == KERNELS_FOLDER
-            with _limited(own=own):
-                self._traces[key] = record(
-                    workload,
-                    blocks="all" if whole else [link.block],
-                    only_recorded=not whole,
-                    order=link.order,
-                    limits=Limits(instructions=4_000_000, seconds=MOST_SECONDS),
-                )
+            try:
+                with _limited(own=own):
+                    self._traces[key] = record(
+                        workload,
+                        blocks="all" if whole else [link.block],
+                        only_recorded=not whole,
+                        order=link.order,
+                        limits=LIMITS,
+                    )
+            except Cancelled:
+                raise
+            except TilescopeError as error:  # every goal asks anew
+                self._failed[key] = error
+                raise
         return _kept(self._traces, key)
 
     def needs(self, link: Link, source: str | None, capability: str) -> Resources:
