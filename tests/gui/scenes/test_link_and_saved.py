@@ -458,3 +458,15 @@ def test_a_link_without_a_step_goes_to_the_first_access(ladder, session):
     session.step = 17
     assert go_to(session, Moment("tiled", block=1)) == ""
     assert session.step == 17, "what an earlier session left open stays"
+
+
+def test_a_link_names_its_step(ladder, session):
+    found = parse_link("tiled?n=16&tile=8&block=1&at=load:B@phase1", ladder, THEMES)
+    assert go_to(session, found) == ""
+    access = session.block_trace.access(session.step)
+    assert (session.block, access.kind, access.target) == (1, "load", "B")
+    assert int(session.block_trace.phase[session.step]) == 1
+    gone = parse_link("tiled?n=16&tile=8&at=load:B@phase7", ladder, THEMES)
+    assert go_to(session, gone) == "The launch has no step load:B@phase7 in block 0."
+    with pytest.raises(ParameterError, match="names no step"):
+        parse_link("tiled?at=lod:B", ladder, THEMES)
