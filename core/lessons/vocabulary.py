@@ -26,7 +26,6 @@ from core.models.ceilings import ceilings as all_ceilings
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import COUNTERS, Count
 from core.rules.global_memory import SECTOR
-from core.trace import EventKind
 from core.trace.access import WARP, Access, Array, WarpAccess
 from core.trace.finding import KINDS, Finding
 
@@ -312,8 +311,8 @@ def phases(here: Situation) -> int:
 
 @_word
 def barriers(here: Situation) -> int:
-    """How many barriers the block executes."""
-    return int(np.count_nonzero(here.block.kind == EventKind.BARRIER))
+    """How many times the block's threads meet at a barrier."""
+    return here.block.barriers
 
 
 @_word

@@ -58,3 +58,12 @@ def test_a_step_that_is_not_there(block, name):
 def test_a_name_that_is_none(name):
     with pytest.raises(ParameterError, match="names no step"):
         check_name(name)
+
+
+@pytest.mark.parametrize("order", ["lockstep", "warp_by_warp", "random"])
+def test_barriers_are_counted_however_the_warps_go(order):
+    rung = load_ladder()["broken_inner_barrier"]
+    trace = record(rung.workload(n=32, tile=16), blocks="all", order=order)
+    assert {trace.block(b).barriers for b in range(4)} == {2 * (16 + 1)}
+    right = record(load_ladder()["tiled"].workload(n=32, tile=16), blocks="all", order=order)
+    assert {right.block(b).barriers for b in range(4)} == {2 * 2}
