@@ -384,34 +384,34 @@ def block_loads(here: Situation) -> int:
 
 
 @_word
-def times_loaded(here: Situation, of: Element) -> int:
+def times_loaded(here: Situation, element: Element) -> int:
     """How often the block's threads load an element of a global array."""
-    return len(_users(here, of, ("load",), "global"))
+    return len(_users(here, element, ("load",), "global"))
 
 
 @_word
-def times_read(here: Situation, of: Element, phase: int = 0) -> int:
+def times_read(here: Situation, element: Element, phase: int = 0) -> int:
     """How often the block's threads read an element of a shared array in a phase."""
     found = 0
     for access in _accesses(here):
         if access.space == "shared" and access.kind == "load":
             if int(here.block.phase[access.step]) != phase:
                 continue
-            flat = _flat(access, of)
+            flat = _flat(access, element)
             found += 0 if flat is None else int(np.count_nonzero(access.elements == flat))
     return found
 
 
 @_word
-def loaders(here: Situation, of: Element) -> list[Value]:
+def loaders(here: Situation, element: Element) -> list[Value]:
     """The threads of the block, linear, that load an element of a global array."""
-    return list[Value](sorted(set(_users(here, of, ("load",), "global"))))
+    return list[Value](sorted(set(_users(here, element, ("load",), "global"))))
 
 
 @_word
-def owner(here: Situation, of: Element) -> int:
+def owner(here: Situation, element: Element) -> int:
     """The thread of the block, linear, that stores an element of a global array; -1: none."""
-    found = _users(here, of, ("store", "atomic"), "global")
+    found = _users(here, element, ("store", "atomic"), "global")
     return found[-1] if found else -1
 
 
@@ -429,23 +429,23 @@ def stored_by(here: Situation, thread: int) -> list[Value]:
 
 
 @_word
-def writer(here: Situation, of: Element) -> int:
+def writer(here: Situation, element: Element) -> int:
     """The thread, linear, that had stored an element of a shared array by this step; -1: none."""
-    state = here.block.shared(here.step).get(of.array)
+    state = here.block.shared(here.step).get(element.array)
     if state is None:
-        raise LessonError(f"The kernel has no shared array {of.array}.")
-    _must_be_inside(of, state.last_writer.shape)
-    return int(state.last_writer[of.index])
+        raise LessonError(f"The kernel has no shared array {element.array}.")
+    _must_be_inside(element, state.last_writer.shape)
+    return int(state.last_writer[element.index])
 
 
 @_word
-def held(here: Situation, of: Element) -> float:
+def held(here: Situation, element: Element) -> float:
     """What an element of a shared array holds after this step."""
-    state = here.block.shared(here.step).get(of.array)
+    state = here.block.shared(here.step).get(element.array)
     if state is None:
-        raise LessonError(f"The kernel has no shared array {of.array}.")
-    _must_be_inside(of, state.values.shape)
-    return _plain(state.values[of.index])
+        raise LessonError(f"The kernel has no shared array {element.array}.")
+    _must_be_inside(element, state.values.shape)
+    return _plain(state.values[element.index])
 
 
 @_word
@@ -596,13 +596,13 @@ def _checks(here: Situation) -> Sequence[Check]:
 
 
 @_word
-def output(here: Situation, of: Element) -> float:
+def output(here: Situation, element: Element) -> float:
     """What an element of an output holds at the end."""
-    data = here.whole.outputs.get(of.array)
+    data = here.whole.outputs.get(element.array)
     if data is None:
-        raise LessonError(f"The launch has no array {of.array}.")
-    _must_be_inside(of, data.shape)
-    return _plain(data[of.index])
+        raise LessonError(f"The launch has no array {element.array}.")
+    _must_be_inside(element, data.shape)
+    return _plain(data[element.index])
 
 
 @_word
@@ -737,7 +737,7 @@ def _limits(found: Occupancy) -> str:
 
 
 @_word
-def sm_most(here: Situation, sm: str, of: str) -> int:
+def sm_most(here: Situation, sm: str, what: str) -> int:
     """What an SM has at most: "threads", "threads_per_block", "blocks", "registers", "shared"."""
     row = find_capability(sm)[0]
     most = {
@@ -747,9 +747,9 @@ def sm_most(here: Situation, sm: str, of: str) -> int:
         "registers": row.registers,
         "shared": row.shared_kib * 1024,
     }
-    if of not in most:
-        raise LessonError(f"sm_most: of is one of {', '.join(most)}.")
-    return most[of]
+    if what not in most:
+        raise LessonError(f"sm_most: what is one of {', '.join(most)}.")
+    return most[what]
 
 
 @_word
