@@ -46,7 +46,7 @@ def check_lesson(lesson: Lesson, recorder: Recorder | None = None) -> Iterator[T
                 _check_posed(posed)
                 _must_be_new(posed, asked)
             except TilescopeError as error:
-                yield Trouble(step.name, values, str(error))
+                yield Trouble(step.name, values, str(LessonError(str(error))))
             else:
                 yield None
 

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from core.devices.numbers import number
 from core.errors import TilescopeError
+from core.foreign_text import visible
 from core.trace.access import label
 
 MOST_CHARACTERS = 600  # of an expression
@@ -29,7 +30,10 @@ MOST_NUMBER = 10**15  # beyond which whole numbers are refused
 
 
 class LessonError(TilescopeError):
-    """A lesson file is wrong; the sentence says where, and what to do."""
+    """A lesson file is wrong; the sentence says where, and what to do, on one line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(visible(message).split()))
 
 
 @dataclass(frozen=True, order=True)

@@ -53,6 +53,13 @@ class Posed:
         return self.here.link
 
     @property
+    def source(self) -> str:
+        """The kernel's text to begin with: an exercise's own start, else the launch's."""
+        question = self.step.question
+        start = question.start if isinstance(question, Edit) else ""
+        return start or self.here.recorder.ladder[self.link.rung].source
+
+    @property
     def why(self) -> str:
         """The explanation, once the answer has been given."""
         return self.step.why.said(self.here)

@@ -50,7 +50,7 @@ class Recorder:
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
         self._traces: OrderedDict[object, Trace] = OrderedDict()
-        self._failed: dict[object, TilescopeError] = {}
+        self._failed: OrderedDict[object, TilescopeError] = OrderedDict()
         self._counts: OrderedDict[object, Counts] = OrderedDict()
         self._needs: OrderedDict[object, Resources] = OrderedDict()
 
@@ -78,7 +78,7 @@ class Recorder:
         kernel = (link.rung, tuple(link.parameters.items()), link.inputs, link.seed, link.order)
         key = (*kernel, source, None if whole else link.block)
         if key in self._failed:
-            raise self._failed[key]
+            raise _kept(self._failed, key)
         if key not in self._traces:
             if link.block >= blank.grid.count:
                 raise ParameterError(
@@ -99,7 +99,7 @@ class Recorder:
                 raise
             except TilescopeError as error:  # every goal asks anew
                 self._failed[key] = error
-                raise
+                raise _kept(self._failed, key) from None
         return _kept(self._traces, key)
 
     def needs(self, link: Link, source: str | None, capability: str) -> Resources:
