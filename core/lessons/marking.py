@@ -202,5 +202,5 @@ def goals_met(here: Situation, goals: Sequence[Goal], source: str | None) -> tup
         try:
             found.append(Met(say, goal.when.holds(there)))
         except TilescopeError as error:
-            found.append(Met(say, False, str(error)))
+            found.append(Met(say, False, str(LessonError(str(error)))))
     return tuple(found)
