@@ -237,14 +237,19 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
-_INCLUDE = re.compile(r"(?:#|%:|\?\?=)\s*(?:include|include_next|import|embed)\b(.*)")
+_COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/"
+_INCLUDE = re.compile(
+    rf"(?:#|%:|\?\?=)(?:\s|{_COMMENT})*(?:include|include_next|import|embed)\b([^\n]*)"
+)
 _HEADER = re.compile(r"\s*<\w[\w./+-]*>")
 
 
 def must_include_nothing_else(source: str, name: str) -> None:
-    """Raise LessonError where a source includes a file by a path, or by a macro."""
+    """Raise LessonError where a source includes a file by a path, or by a macro.
+
+    What looks like an include counts wherever it stands: comments are not told from strings here.
+    """
     text = re.sub(r"(?:\\|\?\?/)[ \t]*\r?\n", "", source)
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
     for found in _INCLUDE.finditer(text):
         header = re.match(_HEADER, found[1])
         if header is None or ".." in header[0]:

@@ -124,6 +124,8 @@ def test_a_kernel_that_never_ends_is_given_up(tmp_path, monkeypatch):
         "%:include WHERE",
         "??=include WHERE",
         '#embed "/etc/hostname"',
+        'char* a = "/*";\n#include "/etc/hostname"\nchar* b = "*/";',
+        'char* a = "/*";\n# /* x */ include WHERE\nchar* b = "*/";',
         "/* x */ #include_next WHERE",
         '#inc\\\nlude "/etc/hostname"',
     ],
