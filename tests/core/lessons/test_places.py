@@ -63,7 +63,7 @@ def test_a_name_that_is_none(name):
 @pytest.mark.parametrize("order", ["lockstep", "warp_by_warp", "random"])
 def test_barriers_are_counted_however_the_warps_go(order):
     rung = load_ladder()["broken_inner_barrier"]
-    trace = record(rung.workload(n=32, tile=16), blocks="all", order=order)
-    assert {trace.block(b).barriers for b in range(4)} == {2 * (16 + 1)}
-    right = record(load_ladder()["tiled"].workload(n=32, tile=16), blocks="all", order=order)
+    trace = record(rung.workload(n=16, tile=8), blocks="all", order=order)
+    assert {trace.block(b).barriers for b in range(4)} == {2 * (8 + 1)}
+    right = record(load_ladder()["tiled"].workload(n=16, tile=8), blocks="all", order=order)
     assert {right.block(b).barriers for b in range(4)} == {2 * 2}
