@@ -13,6 +13,7 @@ import pytest
 
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FileLaunch
+from core.lessons.link import parse_link as parse_lesson_link
 from gui.scenes.link import (
     LONGEST,
     LONGEST_READ,
@@ -470,3 +471,14 @@ def test_a_link_names_its_step(ladder, session):
     assert go_to(session, gone) == "The launch has no step load:B@phase7 in block 0."
     with pytest.raises(ParameterError, match="names no step"):
         parse_link("tiled?at=lod:B", ladder, THEMES)
+
+
+def test_a_lesson_reads_what_the_window_copies(ladder, session):
+    session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}), "")
+    session.update(block=2, step=17, thread=9, heat=True, line=29, element=("A", (0, 2)))
+    found = parse_lesson_link(link_to(session), ladder)
+    assert (found.rung, dict(found.parameters)) == ("tiled", {"n": 16, "tile": 8})
+    assert (found.block, found.step, found.thread) == (2, 17, 9)
+    versus = Configuration("tiled", {"n": 16, "tile": 4})
+    compared = parse_lesson_link(link_to(session, versus), ladder)
+    assert dict(compared.versus.parameters) == {"n": 16, "tile": 4}
