@@ -40,6 +40,10 @@ MOST_LAUNCHES = 160  # that one evaluation may ask for
 MOST_SECONDS = 40.0  # that one launch may take to compile and run
 LIMITS = DEFAULTS  # of what runs
 KEPT = 24  # records that are kept
+_LARGE = (
+    f"The launch has more than {MOST_THREADS:,} threads, so that not all of it is run: counts, "
+    "findings and results need smaller sizes."
+)
 CHANGES = ("at", "block", "thread", "seed", "of", "order")
 """What an expression may say of the place it asks about, beside the launch's parameters."""
 
@@ -85,9 +89,8 @@ class Recorder:
                     f"The launch has no block {link.block}: the last is {blank.grid.count - 1}."
                 )
             workload = self.workload(link, source)
-            own = source is None and rung.source_file.parent == KERNELS_FOLDER
             try:
-                with _limited(own=own):
+                with _limited(own=self._is_own(link, source)):
                     self._traces[key] = record(
                         workload,
                         blocks="all" if whole else [link.block],
@@ -113,15 +116,23 @@ class Recorder:
         return _kept(self._needs, key)
 
     def counts(self, link: Link, source: str | None) -> Counts:
-        """What a link's launch is counted to need, as compiled. Raises TilescopeError."""
+        """What a link's launch is counted to need, as compiled. Raises TilescopeError.
+
+        What is not the program's own is recorded first: it may be large, or never end.
+        """
         key = (link.rung, tuple(link.parameters.items()), source)
         if key not in self._counts:
             rung = self.ladder[link.rung]
-            with _limited(own=False) as late:
-                self._counts[key] = measure_rung(
-                    rung, link.parameters, source=source, cancelled=late
-                )
+            if not self._is_own(link, source):
+                if not is_small(rung.blank_workload(**link.parameters).launch):
+                    raise LessonError(_LARGE)
+                self.trace(link, source)
+            with _limited(own=False):
+                self._counts[key] = measure_rung(rung, link.parameters, source=source)
         return _kept(self._counts, key)
+
+    def _is_own(self, link: Link, source: str | None) -> bool:
+        return source is None and self.ladder[link.rung].source_file.parent == KERNELS_FOLDER
 
 
 def is_small(launch: Launch) -> bool:
@@ -137,8 +148,8 @@ def _kept(table: OrderedDict[object, _T], key: object) -> _T:
 
 
 @contextmanager
-def _limited(*, own: bool) -> Iterator[Callable[[], bool]]:
-    """Within, work ends after `MOST_SECONDS` with a sentence; gives what asks whether it must.
+def _limited(*, own: bool) -> Iterator[None]:
+    """Within, work ends after `MOST_SECONDS` with a sentence.
 
     The compiler then runs in a process of its own, which a program's `own` kernels do not need.
     """
@@ -149,7 +160,7 @@ def _limited(*, own: bool) -> Iterator[Callable[[], bool]]:
 
     try:
         with nullcontext() if own else cancelled_by(late):
-            yield late
+            yield
     except Cancelled:
         check()
         raise LessonError(
@@ -231,10 +242,7 @@ class Situation:
     def whole(self) -> Trace:
         """The record, where every block was run; a TilescopeError where only one was."""
         if not self.trace.complete:
-            raise LessonError(
-                f"The launch has more than {MOST_THREADS:,} threads, so that only one block was "
-                "run: counts, findings and results need smaller sizes."
-            )
+            raise LessonError(_LARGE)
         return self.trace
 
     @cached_property

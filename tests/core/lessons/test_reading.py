@@ -174,3 +174,14 @@ def test_a_registry_that_leads_elsewhere(tmp_path):
 def test_what_is_no_lesson(tmp_path, text):
     with pytest.raises(LessonError, match=r"own\.toml"):
         read_lesson(write_lesson(tmp_path, text))
+
+
+def test_counting_a_kernel_that_never_ends_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(situation, "LIMITS", Limits(instructions=5000))
+    endless = KERNEL.replace("C[i] = 2.0f * A[i];", "while (A[i] < 5.0f) C[i] = A[i] * i;")
+    text = GOOD.replace('when = "right()"', 'when = "loads() < 9"')
+    file = write_lesson(tmp_path, text)
+    (tmp_path / "solution.cu").write_text(endless)
+    lesson = read_lesson(file)
+    troubles = [str(trouble) for trouble in check_lesson(lesson) if trouble is not None]
+    assert any("does not meet the goal" in trouble for trouble in troubles)
