@@ -161,6 +161,8 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
         )
     except FileNotFoundError as error:
         raise TilescopeError(f"{label}: there is no file {error.filename}.") from None
+    except OSError as error:
+        raise TilescopeError(f"{label}: {error.filename}: {error.strerror}.") from None
     except KeyError as error:
         raise TilescopeError(f"{label}: {error.args[0]} is missing.") from None
     except (TilescopeError, TypeError, ValueError, AttributeError) as error:

@@ -135,7 +135,8 @@ def survives(folder: Path, seed: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("first", "count"), [(0, 12), pytest.param(12, 988, marks=pytest.mark.slow)]
+    ("first", "count"),
+    [(0, 12), *(pytest.param(12 + 247 * part, 247, marks=pytest.mark.slow) for part in range(4))],
 )
 def test_a_damaged_lesson_is_a_lesson_or_a_sentence(tmp_path, monkeypatch, first, count):
     global watching

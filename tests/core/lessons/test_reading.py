@@ -185,3 +185,9 @@ def test_counting_a_kernel_that_never_ends_is_given_up(tmp_path, monkeypatch):
     lesson = read_lesson(file)
     troubles = [str(trouble) for trouble in check_lesson(lesson) if trouble is not None]
     assert any("does not meet the goal" in trouble for trouble in troubles)
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "gone.cu"])
+def test_a_registry_that_names_no_file(tmp_path, name):
+    with pytest.raises(LessonError, match=r"own\.toml"):
+        read_lesson(write_lesson(tmp_path, ladder=LADDER.replace("twice.cu", name)))
