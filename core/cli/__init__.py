@@ -1,4 +1,4 @@
 """The `tilescope` command."""
 
 # Each is a module here with a function of its name.
-COMMANDS = ("trace", "check", "bench", "ceilings", "occupancy", "devices")
+COMMANDS = ("trace", "check", "bench", "ceilings", "occupancy", "devices", "lesson")

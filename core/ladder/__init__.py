@@ -125,6 +125,8 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
     label = f"{home / REGISTRY}, rung {row.get('name', row.get('number', '?'))}"
     try:
         _check_fields(row)
+        if Path(row["file"]).name != row["file"]:
+            raise TilescopeError(f"file is {row['file']!r}: use the name of a file in {home}.")
         source_file = home / row["file"]
         return Rung(
             number=row["number"],
@@ -159,6 +161,8 @@ def _rung(row: Mapping[str, Any], home: Path) -> Rung:
         )
     except FileNotFoundError as error:
         raise TilescopeError(f"{label}: there is no file {error.filename}.") from None
+    except OSError as error:
+        raise TilescopeError(f"{label}: {error.filename}: {error.strerror}.") from None
     except KeyError as error:
         raise TilescopeError(f"{label}: {error.args[0]} is missing.") from None
     except (TilescopeError, TypeError, ValueError, AttributeError) as error:
@@ -188,7 +192,11 @@ def _argument(item: Mapping[str, Any]) -> ArrayRule | ScalarRule:
         return ScalarRule(item["name"], dtype, _expression(item["value"]))
     if item["role"] not in _ROLES:
         raise TilescopeError(f"role {item['role']!r} is none of {', '.join(_ROLES)}.")
-    return ArrayRule(item["name"], dtype, _expressions(item["shape"]), item["role"])
+    fill = item.get("fill", "inputs")
+    if fill not in ("inputs", "zeros"):
+        raise TilescopeError(f"fill {fill!r} is neither inputs nor zeros.")
+    shape = _expressions(item["shape"])
+    return ArrayRule(item["name"], dtype, shape, item["role"], fill == "zeros")
 
 
 def _expression(value: str | int) -> IntExpression:

@@ -65,6 +65,7 @@ class ArrayRule:
     dtype: np.dtype[Any]
     shape: tuple[IntExpression, ...]
     role: Role
+    zeroed: bool = False  # rather than filled with inputs
 
     def make(
         self,
@@ -77,7 +78,7 @@ class ArrayRule:
         Without a generator it is all zeros, which costs no time at any size.
         """
         shape = tuple(extent.evaluate(values) for extent in self.shape)
-        if generator is None:
+        if generator is None or self.zeroed:
             return ArrayArgument(self.name, np.zeros(shape, self.dtype), self.role)
         data = (
             poisoned(self.dtype, shape)

@@ -184,6 +184,12 @@ class BlockTrace(ThreadAxis):
         columns = [linear % size.x, linear // size.x % size.y, linear // (size.x * size.y)]
         return np.stack(columns, axis=1).astype(np.int32)
 
+    @cached_property
+    def barriers(self) -> int:
+        """How many times all threads of the block met at a barrier and went on."""
+        place = self._lanes.start // self.n_threads
+        return sum(place in event.released for event in self._record.barriers)
+
     # -- one step ---------------------------------------------------------------------------
 
     def active(self, step: int) -> NDArray[np.bool_]:

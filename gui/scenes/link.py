@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import quote, unquote
 
 from core.errors import ParameterError, TilescopeError
 from core.files import replace_file
 from core.ladder.buffers import INPUTS, Inputs
+from core.ladder.link_text import link_pairs
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_plain
 from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, Configuration, Element
@@ -157,7 +158,7 @@ LONGEST_READ = 2 * LONGEST  # what is read may have been quoted by a program on 
 PLACES = ("block", "step", "thread", "line")
 LOOKS = ("heat", "close_up", "warp_trail")
 LARGE = "large"
-EXTRAS = (*PLACES, "element", *LOOKS, "view", LARGE, "page", "inputs", "theme")
+EXTRAS = (*PLACES, "at", "element", *LOOKS, "view", LARGE, "page", "inputs", "theme")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
 VERSUS = "vs"
 
@@ -182,6 +183,8 @@ class Moment:
     """A launch of a kernel in a file, `rung` being empty; what it leaves empty is guessed."""
     check: str | None = None
     """`checksum` of the file's text when the link was made."""
+    at: str | None = None
+    """The step by name (`core.trace.places`), which goes before its number."""
     line: int | None = None
     element: Element | None = None
     looks: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
@@ -215,7 +218,7 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     name, _, query = _bare(text).partition("?")
     if name not in ladder and not names_file(name):
         raise ParameterError(f"The link names no kernel of the ladder: `{name}`; try {EXAMPLE}.")
-    pairs = _pairs(query)
+    pairs = link_pairs(query)
     other = pairs.pop(VERSUS, None)
     theirs = {key.removeprefix(f"{VERSUS}."): pairs.pop(key) for key in [*pairs] if _is_other(key)}
     if theirs and other is None:
@@ -239,6 +242,11 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     inputs = pairs.pop("inputs", None)
     if inputs is not None and inputs not in INPUTS:
         raise ParameterError(f"The link's inputs are `{inputs}`: use {', '.join(INPUTS)}.")
+    at = pairs.pop("at", None)
+    if at is not None:
+        from core.trace.places import check_name  # it loads the emulator
+
+        check_name(at)
     looks = {key: _switch(key, pairs.pop(key)) for key in LOOKS if key in pairs}
     numbers = {key: _number(key, value) for key, value in pairs.items()}
     places = {key: numbers.pop(key, None) for key in PLACES}
@@ -251,6 +259,7 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         versus=versus,
         own=own,
         check=check,
+        at=at,
         element=parse_element(element) if element is not None else None,
         looks=MappingProxyType(looks),
         view=view,
@@ -278,19 +287,6 @@ def parse_element(text: str) -> Element:
     if max(index) > MOST:
         raise ParameterError(f"The link's element is `{text}`: {MOST} is the most in an index.")
     return found[1], index
-
-
-def _pairs(query: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for piece in filter(None, query.split("&")):
-        key, equals, value = piece.partition("=")
-        if not equals or not value:
-            raise ParameterError(f"`{piece}` in the link is not NAME=VALUE, such as step=12.")
-        ((key, value),) = parse_qsl(piece)
-        if key in found:
-            raise ParameterError(f"The link sets `{key}` twice.")
-        found[key] = value
-    return found
 
 
 def _is_other(key: str) -> bool:
@@ -399,8 +395,16 @@ def go_to(session: Session, moment: Moment) -> str:
     session.update(**moment.looks)
     if moment.exact and moment.step is None:
         session.step = session.first_access
+    if moment.at is not None and trace is not None:
+        from core.trace.places import step_named
+
+        try:
+            session.step = step_named(trace, moment.at)
+        except ParameterError:
+            missing.append(f"step {moment.at} in block {trace.block}")
     for key, count in (("step", session.n_steps), ("thread", trace.n_threads if trace else 0)):
-        if (wanted := getattr(moment, key)) is None:
+        wanted = getattr(moment, key)
+        if wanted is None or (key == "step" and moment.at is not None):
             continue
         session.update(**{key: wanted})
         if wanted >= count:

@@ -13,6 +13,7 @@ import pytest
 
 from core.errors import ParameterError, TilescopeError
 from core.launching.file_launch import FileLaunch
+from core.lessons.link import parse_link as parse_lesson_link
 from gui.scenes.link import (
     LONGEST,
     LONGEST_READ,
@@ -458,3 +459,26 @@ def test_a_link_without_a_step_goes_to_the_first_access(ladder, session):
     session.step = 17
     assert go_to(session, Moment("tiled", block=1)) == ""
     assert session.step == 17, "what an earlier session left open stays"
+
+
+def test_a_link_names_its_step(ladder, session):
+    found = parse_link("tiled?n=16&tile=8&block=1&at=load:B@phase1", ladder, THEMES)
+    assert go_to(session, found) == ""
+    access = session.block_trace.access(session.step)
+    assert (session.block, access.kind, access.target) == (1, "load", "B")
+    assert int(session.block_trace.phase[session.step]) == 1
+    gone = parse_link("tiled?n=16&tile=8&at=load:B@phase7", ladder, THEMES)
+    assert go_to(session, gone) == "The launch has no step load:B@phase7 in block 0."
+    with pytest.raises(ParameterError, match="names no step"):
+        parse_link("tiled?at=lod:B", ladder, THEMES)
+
+
+def test_a_lesson_reads_what_the_window_copies(ladder, session):
+    session.origin = Origin(Configuration("tiled", {"n": 16, "tile": 8}), "")
+    session.update(block=2, step=17, thread=9, heat=True, line=29, element=("A", (0, 2)))
+    found = parse_lesson_link(link_to(session), ladder)
+    assert (found.rung, dict(found.parameters)) == ("tiled", {"n": 16, "tile": 8})
+    assert (found.block, found.step, found.thread) == (2, 17, 9)
+    versus = Configuration("tiled", {"n": 16, "tile": 4})
+    compared = parse_lesson_link(link_to(session, versus), ladder)
+    assert dict(compared.versus.parameters) == {"n": 16, "tile": 4}

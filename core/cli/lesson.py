@@ -1,0 +1,233 @@
+"""`tilescope lesson`: lists, checks, asks and exports lessons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from core.errors import ParameterError, TilescopeError
+
+if TYPE_CHECKING:
+    from core.lessons.lesson import Lesson
+    from core.lessons.marking import Answer, Verdict
+    from core.lessons.posing import Posed
+
+ACTIONS = ("list", "check", "play", "export")
+WRONG = 1  # exit status where a lesson is wrong
+LETTERS = "ABCDEFGH"
+
+
+def lesson(
+    action: Annotated[
+        str, typer.Argument(help="list, check, play, export; or the lesson to play.")
+    ],
+    lessons: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of the course (1A), lesson files, or folders of them."),
+    ] = None,
+    gift: Annotated[bool, typer.Option("--gift", help="Export as GIFT, for Moodle.")] = False,
+    qti: Annotated[bool, typer.Option("--qti", help="Export as QTI 2.1, a zip file.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Export as a table.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="The file to write.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the learner: fresh numbers, another order.")] = 0,
+) -> None:
+    """List, check, play or export lessons. check: 0 all well, 1 something wrong, 2 misuse."""
+    names = list(lessons or ())
+    if action not in ACTIONS:
+        action, names = "play", [action, *names]
+    if action == "list":
+        _list()
+    elif action == "check":
+        if not _check(_chosen(names)):
+            raise typer.Exit(WRONG)
+    elif action == "export":
+        _export(_chosen(names), {"gift": gift, "qti": qti, "csv": csv}, out, seed)
+    else:
+        for one in _chosen(names):
+            _play(one, seed)
+
+
+def _chosen(names: Sequence[str]) -> list[Lesson | TilescopeError]:
+    """The lessons that are named, the whole course where none is; what is wrong with a file."""
+    from core.lessons.course import course_lesson, lesson_files, load_course
+    from core.lessons.reading import read_lesson
+
+    found: list[Lesson | TilescopeError] = []
+    for name in names or load_course().order:
+        path = Path(name)
+        if not path.exists() and path.suffix != ".toml":
+            found.append(course_lesson(name))
+            continue
+        for file in lesson_files(path):
+            try:
+                found.append(read_lesson(file))
+            except TilescopeError as error:
+                found.append(error)
+    return found
+
+
+def _list() -> None:
+    from core.cli.console import Terminal
+    from core.lessons.course import course_lesson, load_course
+
+    console = Terminal(highlight=False)
+    for name in load_course().order:
+        one = course_lesson(name)
+        console.print(f"{one.name}  {one.title} ({len(one.steps)} steps)", soft_wrap=True)
+        console.print(f"    {one.aim}", soft_wrap=True)
+
+
+def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
+    """Prints what is wrong; whether nothing is."""
+    from core.cli.console import Terminal, show_error
+    from core.lessons.checking import check_lesson
+
+    console, good = Terminal(highlight=False), True
+    for one in lessons:
+        if isinstance(one, TilescopeError):
+            show_error(one)
+            good = False
+            continue
+        results = list(check_lesson(one))
+        troubles = [trouble for trouble in results if trouble is not None]
+        for trouble in troubles:
+            show_error(TilescopeError(f"{one.file.name}, {trouble}"))
+        good &= not troubles
+        said = f"{len(troubles)} wrong" if troubles else "all well"
+        console.print(
+            f"{one.name}: {len(one.steps)} steps, {len(results)} variants, {said}.", soft_wrap=True
+        )
+    return good
+
+
+def _export(
+    lessons: Sequence[Lesson | TilescopeError], kinds: dict[str, bool], out: Path | None, seed: int
+) -> None:
+    from core.files import replace_file
+    from core.lessons.export import EXPORTS
+
+    chosen = [kind for kind, wanted in kinds.items() if wanted]
+    if len(chosen) != 1:
+        raise ParameterError("Say which question bank to write: --gift, --qti or --csv.")
+    good: list[Lesson] = []
+    for one in lessons:
+        if isinstance(one, TilescopeError):
+            raise one
+        good.append(one)
+    data = EXPORTS[chosen[0]](good, seed)
+    if out is not None:
+        replace_file(out, data)
+    elif isinstance(data, bytes):
+        raise ParameterError("QTI is a zip file: say where to write it, as in -o questions.zip.")
+    else:
+        typer.echo(data, nl=False)
+
+
+# -- asking in the terminal ----------------------------------------------------------------------
+
+
+def _play(one: Lesson | TilescopeError, seed: int) -> None:
+    """Asks every step. The window has pictures and veils; here there are the link and the words."""
+    from core.cli.console import Terminal
+    from core.lessons.posing import pose
+    from core.lessons.situation import Recorder
+
+    if isinstance(one, TilescopeError):
+        raise one
+    console, recorder = Terminal(highlight=False, markup=False), Recorder(one.ladder)
+    console.print(f"{one.name}  {one.title}\n{one.aim}\n", soft_wrap=True)
+    console.print("? asks for a hint, an empty line goes on, Ctrl-D ends.\n")
+    for step in one.steps:
+        posed = pose(one, step, recorder, seed=seed)
+        console.print(f"{step.name}  {posed.link}\n{posed.ask}", soft_wrap=True)
+        for letter, choice in zip(LETTERS, posed.choices, strict=False):
+            console.print(f"  {letter}  {choice}", soft_wrap=True)
+        for number, item in enumerate(posed.items, 1):
+            console.print(f"  {number}  {item}", soft_wrap=True)
+        for goal in posed.goals:
+            console.print(f"  goal: {goal}", soft_wrap=True)
+        if not _asked(posed, console):
+            return
+        console.print("")
+
+
+def _asked(posed: Posed, console: Any) -> bool:
+    """Asks until the answer is right or passed over; False where the input ends."""
+    from core.lessons.marking import mark
+
+    hints = list(posed.hints)
+    while True:
+        try:
+            text = input(f"{_wanted(posed)}: ").strip()
+        except EOFError:
+            return False
+        if not text:
+            return True
+        if text == "?":
+            console.print(hints.pop(0) if hints else "There is no other hint.", soft_wrap=True)
+            continue
+        try:
+            verdict = mark(posed, read_answer(posed, text))
+        except TilescopeError as error:
+            console.print(str(error), soft_wrap=True)
+            continue
+        console.print(said(verdict), soft_wrap=True)
+        if verdict.mark == "right":
+            return True
+
+
+def said(verdict: Verdict) -> str:
+    """A verdict in words."""
+    goals = [f"  [{'x' if goal.met else ' '}] {goal.say}" for goal in verdict.goals]
+    if verdict.mark == "right":
+        return "\n".join([*goals, f"Right. {verdict.why}"])
+    words = "Nearly." if verdict.mark == "near" else "No."
+    return "\n".join([*goals, f"{words} {verdict.say}".rstrip()])
+
+
+def _wanted(posed: Posed) -> str:
+    kind = posed.step.kind
+    if kind == "click":
+        return f"{posed.step.question.target}s"  # type: ignore[union-attr]
+    words = {"choice": "letter", "order": "numbers in order", "edit": "your .cu file"}
+    return words.get(kind, kind)
+
+
+def read_answer(posed: Posed, text: str) -> Answer:
+    """What was typed as an answer to the question. Raises TilescopeError where it is none."""
+    from core.launching.user_files import read_source
+    from core.lessons.expressions import Element
+
+    match posed.step.kind:
+        case "number" | "slider":
+            number = _number(text)
+            return int(number) if number.is_integer() else number
+        case "choice":
+            place = LETTERS.find(text.upper())
+            if len(text) != 1 or not 0 <= place < len(posed.choices):
+                raise ParameterError(f"Type a letter, A to {LETTERS[len(posed.choices) - 1]}.")
+            return posed.choices[place]
+        case "edit":
+            return read_source(Path(text).expanduser())
+        case "order":
+            places = [int(_number(part)) for part in re.split(r"[\s,]+", text)]
+            if not all(1 <= place <= len(posed.items) for place in places):
+                raise ParameterError(f"Type numbers from 1 to {len(posed.items)}.")
+            return [posed.items[place - 1] for place in places]
+    elements = re.findall(r"(\w+)\[([0-9]{1,9}(?:, *[0-9]{1,9})*)\]", text)
+    if elements:
+        return [Element(name, tuple(int(i) for i in index.split(","))) for name, index in elements]
+    return [int(_number(part)) for part in re.split(r"[\s,]+", text)]
+
+
+def _number(text: str) -> float:
+    plain = re.sub(r"[\s%]|(?<=\d),(?=\d{3}(?!\d))", "", text)
+    if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?", plain):
+        raise ParameterError(f"`{text[:40]}` is no number: type one, such as 12.5.")
+    return float(plain)

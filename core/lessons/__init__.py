@@ -1,0 +1,1 @@
+"""Lessons as data: read, posed, marked and checked; no answer is typed, all are computed."""

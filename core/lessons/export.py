@@ -1,0 +1,234 @@
+"""Question banks for other systems: every step in every variant, its answer computed.
+
+GIFT is Moodle's format for questions as text (docs.moodle.org, "GIFT format"); QTI 2.1 is that of
+1EdTech (imsglobal.org/question), a zip file with a manifest; CSV is a plain table. What has to be
+built is left out of GIFT and QTI, which cannot run a kernel.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from xml.etree import ElementTree as Xml
+
+from core.lessons.expressions import Value
+from core.lessons.lesson import Lesson, Number, Slider
+from core.lessons.marking import ROUNDED, answer_text
+from core.lessons.posing import NO_VALUES, Posed, pose, right_answer
+from core.lessons.situation import Recorder
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip file's date, so that the same questions make the same file
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its answer, as other systems know them.
+
+    `numbers` are right answers, each within `tolerance`; `right` is one of the `choices`.
+    """
+
+    name: str
+    text: str
+    link: str
+    kind: str
+    right: str
+    why: str
+    concepts: tuple[str, ...]
+    numbers: tuple[float, ...] = ()
+    tolerance: float = 0.0
+    choices: tuple[str, ...] = ()
+
+
+def questions(lessons: Sequence[Lesson], seed: int = 0) -> Iterator[Question]:
+    """Every step in every variant. Raises TilescopeError where one cannot be worked out."""
+    for lesson in lessons:
+        recorder = Recorder(lesson.ladder)
+        for step in lesson.steps:
+            for place, values in enumerate((NO_VALUES, *step.sets)):
+                posed = pose(lesson, step, recorder, values, seed)
+                right = right_answer(posed)
+                name = f"{step.name}/{place}" if place else step.name
+                numbers, tolerance = _numbers(posed, right)
+                yield Question(
+                    name,
+                    "\n".join([posed.ask, *(f"- {item}" for item in posed.items)]),
+                    str(posed.link),
+                    step.kind,
+                    answer_text(posed, right),
+                    posed.why,
+                    step.concepts,
+                    numbers,
+                    tolerance,
+                    posed.choices,
+                )
+
+
+def _numbers(posed: Posed, right: Value) -> tuple[tuple[float, ...], float]:
+    question = posed.step.question
+    if isinstance(question, Number) and isinstance(right, int | float):
+        whole = float(right).is_integer()
+        slack = question.tolerance
+        return (float(right),), (0.0 if whole else ROUNDED * abs(right)) if slack is None else slack
+    if isinstance(question, Slider) and isinstance(right, list):
+        return tuple(float(one) for one in right), 0.0
+    return (), 0.0
+
+
+# -- GIFT ------------------------------------------------------------------------------------------
+
+
+def as_gift(lessons: Sequence[Lesson], seed: int = 0) -> str:
+    """Questions of GIFT: numbers, choices and short answers."""
+    parts = []
+    for one in questions(lessons, seed):
+        if one.kind == "edit" or not one.right:
+            continue
+        text = f"{one.text}\n{one.link}"
+        parts.append(
+            f"// {', '.join(one.concepts)}\n"
+            f"::{_gift(one.name)}::[plain]{_gift(text)}{{{_gift_answers(one)}\n"
+            f"####{_gift(one.why)}\n}}\n"
+        )
+    return "\n".join(parts)
+
+
+def _gift_answers(one: Question) -> str:
+    if one.numbers:
+        return "#" + "".join(f"\n=%100%{_plain(n)}:{_plain(one.tolerance)}" for n in one.numbers)
+    if one.choices:
+        return "".join(f"\n{'=' if c == one.right else '~'}{_gift(c)}" for c in one.choices)
+    return f"\n={_gift(one.right)}"
+
+
+def _gift(text: str) -> str:
+    for mark in ("\\", "~", "=", "#", "{", "}", ":"):
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("\n", "\\n")
+
+
+def _plain(number: float) -> str:
+    return f"{number:.12g}"
+
+
+# -- CSV -------------------------------------------------------------------------------------------
+
+COLUMNS = ("name", "kind", "concepts", "link", "question", "choices", "answer", "tolerance", "why")
+
+
+def as_csv(lessons: Sequence[Lesson], seed: int = 0) -> str:
+    """One row a question; choices are on lines of their own."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for one in questions(lessons, seed):
+        cells = [
+            *(one.name, one.kind, " ".join(one.concepts), one.link, one.text),
+            *("\n".join(one.choices), one.right, _plain(one.tolerance), one.why),
+        ]
+        writer.writerow([_harmless(cell) for cell in cells])
+    return text.getvalue()
+
+
+def _harmless(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+# -- QTI 2.1 ---------------------------------------------------------------------------------------
+
+_QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
+_PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
+_TEMPLATES = "http://www.imsglobal.org/question/qti_v2p1/rptemplates"
+
+
+def as_qti(lessons: Sequence[Lesson], seed: int = 0) -> bytes:
+    """A content package: an item for each question, and the manifest that lists them."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        names: list[str] = []
+        for one in questions(lessons, seed):
+            if one.kind == "edit" or not one.right:
+                continue
+            name = f"q{len(names) + 1:04d}"
+            names.append(name)
+            _write(archive, f"{name}.xml", _item(name, one))
+        _write(archive, "imsmanifest.xml", _manifest(names))
+    return packed.getvalue()
+
+
+def _write(archive: zipfile.ZipFile, name: str, root: Xml.Element) -> None:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(info, Xml.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _item(name: str, one: Question) -> Xml.Element:
+    item = Xml.Element(
+        "assessmentItem",
+        {"xmlns": _QTI, "identifier": name, "title": one.name, "adaptive": "false",
+         "timeDependent": "false"},
+    )  # fmt: skip
+    is_choice = bool(one.choices)
+    kind = "identifier" if is_choice else "float" if one.numbers else "string"
+    response = _below(item, "responseDeclaration", identifier="RESPONSE", cardinality="single")
+    response.set("baseType", kind)
+    correct = _below(response, "correctResponse")
+    marks = {text: f"c{place}" for place, text in enumerate(one.choices)}
+    answer = marks[one.right] if is_choice else _plain(one.numbers[0]) if one.numbers else one.right
+    _below(correct, "value").text = answer
+    _below(item, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
+    body = _below(item, "itemBody")
+    for line in [*one.text.split("\n"), one.link]:
+        _below(body, "p").text = line
+    if is_choice:
+        asked = _below(body, "choiceInteraction", responseIdentifier="RESPONSE", shuffle="true")
+        asked.set("maxChoices", "1")
+        for text, mark in marks.items():
+            _below(asked, "simpleChoice", identifier=mark).text = text
+    else:
+        _below(_below(body, "p"), "textEntryInteraction", responseIdentifier="RESPONSE")
+    if one.numbers:
+        _add_numeric_marking(item, one)
+    else:
+        _below(item, "responseProcessing", template=f"{_TEMPLATES}/match_correct")
+    return item
+
+
+def _add_numeric_marking(item: Xml.Element, one: Question) -> None:
+    """Any of the numbers, within the tolerance, scores 1."""
+    condition = _below(_below(item, "responseProcessing"), "responseCondition")
+    any_of = _below(_below(condition, "responseIf"), "or")
+    for number in one.numbers:
+        slack = _plain(one.tolerance)
+        equal = _below(any_of, "equal", toleranceMode="absolute", tolerance=f"{slack} {slack}")
+        _below(equal, "variable", identifier="RESPONSE")
+        _below(equal, "baseValue", baseType="float").text = _plain(number)
+    score = _below(condition[0], "setOutcomeValue", identifier="SCORE")
+    _below(score, "baseValue", baseType="float").text = "1"
+
+
+def _manifest(names: Sequence[str]) -> Xml.Element:
+    root = Xml.Element("manifest", {"xmlns": _PACKAGE, "identifier": "tilescope"})
+    metadata = _below(root, "metadata")
+    _below(metadata, "schema").text = "QTIv2.1 Package"
+    _below(metadata, "schemaversion").text = "1.0.0"
+    _below(root, "organizations")
+    resources = _below(root, "resources")
+    for name in names:
+        one = _below(resources, "resource", identifier=name, type="imsqti_item_xmlv2p1")
+        one.set("href", f"{name}.xml")
+        _below(one, "file", href=f"{name}.xml")
+    return root
+
+
+def _below(parent: Xml.Element, name: str, **attributes: str) -> Xml.Element:
+    return Xml.SubElement(parent, name, attributes)
+
+
+EXPORTS: Mapping[str, Callable[[Sequence[Lesson], int], str | bytes]] = MappingProxyType(
+    {"gift": as_gift, "qti": as_qti, "csv": as_csv}
+)

@@ -1,0 +1,206 @@
+"""Marking: an answer against the one that is computed, and what is said to it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from core.errors import TilescopeError
+from core.lessons.expressions import Element, LessonError, Value, shown
+from core.lessons.lesson import Choice, Click, Edit, Goal, Number, Order, Slider
+from core.lessons.posing import Posed, at_value, right_answer
+from core.lessons.reading import LINES
+from core.lessons.situation import Situation
+
+Mark = Literal["right", "near", "wrong"]
+Answer = Value | Sequence[Value]
+"""A number; a choice's text; a list of what was clicked; a slider's value; a list of texts in
+order; the source of a kernel."""
+
+ROUNDED = 0.005  # of the answer: how far off a figure with a fraction may be by default
+SEVERAL = 8  # right answers that are listed
+NEAR = 0.05  # of the answer: what is nearly right
+
+
+@dataclass(frozen=True)
+class Met:
+    """Whether one goal is met, and its sentence; `trouble` says why it could not be asked."""
+
+    say: str
+    met: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an answer is worth.
+
+    `say` is the reply to it, "" where there is none; `belief` the misconception that it shows.
+    `right` is the computed answer as text, `why` the explanation. `goals` are those of a kernel.
+    """
+
+    mark: Mark
+    say: str
+    right: str
+    why: str
+    belief: str = ""
+    goals: tuple[Met, ...] = ()
+
+
+def mark(posed: Posed, answer: Answer) -> Verdict:
+    """Marks an answer. Raises TilescopeError where it is of another kind than the question."""
+    question = posed.step.question
+    if isinstance(question, Edit) or (isinstance(question, Order) and question.frame):
+        return _built(posed, answer)
+    wanted = right_answer(posed)
+    found: Mark
+    match question:
+        case Number():
+            found = _number(question, _as_number(answer), wanted)
+        case Choice():
+            if answer not in posed.choices:
+                raise LessonError(f"`{answer}` is none of the choices: choose one of them.")
+            found = "right" if answer == wanted else "wrong"
+        case Click():
+            found = _clicked(question, _as_list(answer), wanted)
+        case Slider():
+            found = _slid(posed, question, answer, wanted)
+        case Order():
+            found = _ordered(_as_list(answer), wanted)
+    say, belief = ("", "") if found == "right" else _reply(posed, answer)
+    return Verdict(found, say, answer_text(posed, wanted), posed.why, belief)
+
+
+def answer_text(posed: Posed, wanted: Value) -> str:
+    """The computed answer as it is shown."""
+    question = posed.step.question
+    if wanted is True:  # something to build
+        return ""
+    if isinstance(question, Number):
+        return f"{shown(wanted)}{question.unit and ' '}{question.unit}"
+    if isinstance(question, Order) and isinstance(wanted, list):
+        return ", then ".join(str(item) for item in wanted)
+    if isinstance(question, Click) and isinstance(wanted, list):
+        names = [str(i) if isinstance(i, Element) else f"{question.target} {i}" for i in wanted]
+        if not question.every and len(names) > SEVERAL:
+            return f"{names[0]}, or any of {len(names) - 1} others"
+        word = " and " if question.every else " or "
+        return word.join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    if isinstance(question, Slider) and isinstance(wanted, list) and len(wanted) > SEVERAL:
+        return f"{shown(wanted[0])}, or any of {len(wanted) - 1} others"
+    return shown(wanted)
+
+
+def _as_number(answer: Answer) -> float:
+    if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+        raise LessonError("The answer is a number.")
+    return float(answer)
+
+
+def _as_list(answer: Answer) -> list[Value]:
+    if isinstance(answer, list | tuple):
+        return list(answer)
+    return [answer]  # type: ignore[list-item] # a text is one, though it is a sequence
+
+
+def _number(question: Number, given: float, wanted: Value) -> Mark:
+    assert isinstance(wanted, int | float)
+    whole = isinstance(wanted, int) or float(wanted).is_integer()
+    slack = question.tolerance
+    if slack is None:
+        slack = 0.0 if whole else ROUNDED * abs(wanted)
+    off = abs(given - wanted)
+    if off <= slack * (1 + 1e-9) + 1e-12:
+        return "right"
+    is_percent = question.unit == "%" and abs(given * 100 - wanted) <= slack + 1e-9
+    return "near" if is_percent or (not whole and off <= NEAR * abs(wanted)) else "wrong"
+
+
+def _clicked(question: Click, given: list[Value], wanted: Value) -> Mark:
+    assert isinstance(wanted, list)
+    clicked, right = {str(one) for one in given}, {str(one) for one in wanted}
+    if not question.every and len(clicked) == 1 and clicked <= right:
+        return "right"
+    if question.every and clicked == right:
+        return "right"
+    return "near" if clicked and clicked < right else "wrong"
+
+
+def _slid(posed: Posed, slider: Slider, answer: Answer, wanted: Value) -> Mark:
+    assert isinstance(wanted, list)
+    if isinstance(answer, bool) or not isinstance(answer, int):
+        raise LessonError("The answer is a value of the slider.")
+    if answer in wanted:
+        return "right"
+    if answer not in range(slider.low, slider.high + 1):
+        raise LessonError(f"The slider goes from {slider.low} to {slider.high}.")
+    return "near" if slider.goal.holds(at_value(posed.here, slider, answer)) else "wrong"
+
+
+def _ordered(given: list[Value], wanted: Value) -> Mark:
+    assert isinstance(wanted, list)
+    texts = [str(one) for one in given]
+    if texts == wanted:
+        return "right"
+    return "near" if sorted(texts) == sorted(map(str, wanted)) else "wrong"
+
+
+def _reply(posed: Posed, answer: Answer) -> tuple[str, str]:
+    """What is said to a wrong answer, and the misconception that it shows; both may be empty."""
+    for said, option in zip(posed.choices, posed.options, strict=True):
+        if said == answer:
+            return (option.reply.said(posed.here) if option.reply else ""), option.belief
+    for reply in posed.step.replies:
+        if same(reply.given.value(posed.here), answer):
+            return reply.say.said(posed.here), reply.belief
+    return "", ""
+
+
+def same(expected: Value, answer: Answer) -> bool:
+    """Whether an answer is the expected one, however it is written."""
+    if isinstance(expected, int | float) and isinstance(answer, int | float):
+        return math.isclose(float(expected), float(answer), rel_tol=ROUNDED)
+    return sorted(map(str, _as_list(expected))) == sorted(map(str, _as_list(answer)))
+
+
+# -- what has to be built --------------------------------------------------------------------------
+
+
+def _built(posed: Posed, answer: Answer) -> Verdict:
+    question = posed.step.question
+    if isinstance(question, Edit):
+        if not isinstance(answer, str):
+            raise LessonError("The answer is the source of a kernel.")
+        source, goals = answer, question.goals
+    else:
+        assert isinstance(question, Order)
+        source, goals = framed(question, [str(line) for line in _as_list(answer)]), question.goals
+    met = goals_met(posed.here, goals, source)
+    done = all(one.met for one in met)
+    some = any(one.met for one in met) and not any(one.trouble for one in met)
+    trouble = next((one.trouble for one in met if one.trouble), "")
+    found: Mark = "right" if done else "near" if some else "wrong"
+    return Verdict(found, trouble, "", posed.why if done else "", goals=met)
+
+
+def framed(order: Order, lines: Sequence[str]) -> str:
+    """The source that ordered lines make, each with the indentation of its place."""
+    head, _, tail = order.frame.partition(LINES)
+    indent = re.search(r"[ \t]*$", head)
+    return head + f"\n{indent[0] if indent else ''}".join(lines) + tail
+
+
+def goals_met(here: Situation, goals: Sequence[Goal], source: str | None) -> tuple[Met, ...]:
+    """Which goals a source meets. What cannot be compiled or run meets none, and says why."""
+    there = replace(here.of(here.link, source))
+    found = []
+    for goal in goals:
+        say = goal.say.said(here)
+        try:
+            found.append(Met(say, goal.when.holds(there)))
+        except TilescopeError as error:
+            found.append(Met(say, False, str(LessonError(str(error)))))
+    return tuple(found)

@@ -1,0 +1,16 @@
+// A value in each kind of memory: registers, local, shared, constant and global.
+__constant__ float weight[4] = {0.5f, 0.25f, 0.125f, 0.0625f};
+
+extern "C" __global__ void memory_kinds(const float* in, float* out, int* count)
+{
+    __shared__ float tile[32];
+    float part[4];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    tile[threadIdx.x] = in[i];
+    __syncthreads();
+    for (int k = 0; k < 4; k++)
+        part[k] = weight[k] * tile[(threadIdx.x + k) % 32];
+    out[i] = part[0] + part[1] + part[2] + part[3];
+    atomicAdd(&count[0], 1);
+}

@@ -1,0 +1,88 @@
+"""`tilescope lesson`: exit codes, and what it prints."""
+
+import io
+import sys
+
+import pytest
+
+from core.cli.app import main
+from core.lessons.posing import pose
+from core.lessons.reading import read_lesson
+from core.lessons.situation import Recorder
+from tests.core.lessons.lesson_texts import GOOD, KERNEL, write_lesson
+
+
+def test_check_says_how_it_went(tmp_path, capsys):
+    write_lesson(tmp_path)
+    assert main(["lesson", "check", str(tmp_path)]) == 0
+    assert "own-1: 3 steps, 5 variants, all well." in capsys.readouterr().out
+    (tmp_path / "own.toml").write_text(GOOD.replace("element(0) == A[0,2]", "element(0) == A[0,3]"))
+    assert main(["lesson", "check", str(tmp_path / "own.toml")]) == 1
+    printed = capsys.readouterr()
+    assert "own.toml, own-1.2: None of the choices holds" in printed.err
+    assert "1 wrong" in printed.out
+    (tmp_path / "own.toml").write_text("id = 3")
+    assert main(["lesson", "check", str(tmp_path)]) == 1
+    assert "own.toml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "nothing"],
+        ["check", "nothing.toml"],
+        ["export", "4B"],
+        ["export", "4B", "--qti"],
+        [],
+    ],
+)
+def test_misuse_is_two_or_a_wrong_lesson_one(arguments, capsys):
+    status = main(["lesson", *arguments])
+    assert status == (1 if arguments[-1:] == ["nothing.toml"] else 2)
+    assert capsys.readouterr().err
+
+
+def test_a_folder_without_lessons(tmp_path, capsys):
+    assert main(["lesson", "check", str(tmp_path)]) == 2
+    assert "There is no lesson in" in capsys.readouterr().err
+
+
+def test_the_course_is_listed(capsys):
+    assert main(["lesson", "list"]) == 0
+    out = capsys.readouterr().out
+    assert "1A  Neighbours" in out
+    assert "exercises  Exercises" in out
+
+
+def test_a_lesson_is_played(tmp_path, monkeypatch, capsys):
+    file = write_lesson(tmp_path)
+    (tmp_path / "mine.cu").write_text(KERNEL)
+    lesson = read_lesson(file)
+    choices = pose(lesson, lesson.steps[1], Recorder(lesson.ladder)).choices
+    letter = "AB"[choices.index("A[0,2]")]
+    other = "BA"["AB".index(letter)]
+    files = [str(tmp_path / "start.cu"), str(tmp_path / "mine.cu")]
+    said = ["?", "?", "x", "4", "8", other, letter, *files]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(said) + "\n"))
+    assert main(["lesson", str(file)]) == 0
+    out = capsys.readouterr().out
+    for words in (
+        "256 bytes.",
+        "There is no other hint.",
+        "`x` is no number",
+        "That is what neighbours would",
+        "Right. 8 of them.",
+        "That was phase 0.",
+        "[ ] C is 2 A",
+        "[x] C is 2 A",
+        "Right. Done.",
+    ):
+        assert words in out
+
+
+def test_a_bank_is_written(tmp_path, capsys):
+    file, out = write_lesson(tmp_path), tmp_path / "bank.gift"
+    assert main(["lesson", "export", str(file), "--gift", "-o", str(out)]) == 0
+    assert out.read_text().count("::own-1.") == 4
+    assert main(["lesson", "export", str(file), "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("name,kind")
