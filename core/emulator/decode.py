@@ -218,24 +218,29 @@ def _names(group: Group, role: str) -> tuple[str, ...]:
 
 def _argument_values(
     decoder: OperandDecoder, instruction: Instruction, group: Group
-) -> tuple[tuple[str, Reader], ...]:
-    """Arguments that are registers or constants, with the name they go under."""
+) -> tuple[tuple[tuple[str, int], Reader], ...]:
+    """Arguments that are registers or constants, with the name and offset they go under."""
     found = []
     for name, operand in zip(_names(group, "argument"), group.elements, strict=True):
-        if isinstance(operand, Register):
-            kind = decoder.table.declared(operand.name)
-            found.append((name, decoder.table.read(instruction, operand, kind)))
-        elif not isinstance(operand, Symbol):
-            found.append((name, decoder.table.read(instruction, operand, TYPES["b32"])))
+        offset = 0
+        for element in () if isinstance(operand, Symbol) else elements(operand):
+            kind = TYPES["b32"]
+            if isinstance(element, Register):
+                kind = decoder.table.declared(element.name)
+            found.append(((name, offset), decoder.table.read(instruction, element, kind)))
+            offset += kind.nbytes
     return tuple(found)
 
 
-def _result_slots(decoder: OperandDecoder, group: Group) -> tuple[tuple[str, int], ...]:
-    return tuple(
-        (name, decoder.table.slots[operand.name])
-        for name, operand in zip(_names(group, "result"), group.elements, strict=True)
-        if isinstance(operand, Register)
-    )
+def _result_slots(decoder: OperandDecoder, group: Group) -> tuple[tuple[tuple[str, int], int], ...]:
+    found = []
+    for name, operand in zip(_names(group, "result"), group.elements, strict=True):
+        offset = 0
+        for element in elements(operand):
+            if isinstance(element, Register):
+                found.append(((name, offset), decoder.table.slots[element.name]))
+                offset += decoder.table.declared(element.name).nbytes
+    return tuple(found)
 
 
 def leave(_: OperandDecoder, instruction: Instruction) -> Op:

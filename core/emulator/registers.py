@@ -249,10 +249,25 @@ def pack(instruction: Instruction) -> Operation:
     """The operation of a `mov` with a vector operand."""
     kind = type_of(instruction)
     destination, source = instruction.operands
+    if {"v2", "v4"} & set(instruction.modifiers):
+        return _element_by_element(instruction, kind, destination, source)
     if isinstance(source, Vector):
         return _together(instruction, kind, source.elements)
     assert isinstance(destination, Vector)
     return _apart(instruction, kind, source, len(destination.elements))
+
+
+def _element_by_element(
+    instruction: Instruction, kind: PtxType, destination: Operand, source: Operand
+) -> Operation:
+    """`mov.v4.u32 v, w`, whose operands are vectors of as many elements."""
+    count = 4 if "v4" in instruction.modifiers else 2
+    for operand in (destination, source):
+        if not isinstance(operand, Vector) or len(operand.elements) != count:
+            raise unsupported(instruction, f"needs vectors of {count} elements")
+    assert isinstance(source, Vector)
+    sources = tuple((element, kind) for element in source.elements)
+    return Operation(lambda *values: values, sources, (kind,) * count)
 
 
 def _part(instruction: Instruction, kind: PtxType, count: int) -> PtxType:

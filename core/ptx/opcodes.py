@@ -170,6 +170,7 @@ _ROWS = (
     ),
     Opcode("discard", "hint", writes=False, stores=True),
     *_same("prefetch prefetchu applypriority", Opcode("", "hint", writes=False)),
+    Opcode("createpolicy", "hint"),  # a register that only hints read: it stays 0
     # Control.
     *_same("bra brx", Opcode("", "jump", writes=False)),
     Opcode("call", "call", writes=False),  # what it writes is a group of its own
@@ -248,7 +249,6 @@ _ROWS = (
         "memory of several GPUs at one address",
         "multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%d1];",
     ),
-    _left_out("caches' policies", "createpolicy.fractional.L2::evict_last.b64 %d1, 1.0;"),
     _left_out(_BULK, "tensormap.replace.tile.global_address.global.b1024.b64 [%d1], %d2;"),
     _left_out("warp-group matrix products (sm_90a)", "wgmma.fence.sync.aligned;"),
     _left_out("tensor memory (sm_100a)", "tcgen05.fence::before_thread_sync;"),

@@ -61,7 +61,7 @@ _GROUPS = (
     "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop test_wait try_wait "
     "pending_count noComplete parity expect_tx complete_tx",
     # hints
-    "L1 L2 launch_dependents wait mask tensormap",
+    "L1 L2 launch_dependents wait mask tensormap fractional range cvt",
 )
 _KNOWN = frozenset(TYPES) | frozenset(" ".join(_GROUPS).split())
 _QUALIFIED = ("shared::", "param::", "L1::", "L2::", "level::", "tensormap::", "sync_restrict::",
@@ -384,9 +384,14 @@ class Scope:
         self.vectors[unique] = tuple(f"{unique}.{part}" for part in "xyzw"[:vector])
         self.registers.update(dict.fromkeys(self.vectors[unique], kind))
 
-    def declare_variable(self, variable: Variable) -> Variable:
-        """Declares a variable in the innermost scope; returns it under its unique name."""
-        return replace(variable, name=self._unique(variable.name))
+    def declare_variable(self, variable: Variable, prefix: str = "") -> Variable:
+        """Declares a variable in the innermost scope; returns it under its unique name.
+
+        That begins with `prefix` where the name must be unique beyond this function.
+        """
+        unique = prefix + self._unique(variable.name)
+        self._names[-1][variable.name] = unique
+        return replace(variable, name=unique)
 
     def resolve(self, name: str) -> str:
         """The unique name that `name` stands for here, or `name` itself.
@@ -460,6 +465,9 @@ def _named(cursor: Cursor, scope: Scope) -> Operand:
         return Register(name)
     if name in scope.vectors:
         return Vector(tuple(Register(element) for element in scope.vectors[name]))
+    if f"{token.text}.x" in SPECIALS:  # `mov.v4.u32 v, %tid`: the fourth element is 0
+        axes = (Special(f"{token.text}.{axis}") for axis in "xyz")
+        return Vector((*axes, Immediate(0)))
     part = _part(token, scope)
     if part is not None:
         return part
@@ -642,8 +650,9 @@ class _Parser:
             self.position = SourcePosition(0, 0)  # a function without `.loc` has no lines
             for formal in (*returns, *arguments):
                 if formal.space == "reg":
-                    scope.declare_register(formal.name, formal.type)
-            self._body(scope, found)
+                    length = formal.nbytes // formal.type.nbytes
+                    scope.declare_register(formal.name, formal.type, length)
+            self._body(name, scope, found)
             self.labels.resolve(self.instructions, first)
             self._end(first)
         elif name in self.functions:
@@ -671,7 +680,7 @@ class _Parser:
                 Instruction(end, "ret", (), (), None, False, line, "}", self.position)
             )
 
-    def _body(self, scope: Scope, found: list[Variable]) -> None:
+    def _body(self, function: str, scope: Scope, found: list[Variable]) -> None:
         """Statements up to the closing brace; braces inside open scopes of their own."""
         cursor = self.cursor
         depth = 1
@@ -692,7 +701,7 @@ class _Parser:
                 self.labels.pop()
                 depth -= 1
             elif token.text.startswith("."):
-                self._directive_in_body(scope, found)
+                self._directive_in_body(function, scope, found)
             elif cursor.peek(1).text == ":":
                 self._label()
             elif token.text == ";":
@@ -719,7 +728,7 @@ class _Parser:
         else:
             self.labels.define(name, len(self.instructions))
 
-    def _directive_in_body(self, scope: Scope, found: list[Variable]) -> None:
+    def _directive_in_body(self, function: str, scope: Scope, found: list[Variable]) -> None:
         cursor = self.cursor
         token = cursor.peek()
         if token.text == ".loc":
@@ -733,7 +742,12 @@ class _Parser:
             cursor.expect(";")
             found.append(scope.declare_variable(parameter))
         elif token.text in SPACES:
-            found.extend(scope.declare_variable(v) for v in variables(cursor, extern=False))
+            for declared in variables(cursor, extern=False):
+                if declared.space in ("global", "const"):  # one for all, as at module scope
+                    one = scope.declare_variable(declared, f"{function}::")
+                    self.variables[one.name] = one
+                else:
+                    found.append(scope.declare_variable(declared))
         elif token.text == ".pragma":
             self._pragma(cursor.skip_statement())
         else:
