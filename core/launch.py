@@ -166,7 +166,8 @@ class Workload:
     `expected` computes each output's true value in float64, keyed by array name; `flops` counts a
     multiply-add as two. Both are None where nobody knows them (a user's own kernel). `nbytes` is
     what must be read and written at least, None where that is every array whole. `headers` are
-    those that lie beside the source, by the names that it includes them by.
+    those that lie beside the source, by the names that it includes them by. `ptx` is the code of a
+    kernel that others compiled, "" where the source is to be.
     """
 
     title: str
@@ -183,3 +184,4 @@ class Workload:
     arithmetic: Arithmetic = "float32"
     nbytes: int | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    ptx: str = ""

@@ -28,7 +28,6 @@ from core.rules.l1 import DEVICE, L1Count, L1Estimate
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
-    from core.compiler.compiler import Build
     from core.launch import Workload
     from core.rules.l1 import L1Probe
     from core.runs.counting import Counted
@@ -554,18 +553,17 @@ def trace(
         "define": define or None,
         "arg": arg or None,
     }
-    ptx: Build | None = None
     guessed = ""
     if inputs is not None and (is_file(kernel) or kernel.endswith(".ptx")):
         raise ArgumentError(f"--inputs is for a rung; say --arg A={inputs}:float32[64,64].")
     if kernel.endswith(".ptx"):
-        workload, ptx = ptx_launch(Path(kernel), given, launch, seed)
+        workload, guessed = ptx_launch(Path(kernel), given, launch, seed)
     elif is_file(kernel):
         workload, guessed = file_launch(Path(kernel), given, launch, seed)
     else:
         workload = rung_workload(kernel, given, launch, seed, blank=counters_only, inputs=inputs)
     if counters_only:
-        _show_counts(workload, build, budget, seed, ptx, as_json=as_json)
+        _show_counts(workload, build, budget, seed, as_json=as_json)
         return
     chosen = _chosen_blocks(blocks, workload)
     probe = _l1_probe() if l1 else None
@@ -574,7 +572,7 @@ def trace(
     over: CutShort | None = None
     try:
         result = _record(
-            workload, build, chosen, budget, order, seed, ptx, probe, checks=checks, only=only
+            workload, build, chosen, budget, order, seed, probe, checks=checks, only=only
         )
     except CutShort as error:  # what ran and was found until then is shown first
         result, over, probe = error.so_far, error, None
@@ -585,7 +583,7 @@ def trace(
         save_trace(result, save)
     if save_outputs is not None:
         write_outputs(result, save_outputs)
-    removed = _removed(result) if ptx is None else ()
+    removed = _removed(result)
     if as_json:
         data = trace_as_json(result, seed) | {"only_as_written": list(removed)}
         if probe is not None:
@@ -630,7 +628,7 @@ def _show_saved(
 
 def _removed(result: Trace) -> tuple[str, ...]:
     """Faults of the stack that the optimised build no longer has."""
-    if result.build.kind == "as_written":
+    if result.build.kind == "as_written" or result.workload.ptx:
         return ()
     from core.assembler.assembled_module import module_of
     from core.assembler.machine_loads import removed_faults
@@ -651,7 +649,6 @@ def _show_counts(
     build: Literal["as_written", "as_compiled"],
     budget: int | None,
     seed: int,
-    ptx: Build | None,
     *,
     as_json: bool,
 ) -> None:
@@ -661,7 +658,7 @@ def _show_counts(
 
     limits = Limits() if budget is None else Limits(instructions=budget, seconds=None)
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
-        counted = count(workload, kind=build, build=ptx, limits=limits, progress=progress)
+        counted = count(workload, kind=build, limits=limits, progress=progress)
     if as_json:
         typer.echo(json.dumps(counted_json(counted, seed), indent=1, allow_nan=False))
     else:
@@ -687,7 +684,6 @@ def _record(
     budget: int | None,
     order: Literal["lockstep", "round_robin", "warp_by_warp", "random"],
     seed: int,
-    ptx: Build | None,
     l1: L1Probe | None,
     *,
     checks: bool,
@@ -700,7 +696,7 @@ def _record(
     with compile_errors(workload), progress_bar(f"running {workload.kernel}") as progress:
         return record(
             workload, kind=build, blocks=blocks, limits=limits, order=order, seed=seed,
-            checks=checks, only_recorded=only, progress=progress, build=ptx, l1=l1,
+            checks=checks, only_recorded=only, progress=progress, l1=l1,
         )  # fmt: skip
 
 

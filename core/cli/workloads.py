@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ArgumentError, ParameterError
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import Build
     from core.ladder.buffers import Inputs
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
@@ -66,22 +66,33 @@ def rung_workload(
 
 def ptx_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> tuple[Workload, Build]:
-    """The launch of a PTX file's kernel, and its code."""
-    from core.launching.file_launch import parse_dim3
-    from core.launching.ptx_files import ptx_workload
+) -> tuple[Workload, str]:
+    """The launch of a PTX file's kernel, and the options that would say what was guessed."""
+    from core.launching.ptx_files import ptx_workload, read_ptx
+    from core.launching.ptx_guess import complete_ptx
 
-    _check_launch_options(path, given, launch)
+    _refuse_sizes(given)
     if launch["define"] is not None:
         raise ArgumentError("-D is for a compiler; PTX is compiled already.")
-    return ptx_workload(
-        path,
-        launch["kernel"],
-        parse_dim3(launch["grid"], "grid"),
-        parse_dim3(launch["block"], "block"),
-        launch["shared"] or 0,
-        launch["arg"] or (),
-        seed,
+    asked = _asked(path, launch)
+    file = read_ptx(str(path), asked.kernel)
+    whole = complete_ptx(file, asked)
+    return ptx_workload(file, whole, seed), _options(asked, replace(whole, kernel=asked.kernel))
+
+
+def _asked(path: Path, launch: Mapping[str, Any]) -> FileLaunch:
+    """The launch of a file as far as options say it; "" for what they leave out."""
+    from core.launching.arguments import by_name
+    from core.launching.file_launch import FileLaunch, join_defines, parse_defines
+
+    return FileLaunch(
+        str(path),
+        launch.get("kernel") or "",
+        launch.get("grid") or "",
+        launch.get("block") or "",
+        "" if launch.get("shared") is None else str(launch.get("shared")),
+        join_defines(parse_defines(launch.get("define") or ())),
+        tuple(by_name(launch.get("arg") or ()).items()),
     )
 
 
@@ -99,24 +110,13 @@ def file_launch(
 
     The options are "" where nothing was.
     """
-    from core.launching.arguments import by_name
-    from core.launching.file_launch import FileLaunch, join_defines, parse_defines
     from core.launching.file_launch import file_workload as workload_of
     from core.launching.guess import complete
     from core.launching.user_files import read_source
     from core.side_process.client import stoppable
 
     _refuse_sizes(given)
-    defines = parse_defines(launch.get("define") or ())
-    asked = FileLaunch(
-        str(path),
-        launch.get("kernel") or "",
-        launch.get("grid") or "",
-        launch.get("block") or "",
-        "" if launch.get("shared") is None else str(launch.get("shared")),
-        join_defines(defines),
-        tuple(by_name(launch.get("arg") or ()).items()),
-    )
+    asked = _asked(path, launch)
     source = read_source(path)
     whole = stoppable(complete, source, asked)
     return workload_of(source, whole, seed), _options(asked, whole)
@@ -129,7 +129,7 @@ def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     words = [
         f"--{field} {shlex.quote(getattr(whole, field))}"
         for field in ("kernel", "grid", "block", "shared")
-        if not getattr(asked, field) and getattr(whole, field) != "0"
+        if not getattr(asked, field) and getattr(whole, field) not in ("", "0")
     ]
     said = split_defines(asked.defines)
     words += [
@@ -153,13 +153,6 @@ def _refuse_sizes(given: Mapping[str, int]) -> None:
             f"--{name.replace('_', '-')} is for a rung; give a file's sizes with --grid, --block, "
             "-D and --arg."
         )
-
-
-def _check_launch_options(path: Path, given: Mapping[str, int], launch: Mapping[str, Any]) -> None:
-    _refuse_sizes(given)
-    for option in ("grid", "block"):
-        if launch[option] is None:
-            raise ArgumentError(f"{path} needs --{option}, such as --{option} 8,8.")
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, int]:

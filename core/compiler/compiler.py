@@ -20,10 +20,11 @@ from core.cancelling import check
 from core.compiler.cubin import MachineAccess, machine_accesses
 from core.compiler.nvrtc import Compiled, Request, compile_request, define_items, nvrtc_version
 from core.errors import Cancelled, Diagnostic, TilescopeError
+from core.launch import Workload
 from core.source.diagnostics import parse_log
 from core.source.inline_asm import must_stay_inside
 
-__all__ = ["Build", "BuildKind", "compile_cubin", "compile_kernel", "compile_ptx",
+__all__ = ["Build", "BuildKind", "build_of", "compile_cubin", "compile_kernel", "compile_ptx",
            "cubin_entries", "find_entry", "nvrtc_version", "parse_log", "plain_name",
            "resolve_entry"]  # fmt: skip
 
@@ -102,6 +103,34 @@ def compile_ptx(
         )
 
     return _builds.get(request, build)
+
+
+def build_of(workload: Workload, kind: BuildKind) -> Build:
+    """The build of a workload: its source compiled, or the PTX that it brings.
+
+    Raises as `compile_ptx` does.
+    """
+    if not workload.ptx:
+        return compile_ptx(
+            workload.source,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            kind=kind,
+            kernel=workload.kernel,
+            headers=workload.headers,
+        )
+    target = re.search(r"^[ \t]*\.target\b.*?sm_(\w+)", workload.ptx, re.MULTILINE)
+    return Build(
+        kind="as_compiled",
+        source=workload.source,
+        source_name=workload.source_name,
+        defines=_NO_DEFINES,
+        options=(),
+        architecture=f"compute_{target[1]}" if target else DEFAULT_ARCHITECTURE,
+        ptx=workload.ptx,
+        diagnostics=(),
+        entries=(workload.kernel,),
+    )
 
 
 def _accesses(request: Request, entries: Sequence[str]) -> Mapping[str, tuple[MachineAccess, ...]]:

@@ -301,8 +301,9 @@ class Decoder:
         """The function's code; `watched` names registers whose values are to be recorded."""
         operands = self.operands
         for instruction in operands.instructions:
-            if opcode_of(instruction).kind == "texture":
-                raise unsupported(instruction, "needs a texture or a surface")
+            row = opcode_of(instruction)
+            if row.refused and not row.is_executed:
+                raise unsupported(instruction, f"is not executed ({row.refused[0][1]})")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
                 raise unsupported(instruction, f"has {unknown!r}, which is no modifier of PTX")

@@ -269,7 +269,9 @@ def parameters(cursor: Cursor) -> tuple[Variable, ...]:
         if token.text not in (".param", ".reg"):
             raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
         align, kind, vector = alignment_and_type(cursor)
-        found.append(variable(cursor, token.text[1:], align, kind, vector))
+        is_pointer = _skip_pointer_attributes(cursor)
+        one = variable(cursor, token.text[1:], align, kind, vector)
+        found.append(replace(one, is_pointer=is_pointer))
         cursor.accept(",")
     return tuple(found)
 
@@ -287,17 +289,18 @@ def alignment_and_type(cursor: Cursor) -> tuple[int, PtxType, int]:
             cursor.skip_parentheses()
         elif token.text[1:] in TYPES:
             kind = TYPES[token.text[1:]]
-            return _pointer_attributes(cursor, align), kind, vector
+            return align, kind, vector
         elif token.text not in (".ptr", ".global", ".const", ".shared", ".local"):
             raise UnsupportedPtx(token.line, token.text)
 
 
-def _pointer_attributes(cursor: Cursor, align: int) -> int:
-    """`.ptr .space .align N` after a parameter's type: of what is pointed to, not of it."""
+def _skip_pointer_attributes(cursor: Cursor) -> bool:
+    """`.ptr .space .align N` after a parameter's type: of what is pointed to. Whether it is one."""
+    is_pointer = cursor.peek().text == ".ptr"
     while cursor.peek().text in (".ptr", ".global", ".const", ".shared", ".local", ".align"):
         if cursor.take().text == ".align":
             cursor.take("number")
-    return align
+    return is_pointer
 
 
 def variable(
@@ -546,6 +549,8 @@ class _Parser:
         self.labels = Labels()
         self.files: dict[int, str] = {}
         self.position = SourcePosition(0, 0)
+        self.own_file = 0  # the file that the function stands in
+        self.callers: dict[SourcePosition, SourcePosition] = {}
         self.used_bytes: dict[int, int] = {}
 
     # -- module scope -----------------------------------------------------------------------
@@ -609,8 +614,26 @@ class _Parser:
         column = self.cursor.integer() if self.cursor.peek().kind == "number" else 0
         if max(*numbers, column) >= _MOST_LINES:
             raise PtxSyntaxError(line, "a .loc with a number too large for a line.")
-        self.cursor.rest_of_line(line)  # function_name, inlined_at …
-        self.position = SourcePosition(numbers[0], numbers[1], column)
+        here = SourcePosition(numbers[0], numbers[1], column)
+        self.own_file = self.own_file or here.file
+        called = re.search(r"inlined_at (\d+) (\d+) (\d+)", self.cursor.rest_of_line(line))
+        self.callers.pop(here, None)
+        if called:
+            caller = (min(int(number), _MOST_LINES) for number in called.groups())
+            self.callers[here] = SourcePosition(*caller)
+        self.position = self._in_own_file(here)
+
+    def _in_own_file(self, here: SourcePosition) -> SourcePosition:
+        """Where the function itself calls what stands in another file, as far as `.loc` says.
+
+        The position that `inlined_at` gives is that of a `.loc` before, which may have one, too.
+        """
+        call = here
+        for _ in range(len(self.callers)):
+            if call.file == self.own_file or call not in self.callers:
+                break
+            call = self.callers[call]
+        return call if call.file == self.own_file else here
 
     def _declaration(self) -> None:
         cursor = self.cursor
@@ -648,6 +671,7 @@ class _Parser:
         if not cursor.accept(";"):
             cursor.expect("{")
             self.position = SourcePosition(0, 0)  # a function without `.loc` has no lines
+            self.own_file = 0
             for formal in (*returns, *arguments):
                 if formal.space == "reg":
                     length = formal.nbytes // formal.type.nbytes
