@@ -39,6 +39,7 @@ _SOURCES = (".py", ".cu", ".cuh", ".cl", ".c", ".cc", ".cpp", ".h", ".hpp", ".rs
 """The ends of names that `.file` may open: a PTX file may be anybody's."""
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+\d+[ \t]+"([^"\n]+)"', re.MULTILINE)
 _LOC = re.compile(r"^[ \t]*\.loc\b[^\n]*", re.MULTILINE)
+_ASSEMBLY = re.compile(r"// begin inline asm\n.*?// end inline asm", re.DOTALL)
 _WARP = 32
 
 
@@ -129,7 +130,7 @@ def read_ptx(path: str, kernel: str = "", text: str | None = None) -> PtxFile:
     Raises `TilescopeError` where there is no such kernel, `PtxSyntaxError` for what is no PTX.
     """
     here = Path(path)
-    ptx = read_source(here, MOST_PTX) if text is None else text
+    ptx = _ASSEMBLY.sub(_one_line, read_source(here, MOST_PTX) if text is None else text)
     sources = {name: found for name in _FILE.findall(ptx) if (found := _source(here, name))}
     if not sources:
         ptx = _LOC.sub("", ptx)
@@ -147,6 +148,16 @@ def read_ptx(path: str, kernel: str = "", text: str | None = None) -> PtxFile:
         ptx = _LOC.sub("", ptx)
         module = parse(ptx)
     return PtxFile(path, ptx, module, entry, ptx, visible(here.name), threads, shared)
+
+
+def _one_line(assembly: re.Match[str]) -> str:
+    """Inline assembly with its first `.loc` alone.
+
+    LLVM may put that of the next statement between two instructions of one.
+    """
+    first, *others = _LOC.split(assembly[0], maxsplit=1)
+    located = _LOC.search(assembly[0])
+    return first + located[0] + _LOC.sub("", others[0]) if located else first
 
 
 def _kernel(module: Module, kernel: str, file: str) -> str:

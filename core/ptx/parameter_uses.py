@@ -286,8 +286,8 @@ class _Flow:
                 kind = _spelled(declared)
             elif not kind and row in ("atomic", "reduction"):
                 kind = f"int{8 * width}"
-            elif len(names) > 1 and "float" not in kind and width == TYPES["f16x2"].nbytes:
-                kind = self._factors() or kind  # it only passes through shared memory
+            elif not kind or (len(names) > 1 and "int" in kind):  # it passes through shared memory
+                kind = (self._factors() if row == "load" else self._shared()) or kind
             elements[kind or _UNKNOWN[width]] += 1 if kind else 0
         best = max(elements, key=lambda kind: (elements[kind], kind))
         index = any(
@@ -296,6 +296,16 @@ class _Flow:
             for name in registers(_address_in(i))
         )  # fmt: skip
         return ParameterUse(place, nbytes, "pointer", best, is_read, is_written, index)
+
+    def _shared(self) -> str:
+        """The type of most of what is stored in shared memory and is known; "" for none."""
+        total: Counter[str] = Counter()
+        for instruction in self.code:
+            if instruction.opcode == "st" and "shared" in instruction.modifiers:
+                names = [n for n in registers(*instruction.operands[1:]) if n in self.types]
+                total[self.kind_of(names, _type(instruction))] += len(names)
+        del total[""]
+        return max(total, key=lambda kind: (total[kind], kind), default="")
 
     def _factors(self) -> str:
         """The type of the factors of the kernel's matrix products, "" without any."""

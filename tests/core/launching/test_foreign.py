@@ -1,0 +1,71 @@
+"""PTX of Triton and Numba: values, lines of the Python source, and launches that are guessed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.launching.file_launch import FileLaunch
+from core.launching.ptx_files import ptx_workload, read_ptx
+from core.launching.ptx_guess import complete_ptx
+from core.runs.counting import count
+from core.runs.recording import record
+from tests.foreign_runs import run, workload_of
+from tests.foreign_set import FOLDER, FOREIGN, Foreign, is_right
+
+ROOT = Path(__file__).resolve().parents[3]
+IDS = [one.name for one in FOREIGN]
+# Words in lines that touch global memory; an index into an array of Numba's is one.
+ACCESSES = ("tl.load", "tl.store", "tl.atomic", "[", "cuda.atomic")
+
+
+@pytest.mark.parametrize("one", FOREIGN, ids=IDS)
+def test_values_are_right_and_lines_are_pythons(one: Foreign) -> None:
+    found = run(one)
+    assert is_right(one, found.error), found.error
+    assert not found.trace.findings
+    lines = found.trace.workload.source.splitlines()
+    assert found.trace.workload.source == (FOLDER / f"{one.maker}_kernels.py").read_text()
+    start = next(i for i, text in enumerate(lines, 1) if text.startswith(f"def {one.kernel}("))
+    assert found.sectors
+    for line in found.sectors:
+        assert line > start
+        assert any(word in lines[line - 1] for word in ACCESSES), lines[line - 1]
+
+
+@pytest.mark.parametrize(
+    "one",
+    [pytest.param(one, marks=[pytest.mark.slow] if i % 4 else []) for i, one in enumerate(FOREIGN)],
+    ids=IDS,
+)
+def test_a_launch_that_is_guessed_has_no_fault(one: Foreign) -> None:
+    file = read_ptx(str(one.path))
+    whole = complete_ptx(file, FileLaunch(file.path, "", "", "", ""))
+    trace = record(ptx_workload(file, whole))
+    assert not trace.findings
+    given = workload_of(one)
+    assert trace.workload.launch.block.count >= 32
+    kinds = {a.name: a.data.dtype for a in given.launch.arrays}
+    guessed = {a.name: a.data.dtype for a in trace.workload.launch.arrays}
+    assert guessed.keys() == kinds.keys()
+    wrong = {n for n in kinds if guessed[n] != kinds[n]}
+    # nothing tells signed bytes and counts from unsigned ones
+    free = {"quantise": {"out_ptr"}, "histogram": {"bins_ptr"}}
+    assert wrong <= free.get(one.kernel, set())
+    assert trace.counters.by_line.keys() == record(given).counters.by_line.keys()
+
+
+@pytest.mark.parametrize("one", FOREIGN[::5], ids=IDS[::5])
+def test_counting_alone_gives_the_same(one: Foreign) -> None:
+    workload = workload_of(one)
+    assert count(workload).counters.totals == record(workload).counters.totals
+
+
+@pytest.mark.slow
+def test_the_page_lists_them_as_they_are() -> None:
+    script = ROOT / "scripts" / "record_foreign.py"
+    done = subprocess.run([sys.executable, script, "check"], check=False)
+    assert done.returncode == 0, "run scripts/record_foreign.py page"
