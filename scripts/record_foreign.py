@@ -49,7 +49,7 @@ def _triton(one: Foreign) -> str:
     aligned = {  # as for arrays that cudaMalloc gave
         (place,): [["tt.divisibility", 16]]
         for place, kind in enumerate(one.types)
-        if kind.startswith("*")
+        if kind.startswith("*") or (one.aligned and kind == "i32")
     }
     source = ASTSource(function, signature, dict(one.constants), aligned)
     made = triton.compile(source, target=GPUTarget("cuda", one.capability, 32))

@@ -27,7 +27,8 @@ class Foreign:
     `types` are the types of its arguments as its compiler spells them, `constants` those of
     Triton's that are compiled in. `grid`, `block` ("": as the PTX says) and `arguments` are a
     launch as Tilescope takes it; `truth` gives each output in float64 from the arrays before it,
-    and `tolerance` how far an output may be off, relative to its largest value.
+    and `tolerance` how far an output may be off, relative to its largest value. `aligned`: Triton
+    may take it that 16 divides the sizes, as it sees at each launch.
     """
 
     maker: Literal["triton", "numba"]
@@ -41,6 +42,7 @@ class Foreign:
     block: str = ""
     tolerance: float = 1e-6
     capability: int = 80
+    aligned: bool = False
 
     @property
     def name(self) -> str:
@@ -164,8 +166,9 @@ def _mandelbrot(a: Arrays) -> Arrays:
 def _product_case(
     variant: str, kind: str, c_kind: str, buffer: str, c: str, **more: Any
 ) -> Foreign:
-    arguments = (f"a_ptr={buffer}[100,72]", f"b_ptr={buffer}[72,56]", f"c_ptr=zeros:{c}[100,56]",
-                 "M=100", "N=56", "K=72")  # fmt: skip
+    m, n, k = (112, 48, 80) if more.get("aligned") else (100, 56, 72)
+    arguments = (f"a_ptr={buffer}[{m},{k}]", f"b_ptr={buffer}[{k},{n}]",
+                 f"c_ptr=zeros:{c}[{m},{n}]", f"M={m}", f"N={n}", f"K={k}")  # fmt: skip
     return Foreign("triton", "matmul", (kind, kind, c_kind, "i32", "i32", "i32"), "2,2", arguments,
                    _product, {"BM": 64, "BN": 32, "BK": 32}, variant, **more)  # fmt: skip
 
@@ -193,6 +196,9 @@ TRITON = (
     _product_case("", HALVES, HALVES, "float16", "float16", tolerance=1e-3),
     _product_case("bf16", "*bf16", FLOATS, "bfloat16", "float32", tolerance=1e-5),
     _product_case("tf32", FLOATS, FLOATS, "float32", "float32", tolerance=2e-3),
+    _product_case("aligned", HALVES, HALVES, "float16", "float16", tolerance=1e-3, aligned=True),
+    _product_case("tf32_aligned", FLOATS, FLOATS, "float32", "float32", tolerance=2e-3,
+                  aligned=True),
     _product_case("int8", "*i8", INTS, "int8", "int32", tolerance=0.0),
     Foreign("triton", "transpose", (FLOATS, FLOATS, "i32", "i32"), "3,2",
             ("x_ptr=float32[90,50]", "out_ptr=zeros:float32[50,90]", "M=90", "N=50"),

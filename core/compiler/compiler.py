@@ -105,6 +105,15 @@ def compile_ptx(
     return _builds.get(request, build)
 
 
+def must_be_ours(workload: Workload) -> None:
+    """Raises TilescopeError for PTX of another compiler, of which there is no machine code here."""
+    if workload.ptx:
+        raise TilescopeError(
+            f"{workload.title}: its registers, machine code and time are not known, because "
+            "another compiler made its PTX."
+        )
+
+
 def build_of(workload: Workload, kind: BuildKind) -> Build:
     """The build of a workload: its source compiled, or the PTX that it brings.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.compiler import compile_kernel
+from core.compiler.compiler import compile_kernel, must_be_ours
 from core.errors import GpuUnavailable, TilescopeError
 from core.ladder.buffers import poisoned, random_array
 from core.ladder.expressions import IntExpression, MatrixExpression, fill_in
@@ -280,6 +280,7 @@ def build_for(workload: Workload, capability: tuple[int, int]) -> Built:
 
     Raises CompileError, and GpuUnavailable where NVRTC makes nothing that the device runs.
     """
+    must_be_ours(workload)
     status, *answer = _nvrtc().nvrtcGetSupportedArchs()
     known = [int(number) for number in answer[-1]] if answer and not int(status) else []
     chosen = nearest_architecture(capability, known) if known else capability

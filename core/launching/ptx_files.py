@@ -10,7 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,6 +61,11 @@ class PtxFile:
     shared: int | None = None
 
     @property
+    def has_source(self) -> bool:
+        """Whether another text than the PTX is stepped through."""
+        return self.source != self.text
+
+    @property
     def name(self) -> str:
         """The file's name without its folder, as it can be printed."""
         return visible(Path(self.path).name)
@@ -80,21 +85,35 @@ class PtxFile:
         """The types of the Python function's arguments where Numba compiled it, else ()."""
         return numba_types(self.kernel, len(self.function.parameters))
 
-    @property
+    @cached_property
     def arguments(self) -> tuple[tuple[str, ParameterUse], ...]:
-        """What a launch must give, with names: Numba's arrays whole, by their data."""
+        """What a launch must give, with names: Numba's arrays whole, by their data.
+
+        Pointers that the kernel never uses are left out.
+        """
         if not self.numba:
-            return tuple(zip(_names(self, self.uses), self.uses, strict=True))
+            both = zip(_names(self, self.uses), self.uses, strict=True)
+            return tuple((name, use) for name, use in both if not _is_idle(use))
         data, first = [], 0
         for one in self.numba:
             data.append(self.uses[first + one.data])
             first += one.parameters
         return tuple(zip(_names(self, data), data, strict=True))
 
+    def whole(self, arguments: Sequence[Argument]) -> tuple[Argument, ...]:
+        """What the kernel takes, from an argument for each of `arguments`."""
+        if self.numba:
+            return numba_arguments(self.numba, arguments)
+        given = iter(arguments)
+        idle = ScalarArgument("unused", np.uint64(0))
+        return tuple(
+            replace(idle, name=use.place[0]) if _is_idle(use) else next(given) for use in self.uses
+        )
+
     @cached_property
     def signature(self) -> tuple[SignatureParameter, ...]:
         """The same as a form or a command line asks for it."""
-        types: Sequence[NumbaType | None] = self.numba or (None,) * len(self.uses)
+        types: Sequence[NumbaType | None] = self.numba or (None,) * len(self.arguments)
         return tuple(
             self._parameter(name, use, kind)
             for (name, use), kind in zip(self.arguments, types, strict=True)
@@ -124,30 +143,57 @@ class PtxFile:
         )  # fmt: skip
 
 
+def _is_idle(use: ParameterUse) -> bool:
+    """Whether it is a pointer that is never used, as Triton's to scratch memory are."""
+    return use.use == "unused" and bool(use.element)
+
+
+def spoken(entry: str, entries: Sequence[str]) -> str:
+    """The name of a kernel as its source has it, or as the PTX where several have that."""
+    plain = [plain_name(one).rpartition("::")[2] for one in entries]
+    mine = plain_name(entry).rpartition("::")[2]
+    return mine if plain.count(mine) == 1 else entry
+
+
 def read_ptx(path: str, kernel: str = "", text: str | None = None) -> PtxFile:
     """A PTX file and its kernel of that name, or the only one; `text` stands in for the file's.
 
     Raises `TilescopeError` where there is no such kernel, `PtxSyntaxError` for what is no PTX.
     """
     here = Path(path)
-    ptx = _ASSEMBLY.sub(_one_line, read_source(here, MOST_PTX) if text is None else text)
+    ptx = read_source(here, MOST_PTX) if text is None else text
     sources = {name: found for name in _FILE.findall(ptx) if (found := _source(here, name))}
-    if not sources:
-        ptx = _LOC.sub("", ptx)
-    module = parse(ptx)
+    located = _ASSEMBLY.sub(_one_line, ptx) if sources else ptx
+    module = parse(located, own_lines=not sources)
     entry = _kernel(module, kernel, visible(here.name))
-    threads, shared = _metadata(here, entry)
-    named = _file_of(module, entry)
+    launch = _metadata(here, entry)
+    named = _file_of(module, entry) if sources else ""
     if named in sources:
         if named != module.files.get(module.source_file):
-            module = parse(ptx := without_unreached(ptx, entry))
-        return PtxFile(
-            path, ptx, module, entry, sources[named], visible(Path(named).name), threads, shared
-        )
+            module = parse(located := without_unreached(located, entry))
+        name = visible(Path(named).name)
+        return PtxFile(path, located, module, entry, sources[named], name, *launch)
     if sources:
-        ptx = _LOC.sub("", ptx)
-        module = parse(ptx)
-    return PtxFile(path, ptx, module, entry, ptx, visible(here.name), threads, shared)
+        module = parse(ptx, own_lines=True)
+    return PtxFile(path, ptx, module, entry, ptx, visible(here.name), *launch)
+
+
+def is_ptx(text: str) -> bool:
+    """Whether a text is PTX, which begins with its version."""
+    return re.search(r"^[ \t]*\.version\b", text, re.MULTILINE) is not None
+
+
+def kernels_of(path: str, text: str | None = None) -> tuple[str, ...]:
+    """The names of the kernels in a PTX file, in order. Raises TilescopeError where it has none."""
+    ptx = read_source(Path(path), MOST_PTX) if text is None else text
+    found = tuple(re.findall(r"^[^/\n]*\.entry\s+([\w$.]+)", ptx, re.MULTILINE))
+    if not found:
+        raise _no_kernel(visible(Path(path).name))
+    return found
+
+
+def _no_kernel(file: str) -> TilescopeError:
+    return TilescopeError(f"{file} has no kernel: a kernel is a function marked .entry.")
 
 
 def _one_line(assembly: re.Match[str]) -> str:
@@ -167,9 +213,9 @@ def _kernel(module: Module, kernel: str, file: str) -> str:
     if len(entries) == 1:
         return entries[0]
     if not entries:
-        raise TilescopeError(f"{file} has no kernel: a kernel is a function marked .entry.")
-    plain = [plain_name(entry) for entry in entries]
-    raise TilescopeError(f"{file} has several kernels: choose {listing(plain, 'or')}.")
+        raise _no_kernel(file)
+    names = [spoken(entry, entries) for entry in entries]
+    raise TilescopeError(f"{file} has several kernels: choose {listing(names, 'or')}.")
 
 
 def _file_of(module: Module, entry: str) -> str:
@@ -289,14 +335,12 @@ def ptx_workload(file: PtxFile, launch: FileLaunch, seed: int = DEFAULT_SEED) ->
     arguments = _arguments(file, dict(launch.arguments), seed, field)
     if wrong or grid is None or block is None:
         raise FieldErrors(wrong)
-    if file.numba:
-        arguments = numba_arguments(file.numba, arguments)
     return Workload(
         title=visible(f"{file.name}: {plain_name(file.kernel)}"),
         source=file.source,
         source_name=file.source_name,
         kernel=file.kernel,
-        launch=Launch(grid, block, tuple(arguments), shared),
+        launch=Launch(grid, block, file.whole(arguments), shared),
         ptx=file.text,
     )
 
@@ -306,7 +350,8 @@ def _arguments(
 ) -> Sequence[Argument]:
     generator = np.random.default_rng(seed)
     found: list[Argument] = []
-    for parameter, kind in zip(file.signature, file.numba or [None] * len(file.uses), strict=True):
+    kinds = file.numba or (None,) * len(file.signature)
+    for parameter, kind in zip(file.signature, kinds, strict=True):
         text = texts.get(parameter.name, "")
         room = MAX_ARRAY_BYTES - sum(map(array_bytes, found))
 

@@ -22,10 +22,18 @@ from core.ladder.rules import listing
 from core.launch import Argument, ArrayArgument, Dim3, Launch, Member, ScalarArgument
 from core.launching.arguments import make_argument
 from core.launching.file_launch import FileLaunch, parse_dim3
-from core.launching.numba_arrays import numba_arguments
-from core.launching.ptx_files import PtxFile, check_axes, parameter_for
+from core.launching.ptx_files import (
+    PtxFile,
+    check_axes,
+    is_ptx,
+    kernels_of,
+    parameter_for,
+    read_ptx,
+    spoken,
+)
 from core.ptx.ast import Special, Vector
 from core.ptx.parameter_uses import ParameterUse
+from core.source.kernel_signature import SignatureParameter
 
 _ROOM = 1 << 24  # bytes of each array of a trial
 _LIMITS = Limits(instructions=400_000, seconds=None)
@@ -118,6 +126,8 @@ class _Guess:
                     f"{listing(names) if names else 'none'}."
                 )
         self.axes = _axes(self.file, "%ctaid", "%nctaid")
+        functions = self.file.module.functions.values()
+        self._entries = [f.name for f in functions if f.is_entry]
         self._parameters = dict(zip(names, self.file.signature, strict=True))
         self._kinds = dict(zip(names, self.file.numba, strict=False))
 
@@ -145,7 +155,7 @@ class _Guess:
             shared = str(max(reach.shared - self._static_shared(), 0) if self._is_dynamic() else 0)
         return replace(
             self.asked,
-            kernel=self.file.kernel,
+            kernel=spoken(self.file.kernel, self._entries),
             grid=_dim3(grid),
             block=_dim3(block),
             shared=shared,
@@ -225,16 +235,15 @@ class _Guess:
                 made = make_argument(wanted, text or usual, np.random.default_rng(0))
                 assert isinstance(made, ScalarArgument)
                 found.append(ScalarArgument(name, made.value))
-        if not self.file.numba:
-            return self._in_structures(found)
-        return self._numba_trial(found)
-
-    def _in_structures(self, arguments: list[Argument]) -> tuple[Argument, ...]:
-        return tuple(
-            replace(a, member=Member(p.whole, p.offset, p.whole_bytes, p.whole_align))
-            if p.whole
-            else a
-            for a, p in zip(arguments, self.file.signature, strict=True)
+        if self.file.numba:
+            return self._numba_trial(found)
+        return self.file.whole(
+            [
+                replace(a, member=Member(p.whole, p.offset, p.whole_bytes, p.whole_align))
+                if p.whole
+                else a
+                for a, p in zip(found, self.file.signature, strict=True)
+            ]
         )
 
     def _numba_trial(self, arguments: list[Argument]) -> tuple[Argument, ...]:
@@ -250,7 +259,7 @@ class _Guess:
                 shaped.append(argument)
         return tuple(
             room.get(a.name, a) if isinstance(a, ArrayArgument) else a
-            for a in numba_arguments(self.file.numba, shaped)
+            for a in self.file.whole(shaped)
         )
 
     def _shape(self, name: str) -> tuple[int, ...]:
@@ -290,8 +299,7 @@ class _Guess:
             elif use.use == "float":
                 yield name, _FLOAT
             else:
-                is_null = use.use == "unused" and use.element
-                yield name, "null" if is_null else str(sizes.get(name, 0))
+                yield name, str(sizes.get(name, 0))
 
     def _array(self, name: str, use: ParameterUse, sizes: Mapping[str, int], reach: _Reach) -> str:
         count = self._count(name, use, reach)
@@ -349,3 +357,23 @@ def _dim3(size: Dim3) -> str:
     while len(sizes) > 1 and sizes[-1] == 1:
         sizes.pop()
     return ",".join(map(str, sizes))
+
+
+def opened_ptx(
+    path: str, known: FileLaunch | None, kernel: str | None, text: str | None
+) -> tuple[FileLaunch, tuple[str, ...], tuple[SignatureParameter, ...]]:
+    """A launch of a PTX file, its kernels' names, and the signature of the launched one.
+
+    `known` is a launch to go on from, of which the kernel's own arguments are kept; without it one
+    of `kernel` is guessed, or of the first. `text` stands in for the file's if it is PTX.
+    """
+    edited = text if text is not None and is_ptx(text) else None
+    entries = kernels_of(path, edited)
+    spoken_names = tuple(spoken(entry, entries) for entry in entries)
+    wanted = kernel or (known.kernel if known is not None else "")
+    file = read_ptx(path, wanted if wanted in spoken_names else spoken_names[0], edited)
+    names = {name for name, _ in file.arguments}
+    asked = known or FileLaunch(path, "", "", "", "")
+    kept = tuple((n, v) for n, v in asked.arguments if n in names and wanted == asked.kernel)
+    asked = replace(asked, arguments=kept) if kept else FileLaunch(path, "", "", "", "")
+    return complete_ptx(file, asked), spoken_names, file.signature

@@ -15,9 +15,10 @@ def compiled_resources(workload: Workload, version: str, barriers: int = 1) -> R
 
     Dynamic shared memory counts. Raises CompileError.
     """
-    from core.compiler.compiler import compile_kernel
+    from core.compiler.compiler import compile_kernel, must_be_ours
     from core.compiler.cubin import kernel_resources
 
+    must_be_ours(workload)
     major, minor = (int(part) for part in version.split("."))
     image, entry = compile_kernel(
         workload.source,

@@ -213,6 +213,9 @@ def machine_needs(counts: Counts, capability: tuple[int, int]) -> MachineNeeds |
 
 
 def _blocks(workload: Workload, capability: tuple[int, int]) -> tuple[tuple[BasicBlock, ...], str]:
+    from core.compiler.compiler import must_be_ours
+
+    must_be_ours(workload)
     defines = tuple(sorted((name, str(value)) for name, value in workload.defines.items()))
     return _compiled(workload.source, workload.source_name, defines, workload.kernel, capability)
 

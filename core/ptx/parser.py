@@ -528,13 +528,13 @@ _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
 
-def parse(text: str) -> Module:
-    """Parses PTX `text`.
+def parse(text: str, *, own_lines: bool = False) -> Module:
+    """Parses PTX `text`; with `own_lines` its instructions stand in its own lines, whatever `.loc`.
 
     Raises `PtxSyntaxError` for text that is not PTX and `UnsupportedPtx` for a directive that this
     program does not know, both with the line.
     """
-    return _Parser(text).module()
+    return _Parser(text).module(own_lines=own_lines)
 
 
 class _Parser:
@@ -555,10 +555,10 @@ class _Parser:
 
     # -- module scope -----------------------------------------------------------------------
 
-    def module(self) -> Module:
+    def module(self, *, own_lines: bool) -> Module:
         while not self.cursor.at_end():
             self._directive()
-        if not any(i.position.line for i in self.instructions):  # the PTX itself is the source
+        if own_lines or not any(i.position.line for i in self.instructions):
             self.instructions = [
                 replace(i, position=SourcePosition(1, i.ptx_line)) for i in self.instructions
             ]

@@ -24,10 +24,11 @@ from gui.jobs.opening import NO_NUMBER, Loaded, Opened, load_job, open_job, turn
 from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
 from gui.scenes.link import checksum
 from gui.scenes.selection import UNTITLED, Configuration
+from gui.scenes.source import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
-OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.npz *.txt);;All files (*)"
-SOURCES = {".cu", ".cuh", ".npz", ".txt"}
+OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.ptx *.npz *.txt);;All files (*)"
+SOURCES = {".cu", ".cuh", ".ptx", ".npz", ".txt"}
 RECENT = 3  # files that are listed above the ladder
 NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file with Ctrl+O."
 
@@ -135,7 +136,9 @@ class Workbench(QObject):
         wants that.
         """
         path = self._file_of_source()
-        if path is None:
+        if made_elsewhere(self.session.trace):
+            self._say(ELSEWHERE)
+        elif path is None:
             self.save_source_as()
         elif self._changed_outside(path):
             said = f"Another program has changed {path.name} since it was read."
@@ -355,6 +358,6 @@ class Workbench(QObject):
                 if fitting:
                     self.open_file(fitting[0])
                 else:
-                    self._say(f"{Path(paths[0]).name} is none of .cu, .cuh, .npz and .txt.")
+                    self._say(f"{Path(paths[0]).name} is none of .cu, .cuh, .ptx, .npz and .txt.")
                 return True
         return False

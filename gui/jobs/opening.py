@@ -64,9 +64,13 @@ def open_job(
 
     def job(progress: Any, cancelled: Any) -> Any:
         from core.launching.guess import launch_of
+        from core.launching.ptx_guess import opened_ptx
         from core.launching.user_files import must_be_short_enough, read_source
         from core.side_process.client import apart
 
+        if path.endswith(".ptx"):
+            opened = apart(opened_ptx, path, known, kernel, text)
+            return Opened(*opened, text if is_edit else None, block, pasted)
         source = text if text is not None else read_source(Path(path))
         must_be_short_enough(source, "The text")
         found = apart(launch_of, source, path, known, kernel, linked)

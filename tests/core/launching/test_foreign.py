@@ -58,6 +58,20 @@ def test_a_launch_that_is_guessed_has_no_fault(one: Foreign) -> None:
     assert trace.counters.by_line.keys() == record(given).counters.by_line.keys()
 
 
+def test_tensor_cores_and_copies_are_among_them() -> None:
+    text = "".join(one.path.read_text() for one in FOREIGN)
+    for form in (
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+        "mma.sync.aligned.m16n8k32.row.col",
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+        "cp.async.cg.shared.global",
+        "cp.async.wait_group",
+    ):
+        assert form in text, form
+
+
 @pytest.mark.parametrize("one", FOREIGN[::5], ids=IDS[::5])
 def test_counting_alone_gives_the_same(one: Foreign) -> None:
     workload = workload_of(one)

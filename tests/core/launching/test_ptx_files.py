@@ -178,7 +178,8 @@ def mapped(tmp_path):
 def test_lines_are_those_of_the_source_beside_the_file(mapped) -> None:
     workload = workload_of(mapped)
     assert (workload.source, workload.source_name) == (PYTHON, "kernels.py")
-    assert [a.name for a in workload.launch.arguments] == ["x_ptr", "n", "p2"]
+    assert [a.name for a in workload.launch.arguments] == ["x_ptr", "n", "add_param_2"]
+    assert workload.launch.arguments[2].value == 0  # Triton's own, which nothing uses
     trace = record(workload)
     assert list(trace.counters.by_line) == [3]  # of two functions inlined there
 
