@@ -1,4 +1,4 @@
-"""Kernels of Triton and Numba: compiles them to PTX, and writes what became of each into docs.
+"""Kernels of other compilers: makes their PTX, and writes what became of each into docs.
 
     python scripts/record_foreign.py compile    write tests/data/foreign/*.ptx (see below)
     python scripts/record_foreign.py page       run them and fill docs/foreign.md
@@ -6,7 +6,9 @@
 
 `compile` runs where the compilers are, without a GPU:
 
-    pip install triton numpy numba-cuda nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-nvrtc
+    pip install triton numpy numba-cuda nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-nvrtc ziglang
+
+Rust's is `rustc` with the target nvptx64-nvidia-cuda, clang the one in Zig.
 
 The kernels and launches are those of tests/foreign_set.py. What a compiler says of this machine's
 folders is left out of the PTX: debug information, and the folder of the source.
@@ -17,14 +19,17 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
-from tests.foreign_set import FOLDER, FOREIGN, NUMBA, TRITON, Foreign, is_right
+from tests.foreign_set import FOLDER, FOREIGN, NUMBA, OTHERS, TRITON, Foreign, is_right
 
 PAGE = ROOT / "docs" / "foreign.md"
 
@@ -33,7 +38,7 @@ def compile_all() -> None:
     """Writes the PTX of every kernel, and Triton's metadata."""
     sys.path.insert(0, str(FOLDER))
     for one in FOREIGN:
-        text = _triton(one) if one.maker == "triton" else _numba(one)
+        text = {"triton": _triton, "numba": _numba}.get(one.maker, _assembly)(one)
         one.path.write_text(_neutral(text), encoding="utf-8")
         print(f"{one.name}: {one.path.stat().st_size:,} bytes")
 
@@ -69,6 +74,20 @@ def _numba(one: Foreign) -> str:
     return str(compile_ptx(function, signature, cc=major_minor, lineinfo=True)[0])
 
 
+def _assembly(one: Foreign) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.ptx"
+        cpu, env = f"sm_{one.capability}", {**os.environ, "RUSTC_BOOTSTRAP": "1"}
+        rust = ["rustc", "--target", "nvptx64-nvidia-cuda", "-Ctarget-cpu=" + cpu, "-O",
+                "-Cdebuginfo=line-tables-only", "--emit=asm", "-Cpanic=abort",
+                str(FOLDER / "rust_kernels.rs"), "-o", str(path)]  # fmt: skip
+        clang = [sys.executable, "-m", "ziglang", "cc", "-target", "nvptx64-cuda-none", "-S", "-O2",
+                 "-gline-tables-only", "-nostdlib", "-mcpu=" + cpu,
+                 str(FOLDER / "clang_kernels.c"), "-o", str(path)]  # fmt: skip
+        subprocess.run(rust if one.maker == "rust" else clang, check=True, env=env)
+        return path.read_text(encoding="utf-8")
+
+
 def _neutral(text: str) -> str:
     """PTX without debug information, and without the folders of its sources."""
     text = re.sub(
@@ -98,10 +117,10 @@ def page() -> str:
         )
     return "\n".join(
         (
-            f"{len(TRITON)} of Triton and {len(NUMBA)} of Numba; {right} of these {len(FOREIGN)} "
-            "are right and without a fault.",
+            f"{len(TRITON)} of Triton, {len(NUMBA)} of Numba, {len(OTHERS)} of Rust and clang; "
+            f"{right} of these {len(FOREIGN)} are right and without a fault.",
             "",
-            "| compiler | kernel | PTX instructions | result | error | sectors by line of Python |",
+            "| compiler | kernel | PTX instructions | result | error | sectors by line |",
             "|-|-|-|-|-|-|",
             *rows,
         )

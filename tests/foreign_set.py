@@ -1,8 +1,7 @@
-"""Kernels that Triton and Numba compiled: how each is compiled and launched, and what is right.
+"""Kernels that other compilers made: how each is compiled and launched, and what is right.
 
-The kernels stand in tests/data/foreign/*_kernels.py and their PTX beside them.
-`scripts/record_foreign.py` compiles them where Triton and Numba are installed; nothing here needs
-either.
+The kernels stand in tests/data/foreign/*_kernels.* and their PTX beside them.
+`scripts/record_foreign.py` compiles them where the compilers are installed; nothing here needs one.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Foreign:
     may take it that 16 divides the sizes, as it sees at each launch.
     """
 
-    maker: Literal["triton", "numba"]
+    maker: Literal["triton", "numba", "rust", "clang"]
     kernel: str
     types: tuple[str, ...]
     grid: str
@@ -150,6 +149,12 @@ def _swapped(a: Arrays) -> Arrays:
     after[:n] = np.maximum(old[:n], offsets + flags[offsets // 128])
     after[n:] = old[:n]
     return {"out_ptr": after, "flag_ptr": np.where(flags == 0, 1, flags)}
+
+
+def _blurred(a: Arrays) -> Arrays:
+    x = np.where(np.arange(512) < 500, a["p0"], 0.0).reshape(4, 128)
+    both = 0.5 * x + 0.5 * np.roll(x, -1, axis=1)
+    return {"p1": np.where(np.arange(512) < 500, both.reshape(-1), 0.0)}
 
 
 def _mandelbrot(a: Arrays) -> Arrays:
@@ -299,4 +304,12 @@ NUMBA = (
             lambda a: {"out": a["x"]}, block="128", tolerance=0.0),
 )  # fmt: skip
 
-FOREIGN = (*TRITON, *NUMBA)
+OTHERS = (
+    Foreign("rust", "saxpy", (), "8",
+            ("p0=float32[1000]", "p1=float32[1000]", "p2=-1.5", "p3=1000"),
+            lambda a: {"p1": -1.5 * wide(a["p0"]) + a["p1"]}, block="128"),
+    Foreign("clang", "blur", (), "4", ("p0=float32[512]", "p1=zeros:float32[512]", "p2=500"),
+            _blurred, block="128"),
+)  # fmt: skip
+
+FOREIGN = (*TRITON, *NUMBA, *OTHERS)

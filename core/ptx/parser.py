@@ -598,6 +598,9 @@ class _Parser:
             self._loc()
         elif word == ".alias":
             raise UnsupportedPtx(token.line, cursor.rest_of_line(token.line))
+        elif cursor.peek(1).text == ":":  # a label of debug information
+            cursor.take()
+            cursor.take()
         else:
             self._declaration()
 

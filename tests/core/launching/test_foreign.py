@@ -1,4 +1,4 @@
-"""PTX of Triton and Numba: values, lines of the Python source, and launches that are guessed."""
+"""PTX of other compilers: values, lines of their sources, and launches that are guessed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from tests.foreign_set import FOLDER, FOREIGN, Foreign, is_right
 
 ROOT = Path(__file__).resolve().parents[3]
 IDS = [one.name for one in FOREIGN]
-# Words in lines that touch global memory; an index into an array of Numba's is one.
-ACCESSES = ("tl.load", "tl.store", "tl.atomic", "[", "cuda.atomic")
+# Words in lines that touch global memory: of Triton, Numba and C, and Rust.
+ACCESSES = ("tl.load", "tl.store", "tl.atomic", "[", "cuda.atomic", "*to")
 
 
 @pytest.mark.parametrize("one", FOREIGN, ids=IDS)
-def test_values_are_right_and_lines_are_pythons(one: Foreign) -> None:
+def test_values_are_right_and_lines_are_the_sources(one: Foreign) -> None:
     found = run(one)
     assert is_right(one, found.error), found.error
     assert not found.trace.findings
     lines = found.trace.workload.source.splitlines()
-    assert found.trace.workload.source == (FOLDER / f"{one.maker}_kernels.py").read_text()
-    start = next(i for i, text in enumerate(lines, 1) if text.startswith(f"def {one.kernel}("))
+    (path,) = FOLDER.glob(f"{one.maker}_kernels.*")
+    assert found.trace.workload.source == path.read_text()
+    start = next(i for i, text in enumerate(lines, 1) if f" {one.kernel}(" in text)
     assert found.sectors
     for line in found.sectors:
         assert line > start
