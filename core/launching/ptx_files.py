@@ -10,7 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,15 @@ from core.foreign_text import visible
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
 from core.ladder.rung import DEFAULT_SEED
-from core.launch import Argument, ArrayArgument, Launch, ScalarArgument, Workload
+from core.launch import (
+    Argument,
+    ArrayArgument,
+    InlineArgument,
+    Launch,
+    Member,
+    ScalarArgument,
+    Workload,
+)
 from core.launching.arguments import array_bytes, make_argument
 from core.launching.file_launch import FieldErrors, FileLaunch, check_launch, parse_dim3
 from core.launching.numba_arrays import NumbaType, numba_arguments, numba_types
@@ -89,11 +97,11 @@ class PtxFile:
     def arguments(self) -> tuple[tuple[str, ParameterUse], ...]:
         """What a launch must give, with names: Numba's arrays whole, by their data.
 
-        Pointers that the kernel never uses are left out.
+        Pointers and structures that the kernel never uses are left out.
         """
         if not self.numba:
             both = zip(_names(self, self.uses), self.uses, strict=True)
-            return tuple((name, use) for name, use in both if not _is_idle(use))
+            return tuple((name, use) for name, use in both if not self._is_idle(use))
         data, first = [], 0
         for one in self.numba:
             data.append(self.uses[first + one.data])
@@ -105,10 +113,13 @@ class PtxFile:
         if self.numba:
             return numba_arguments(self.numba, arguments)
         given = iter(arguments)
-        idle = ScalarArgument("unused", np.uint64(0))
-        return tuple(
-            replace(idle, name=use.place[0]) if _is_idle(use) else next(given) for use in self.uses
-        )
+        return tuple(_zeros(use) if self._is_idle(use) else next(given) for use in self.uses)
+
+    def _is_idle(self, use: ParameterUse) -> bool:
+        """Whether it is a pointer or a structure that is never used: Triton's to scratch memory."""
+        variable = next(v for v in self.function.parameters if v.name == use.place[0])
+        is_number = variable.nbytes == variable.type.nbytes and not variable.is_pointer
+        return use.use == "unused" and not is_number
 
     @cached_property
     def signature(self) -> tuple[SignatureParameter, ...]:
@@ -143,9 +154,9 @@ class PtxFile:
         )  # fmt: skip
 
 
-def _is_idle(use: ParameterUse) -> bool:
-    """Whether it is a pointer that is never used, as Triton's to scratch memory are."""
-    return use.use == "unused" and bool(use.element)
+def _zeros(use: ParameterUse) -> InlineArgument:
+    name, nbytes = use.place[0], use.nbytes
+    return InlineArgument(name, np.zeros(nbytes, np.uint8), Member(name, 0, nbytes))
 
 
 def spoken(entry: str, entries: Sequence[str]) -> str:

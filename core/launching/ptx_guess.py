@@ -36,7 +36,7 @@ from core.ptx.parameter_uses import ParameterUse
 from core.source.kernel_signature import SignatureParameter
 
 _ROOM = 1 << 24  # bytes of each array of a trial
-_LIMITS = Limits(instructions=400_000, seconds=None)
+_LIMITS = Limits(instructions=400_000)
 _TRIED = {
     0: (1, 1, 1),
     1: (16, 1, 1),
@@ -52,6 +52,7 @@ Compilers vectorise for sizes that 16 divides; no power of two, so that masks ha
 _FLOAT = "0.5"
 _LENGTHS = {1: (1000,), 2: (64, 64), 3: (8, 16, 32), 4: (4, 8, 8, 16)}
 """Shapes of Numba's arrays, by axes; one of one axis beside others is as long as their sides."""
+_WARP = 32
 _BLOCKS = {0: (32, 1, 1), 1: (128, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
 
 
@@ -134,6 +135,7 @@ class _Guess:
     def launch(self) -> FileLaunch:
         """The whole launch."""
         block = parse_dim3(self.asked.block, "block") if self.asked.block else self._block()
+        is_known = self.asked.block or self.file.function.wanted_threads or self.file.threads
         shared = self.asked.shared or self._known_shared()
         integers = {n: use for n, use in self.file.arguments if use.use == "integer"}
         free = [name for name in integers if name not in self.given]
@@ -143,6 +145,10 @@ class _Guess:
         tried = grid or Dim3(*_TRIED[self.axes])
         room = int(shared) if shared else MAX_SHARED
         reach = self._try(tried, block, room, sizes, {})
+        if reach.is_lost and not is_known and block.count > _WARP:  # its shared arrays are smaller
+            smaller = self._try(tried, Dim3(_WARP), room, sizes, {})
+            if not smaller.is_lost:
+                block, reach = Dim3(_WARP), smaller
         if grid is None:
             grid, is_bounded = self._grid(tried, reach)
             if not is_bounded and not several:

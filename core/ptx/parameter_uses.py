@@ -74,6 +74,8 @@ class ParameterUse:
 def parameter_uses(module: Module, function: Function) -> tuple[ParameterUse, ...]:
     """The parameters of a kernel, in order; a structure by the pieces that the kernel loads.
 
+    One of which it loads none is a single piece.
+
     What it hands to functions that it calls is not followed there.
     """
     flow = _Flow(module.instructions[function.first_pc : function.end_pc], function)
@@ -82,6 +84,8 @@ def parameter_uses(module: Module, function: Function) -> tuple[ParameterUse, ..
         pieces = {k: n for k, n in flow.loaded.items() if k[0] == variable.name}
         if variable.nbytes == variable.type.nbytes:
             pieces = {(variable.name, 0): variable.nbytes}
+        if not pieces:
+            found.append(ParameterUse((variable.name, 0), variable.nbytes, "unused"))
         for place, nbytes in sorted(pieces.items()):
             found.append(flow.use(place, nbytes, is_pointer=variable.is_pointer))
     return tuple(found)

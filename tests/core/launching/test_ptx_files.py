@@ -140,6 +140,39 @@ def test_a_structure_is_given_by_the_pieces_that_are_read(tmp_path) -> None:
     assert trace.outputs["a.at0"].tolist() == [7] * 20
 
 
+def test_a_structure_that_nothing_reads_is_not_asked_for(file) -> None:
+    workload = workload_of(file, "p0=1", kernel="other_param_")
+    assert [a.name for a in workload.launch.arguments] == ["p0", "s"]
+    assert not record(workload).findings
+
+
+SMALL_TILE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry turn(.param .u64 out)
+{
+  .shared .align 4 .b8 tile[128];
+  .reg .b32 i, v; .reg .b64 x, t;
+  ld.param.u64 x, [out];
+  mov.u32 i, %tid.x; mul.wide.u32 t, i, 4; add.u64 x, x, t;
+  mov.u64 x, x; mov.u64 t, tile; mad.wide.u32 t, i, 4, t;
+  st.shared.u32 [t], i; bar.sync 0; ld.shared.u32 v, [t]; st.global.u32 [x], v;
+  ret;
+}
+"""
+
+
+def test_a_block_fits_the_shared_arrays(tmp_path) -> None:
+    path = tmp_path / "turn.ptx"
+    path.write_text(SMALL_TILE)
+    workload = workload_of(path)
+    assert workload.launch.block == Dim3(32)
+    trace = record(workload)
+    assert not trace.findings
+    assert trace.outputs["out"].reshape(-1)[:32].tolist() == list(range(32))
+    assert workload_of(path, block="8").launch.block == Dim3(8)
+
+
 PYTHON = """import triton
 def add(x_ptr, n, BLOCK: tl.constexpr):
     x = load(x_ptr)
@@ -179,7 +212,7 @@ def test_lines_are_those_of_the_source_beside_the_file(mapped) -> None:
     workload = workload_of(mapped)
     assert (workload.source, workload.source_name) == (PYTHON, "kernels.py")
     assert [a.name for a in workload.launch.arguments] == ["x_ptr", "n", "add_param_2"]
-    assert workload.launch.arguments[2].value == 0  # Triton's own, which nothing uses
+    assert not workload.launch.arguments[2].value.any()  # Triton's own, which nothing uses
     trace = record(workload)
     assert list(trace.counters.by_line) == [3]  # of two functions inlined there
 
