@@ -315,12 +315,18 @@ class _Guess:
             if count > np.prod(said) and len(said) == 1:
                 said = (count,)
             shape = ",".join(map(str, said))
-        elif len(set(sizes.values())) == 1:
-            side = next(iter(sizes.values()))
+        elif len(sides := self._sides(sizes)) == 1:
+            (side,) = sides
             if count > side and count % side == 0:
                 shape = f"{count // side},{side}"
         fill = "index:" if use.holds_index else "" if use.is_read else "zeros:"
         return f"{fill}{self._element(name, use)}[{shape}]"
+
+    def _sides(self, sizes: Mapping[str, int]) -> set[int]:
+        """The sizes there are, given or guessed."""
+        compared = [n for n, use in self.file.arguments if use.is_compared]
+        texts = [str(sizes.get(name, self.given.get(name, ""))) for name in compared]
+        return {int(text) for text in texts if text.isdecimal() and int(text) > 1}
 
     def _element(self, name: str, use: ParameterUse) -> str:
         if self.file.numba:
@@ -383,3 +389,18 @@ def opened_ptx(
     kept = tuple((n, v) for n, v in asked.arguments if n in names and wanted == asked.kernel)
     asked = replace(asked, arguments=kept) if kept else FileLaunch(path, "", "", "", "")
     return complete_ptx(file, asked), spoken_names, file.signature
+
+
+def followed_ptx(path: str, before: FileLaunch, after: FileLaunch, text: str | None) -> FileLaunch:
+    """`after`, in which somebody changed an argument of `before`: what was guessed follows.
+
+    Raises as `read_ptx` and `complete_ptx` do.
+    """
+    file = read_ptx(path, after.kernel, text if text is not None and is_ptx(text) else None)
+    numbers = {parameter.name for parameter in file.signature if not parameter.is_pointer}
+    said = tuple((name, text) for name, text in before.arguments if name in numbers)
+    old = complete_ptx(file, replace(before, grid="", arguments=said))
+    guessed = dict(old.arguments)
+    kept = tuple((n, t) for n, t in after.arguments if n in numbers or t != guessed.get(n))
+    grid = "" if after.grid == before.grid == old.grid else after.grid
+    return complete_ptx(file, replace(after, grid=grid, arguments=kept))

@@ -20,7 +20,7 @@ from gui.commands.waiting import Waiting
 from gui.commands.window import Window
 from gui.frames.coalescing import Coalescer
 from gui.frames.work import Worker
-from gui.jobs.opening import NO_NUMBER, Loaded, Opened, load_job, open_job, turn_job
+from gui.jobs.opening import NO_NUMBER, Loaded, Opened, follow_job, load_job, open_job, turn_job
 from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
 from gui.scenes.link import checksum
 from gui.scenes.selection import UNTITLED, Configuration
@@ -28,6 +28,7 @@ from gui.scenes.source import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
 OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.ptx *.npz *.txt);;All files (*)"
+PTX = ".ptx"
 SOURCES = {".cu", ".cuh", ".ptx", ".npz", ".txt"}
 RECENT = 3  # files that are listed above the ladder
 NOTHING_OPEN = "Nothing has run yet. Choose a kernel at the left, or open a file with Ctrl+O."
@@ -262,6 +263,11 @@ class Workbench(QObject):
         now = self.session.configuration
         if now is None or now.own is None:
             return
+        if now.own.path.endswith(PTX):
+            known = now.own.arguments
+            changed = tuple((n, str(value) if n == name else t) for n, t in known)
+            self.opener.submit(follow_job(now, replace(now.own, arguments=changed)))
+            return
         text = self._newest_text()
         if kind == "constant" and len(text) > LARGE:
             self.opener.submit(turn_job(now, text, name, value))
@@ -329,6 +335,9 @@ class Workbench(QObject):
             except TilescopeError as error:
                 self.form.show_errors({"defines": str(error)})
                 return
+        if launch.path.endswith(PTX) and launch.arguments != now.own.arguments:
+            self.opener.submit(follow_job(now, launch))
+            return
         self.recorder.ask(replace(now, own=renumbered(now.own, launch, self._newest_text())))
 
     def _refuse(self, error: object) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import TilescopeError
+from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -76,6 +76,28 @@ def open_job(
         found = apart(launch_of, source, path, known, kernel, linked)
         edited = source if text is not None and is_edit else None
         return Opened(*found, edited, block, pasted)
+
+    return job
+
+
+def follow_job(shown: Configuration, after: FileLaunch) -> Job:
+    """The work of fitting a PTX file's launch to an argument that was changed.
+
+    Gives the `Configuration`; what cannot be fitted stays as it is typed, and says so when it runs.
+    """
+
+    def job(progress: Any, cancelled: Any) -> Any:
+        from core.launching.ptx_guess import followed_ptx
+        from core.side_process.client import apart
+
+        assert shown.own is not None
+        try:
+            fitted = apart(followed_ptx, after.path, shown.own, after, shown.source)
+        except Cancelled:
+            raise
+        except TilescopeError:
+            fitted = after
+        return replace(shown, own=fitted)
 
     return job
 

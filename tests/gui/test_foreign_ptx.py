@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -59,6 +60,25 @@ def test_a_number_of_the_form_is_taken_and_numbas_arrays_are_one_argument(show, 
     trace = window.session.trace
     data = {a.name: a.data for a in trace.workload.launch.arrays}
     assert (trace.outputs["out"] == data["x"][data["index"]]).all()
+
+
+def test_arrays_and_grid_follow_a_number(show, qtbot) -> None:
+    window = show("triton_softmax.ptx")
+    own = window.session.configuration.own
+    assert dict(own.arguments)["x_ptr"] == "float32[4,240]"
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.workbench._turn("argument", "columns", 100)
+    now = dict(window.session.configuration.own.arguments)
+    assert now == {"x_ptr": "float32[4,100]", "out_ptr": "zeros:float32[4,100]", "columns": "100"}
+    chosen = tuple({**now, "x_ptr": "ones:float32[4,100]"}.items())
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.workbench._launch(replace(window.session.configuration.own, arguments=chosen))
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        window.workbench._turn("argument", "columns", 50)
+    now = dict(window.session.configuration.own.arguments)
+    assert now["x_ptr"] == "ones:float32[4,100]"  # somebody chose it
+    assert now["out_ptr"] == "zeros:float32[4,50]"
+    assert not window.session.trace.findings
 
 
 def test_the_python_is_neither_edited_nor_saved_over_the_ptx(show, folder) -> None:
