@@ -109,8 +109,7 @@ def must_be_ours(workload: Workload) -> None:
     """Raises TilescopeError for PTX of another compiler, of which there is no machine code here."""
     if workload.ptx:
         raise TilescopeError(
-            f"{workload.title}: its registers, machine code and time are not known, because "
-            "another compiler made its PTX."
+            "Another compiler made the PTX, and only what NVRTC compiles is assembled here."
         )
 
 

@@ -388,7 +388,15 @@ def opened_ptx(
     asked = known or FileLaunch(path, "", "", "", "")
     kept = tuple((n, v) for n, v in asked.arguments if n in names and wanted == asked.kernel)
     asked = replace(asked, arguments=kept) if kept else FileLaunch(path, "", "", "", "")
-    return complete_ptx(file, asked), spoken_names, file.signature
+    return complete_ptx(file, asked), spoken_names, tuple(_with_types(file))
+
+
+def _with_types(file: PtxFile) -> Iterator[SignatureParameter]:
+    """The signature with what pointers seem to lead to, so that a form need not repeat it."""
+    for parameter, (_, use) in zip(file.signature, file.arguments, strict=True):
+        is_plain = parameter.is_pointer and parameter.dtype is None and use.element != "bfloat16"
+        dtype = np.dtype(use.element) if is_plain and use.element else parameter.dtype
+        yield replace(parameter, dtype=dtype)
 
 
 def followed_ptx(path: str, before: FileLaunch, after: FileLaunch, text: str | None) -> FileLaunch:
