@@ -75,8 +75,6 @@ def vector_length(instruction: Instruction) -> int:
 
 def memory_type(instruction: Instruction) -> PtxType:
     """The type of one element of an access."""
-    if "b128" in instruction.modifiers:
-        raise unsupported(instruction, "uses .b128, which is not supported")
     kind = type_of(instruction)
     if kind is PRED:
         raise unsupported(instruction, "accesses memory as .pred, which has no bytes")
@@ -118,7 +116,7 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     has_result = opcode_of(instruction).kind == "atomic"
     kind = memory_type(instruction)
     name = next((m for m in instruction.modifiers if m in _ATOMICS), "")
-    if not name:
+    if not name or (kind.bits == 128 and name not in ("exch", "cas")):
         raise unsupported(instruction)
     address, *operands = instruction.operands[1 if has_result else 0 :]
     if not isinstance(address, Address):

@@ -278,6 +278,8 @@ def _part(instruction: Instruction, kind: PtxType, count: int) -> PtxType:
 
 def _together(instruction: Instruction, kind: PtxType, elements: tuple[Operand, ...]) -> Operation:
     part = _part(instruction, kind, len(elements))
+    if kind.bits == 128:
+        return Operation(_joined, tuple((e, part) for e in elements), (kind,))
     unsigned = np.dtype(f"u{kind.nbytes}")
 
     def together(*parts: NDArray[Any]) -> NDArray[Any]:
@@ -290,8 +292,21 @@ def _together(instruction: Instruction, kind: PtxType, elements: tuple[Operand, 
     return Operation(together, tuple((e, part) for e in elements), (kind,))
 
 
+def _joined(low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
+    """Registers of 128 bits from their halves."""
+    whole = np.zeros(max(low.size, high.size), TYPES["b128"].dtype)
+    whole["low"], whole["high"] = low.view(np.uint64), high.view(np.uint64)
+    return whole
+
+
+def _halves(whole: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    return tuple(np.ascontiguousarray(whole[half]).view(np.int64) for half in ("low", "high"))
+
+
 def _apart(instruction: Instruction, kind: PtxType, source: Operand, count: int) -> Operation:
     part = _part(instruction, kind, count)
+    if kind.bits == 128:
+        return Operation(_halves, ((source, kind),), (part,) * count)
 
     def apart(value: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         raw = value.view(f"u{kind.nbytes}")

@@ -106,7 +106,6 @@ def _left_out(why: str, *examples: str) -> Opcode:
 _TEXTURES = "textures and surfaces need host objects"
 _CLUSTERS = "clusters of blocks"
 _BULK = "the bulk copy engine (TMA)"
-_WIDE = "registers of 128 bits"
 _STACKS = "stacks that grow at run time"
 
 _ROWS = (
@@ -144,14 +143,14 @@ _ROWS = (
     *_same("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2", Opcode("", "video")),
     *_same("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4", Opcode("", "video")),
     # Moves and conversions.
-    Opcode("mov", "move", operands=(2,)).but(("mov.b128 %d1, {%d2, %d3};", _WIDE)),
+    Opcode("mov", "move", operands=(2,)),
     Opcode("cvta", "move"),
     Opcode("cvt", "conversion").but(
         ("cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", "stochastic rounding"),
         ("cvt.rn.f16x2.ue8m0x2 %r1, %h1;", "scale factors of block formats"),
     ),
     # Memory.
-    Opcode("ld", "load").but(("ld.global.b128 %d1, [%d2];", _WIDE)),
+    Opcode("ld", "load"),
     Opcode("ldu", "load"),
     Opcode("st", "store", writes=False, stores=True).but(
         (
@@ -160,7 +159,7 @@ _ROWS = (
         ),
         ("st.bulk.weak.shared::cta [%d1], 64, 0;", _BULK),
     ),
-    Opcode("atom", "atomic", stores=True).but(("atom.global.exch.b128 %d1, [%d2], %d3;", _WIDE)),
+    Opcode("atom", "atomic", stores=True),
     Opcode("red", "reduction", writes=False, stores=True).but(
         ("red.async.relaxed.cluster.global.add.u32 [%d1], %r1, [%d2];", _CLUSTERS)
     ),

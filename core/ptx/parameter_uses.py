@@ -48,7 +48,7 @@ _VAGUE = (
 """What works on bits, so that its suffix does not tell what they mean."""
 _PACKED = {"f16x2": "f16", "bf16x2": "bf16", "tf32": "f32", "s16x2": "s16", "u16x2": "u16"}
 _NUMPY = {"bf16": "bfloat16", **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)}}
-_UNKNOWN = {1: "uint8", 2: "float16", 4: "float32", 8: "float64"}
+_UNKNOWN = {1: "uint8", 2: "float16", 4: "float32", 8: "float64", 16: "uint64"}
 """What is only copied: nothing tells its type."""
 
 
@@ -289,7 +289,7 @@ class _Flow:
             if not kind and TYPES.get(declared, PRED).kind in "fsux":
                 kind = _spelled(declared)
             elif not kind and row in ("atomic", "reduction"):
-                kind = f"int{8 * width}"
+                kind = f"int{min(8 * width, 64)}"
             elif not kind or (len(names) > 1 and "int" in kind):  # it passes through shared memory
                 kind = (self._factors() if row == "load" else self._shared()) or kind
             elements[kind or _UNKNOWN[width]] += 1 if kind else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.errors import TilescopeError
 from core.ptx.lexer import sections
 from core.ptx.parser import parse
 from tests.core.emulator.machines import HEADER, run_ptx
@@ -112,3 +113,42 @@ def test_cache_policies_do_nothing() -> None:
     )
     (out,) = run_ptx(text, [np.array([7, 0], np.uint32)])
     assert out.tolist() == [7, 8]
+
+
+def test_128_bits_are_moved_exchanged_and_compared_whole() -> None:
+    text = (
+        HEADER
+        + """
+.visible .entry k(.param .u64 cells, .param .u64 out) {
+  .reg .b64 a, o, l, h; .reg .b32 i; .reg .b128 w, c, n, r; .reg .pred p;
+  ld.param.u64 a, [cells]; ld.param.u64 o, [out];
+  mov.u32 i, %tid.x; mad.wide.u32 o, i, 16, o;
+  mov.b64 l, 5; mov.b64 h, 6; mov.b128 c, {l, h};
+  cvt.u64.u32 l, i; mov.b64 h, -1; mov.b128 n, {l, h};
+  atom.global.exch.b128 r, [a], n;
+  mov.b128 {l, h}, r;
+  st.global.v2.u64 [o], {l, h};
+  atom.global.cas.b128 r, [a+16], c, n;
+  st.global.b128 [o+512], r;
+  ld.global.b128 w, [a+32];
+  st.global.b128 [o+1024], w;
+  ret;
+}"""
+    )
+    cells = np.array([[1, 2], [5, 6], [2**63, 7]], np.uint64)
+    cells, out = run_ptx(text, [cells, np.zeros((96, 2), np.uint64)])
+    ones = 2**64 - 1
+    assert out[:32].tolist() == [[1, 2], *([i, ones] for i in range(31))]  # lane after lane
+    assert cells.tolist() == [[31, ones], [0, ones], [2**63, 7]]
+    assert out[32:64].tolist() == [[5, 6], *([0, ones] for _ in range(31))]
+    assert (out[64:] == [2**63, 7]).all()
+
+
+@pytest.mark.parametrize(
+    "code", ["atom.global.add.b128 w, [a], w;", "add.b128 w, w, w;", "mov.b128 a, {a, a};",
+             "mov.b128 w, 1;", "ld.global.b128 a, [a];"],
+)  # fmt: skip
+def test_128_bits_do_nothing_else(code) -> None:
+    text = f"{HEADER}.entry k(.param .u64 p) {{ .reg .b64 a; .reg .b128 w; {code} ret; }}"
+    with pytest.raises(TilescopeError, match="PTX line 4"):
+        run_ptx(text, [np.zeros(4)])
