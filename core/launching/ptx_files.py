@@ -154,8 +154,11 @@ class PtxFile:
         )  # fmt: skip
 
 
-def _zeros(use: ParameterUse) -> InlineArgument:
+def _zeros(use: ParameterUse) -> Argument:
+    """What an idle parameter gets."""
     name, nbytes = use.place[0], use.nbytes
+    if use.element:  # a pointer
+        return ScalarArgument(name, np.uint64(0))
     return InlineArgument(name, np.zeros(nbytes, np.uint8), Member(name, 0, nbytes))
 
 
