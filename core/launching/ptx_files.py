@@ -376,11 +376,7 @@ def _arguments(
             room: int = room,
         ) -> Argument:
             made = make_argument(parameter_for(parameter, text), text, generator, room)
-            axes = kind.axes if kind is not None else 0
-            if axes and isinstance(made, ScalarArgument):
-                raise TilescopeError(f"{parameter.name} is an array of Numba's: it cannot be null.")
-            if isinstance(made, ArrayArgument):
-                check_axes(parameter, kind, made.data.ndim)
+            check_axes(parameter, kind, made.data.ndim if isinstance(made, ArrayArgument) else 0)
             return made
 
         made = field(f"arg:{parameter.name}", make)

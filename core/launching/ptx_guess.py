@@ -43,6 +43,7 @@ _TRIED = {
     2: (8, 8, 1),
     3: (4, 4, 4),
 }  # blocks of a trial, by axes of the grid
+_TRIED_AT_MOST = 64
 _KEPT = {0: 1, 1: 4, 2: 2, 3: 1}  # along each axis, where all of them do something
 _LONG, _ROW, _SIDE = 1008, 240, 128
 """Sizes: of an only one that bounds the grid, of one that does not, and where there are several.
@@ -211,10 +212,13 @@ class _Guess:
         launch = Launch(grid, block, arguments, shared)
         image = Image(self.file.module, self.file.kernel, launch)
         blocks = np.arange(grid.count)
+        if len(blocks) > _TRIED_AT_MOST:  # how far a kernel reaches, the ends of its grid tell
+            half = _TRIED_AT_MOST // 2
+            blocks = np.concatenate((blocks[:half], blocks[-half:]))
         bases = {a.name: image.buffers[a.name].base for a in launch.arrays}
-        none = np.zeros(grid.count, np.int64)
+        none = np.zeros(len(blocks), np.int64)
         reach = _Reach({name: none.copy() for name in bases}, none.astype(bool), none.astype(bool))
-        watch = _Watch(reach, block.count, grid.count, bases)
+        watch = _Watch(reach, block.count, len(blocks), bases)
         try:
             Machine(image, Geometry(grid, block, blocks), (watch,), None, _LIMITS).run()
         except BudgetExceeded:
@@ -235,6 +239,7 @@ class _Guess:
             if wanted.is_pointer and text.lower() != "null" and use.use == "pointer":
                 found.append(ArrayArgument(name, _trial_array(use, held.get(name, 1)), "inout"))
             elif wanted.is_pointer:
+                check_axes(parameter, self._kinds.get(name), 0)
                 found.append(ScalarArgument(name, np.uint64(0)))
             else:
                 usual = _FLOAT if use.use == "float" else str(sizes.get(name, 0))

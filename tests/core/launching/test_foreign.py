@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import ArgumentError
 from core.launching.file_launch import FileLaunch
 from core.launching.ptx_files import ptx_workload, read_ptx
 from core.launching.ptx_guess import complete_ptx
@@ -57,6 +58,24 @@ def test_a_launch_that_is_guessed_has_no_fault(one: Foreign) -> None:
     free = {"quantise": {"out_ptr"}, "histogram": {"bins_ptr"}}
     assert wrong <= free.get(one.kernel, set())
     assert trace.counters.by_line.keys() == record(given).counters.by_line.keys()
+
+
+NUMBA_ADD = next(one for one in FOREIGN if one.name == "numba_vector_add")
+GATHER = next(one for one in FOREIGN if one.name == "triton_gather")
+
+
+@pytest.mark.parametrize("text", ["null", "float32[4,4]"])
+def test_an_array_of_numbas_needs_its_sizes(text) -> None:
+    file = read_ptx(str(NUMBA_ADD.path))
+    asked = FileLaunch(file.path, "", "1", "32", "", "", (("x", text),))
+    with pytest.raises(ArgumentError, match=r"x is float32\[:\]: give it as many sizes"):
+        complete_ptx(file, asked)
+
+
+def test_a_grid_of_any_size_is_tried() -> None:
+    file = read_ptx(str(GATHER.path))
+    whole = complete_ptx(file, FileLaunch(file.path, "", "100000", "", "", "", (("n", "2000"),)))
+    assert dict(whole.arguments)["index_ptr"] == "index:int32[2000]"
 
 
 def test_tensor_cores_and_copies_are_among_them() -> None:
