@@ -169,7 +169,8 @@ class Workload:
     multiply-add as two. Both are None where nobody knows them (a user's own kernel). `nbytes` is
     what must be read and written at least, None where that is every array whole. `headers` are
     those that lie beside the source, by the names that it includes them by; `architecture` is the
-    virtual one that it is compiled for where somebody chose it, such as compute_80.
+    virtual one that it is compiled for where somebody chose it, such as compute_80. `ptx` is the
+    code of a kernel that others compiled, "" where the source is to be.
     """
 
     title: str
@@ -187,3 +188,4 @@ class Workload:
     nbytes: int | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     architecture: str = ""
+    ptx: str = ""

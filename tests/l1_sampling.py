@@ -8,7 +8,7 @@ import numpy as np
 
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
-from core.compiler.compiler import Build, BuildKind, compile_workload, find_entry
+from core.compiler.compiler import Build, BuildKind, build_of, find_entry
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
@@ -43,8 +43,7 @@ def sample_l1(
     Outputs are those of a launch of these blocks alone: where addresses depend on what other blocks
     have written, the estimate is wrong. Raises as `core.runs.recording.record` does.
     """
-    if build is None:
-        build = compile_workload(workload, kind)
+    build = build or build_of(workload, kind)
     entry = find_entry(build, workload.kernel)
     image = Image(module_of(build, entry), entry, workload.launch)
     probe = L1Probe()

@@ -21,8 +21,9 @@ def module_of(build: Build, kernel: str) -> Module:
     over shared memory. Code with debug information, and a PTX file that is stepped through as it
     stands, are left as they are. Raises as `core.ptx.parser.parse` does.
     """
-    module = _parsed(build.ptx, kernel)
-    if build.kind == "as_written" or build.ptx == build.source:
+    is_source = build.ptx == build.source
+    module = _parsed(build.ptx, kernel, own_lines=is_source)
+    if build.kind == "as_written" or is_source:
         return module
     from core.assembler.contraction import contracted
     from core.assembler.machine_loads import assembled
@@ -31,9 +32,9 @@ def module_of(build: Build, kernel: str) -> Module:
     return unrolled(contracted(assembled(module, kernel, build.accesses.get(kernel, ()))))
 
 
-def _parsed(text: str, kernel: str) -> Module:
+def _parsed(text: str, kernel: str, *, own_lines: bool) -> Module:
     with uncollected():
         if len(text) > LARGE:
             with contextlib.suppress(PtxSyntaxError):  # one that is told of the whole text
-                return parse(without_unreached(text, kernel))
-        return parse(text)
+                return parse(without_unreached(text, kernel), own_lines=own_lines)
+        return parse(text, own_lines=own_lines)

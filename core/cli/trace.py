@@ -34,7 +34,6 @@ from core.rules.counters import SPACES, UNITS, WAYS, measures_of
 
 if TYPE_CHECKING:
     from core.assembler.machine_loads import Assembly
-    from core.compiler.compiler import Build
     from core.launch import Workload
     from core.rules.l1 import L1Count, L1Estimate, L1Probe
     from core.runs.counting import Counted
@@ -661,19 +660,19 @@ def trace(
         "include": include or None,
         "arch": arch or None,
     }
-    ptx: Build | None = None
     own: OwnLaunch | None = None
     if inputs is not None and (is_file(kernel) or kernel.endswith(".ptx")):
         raise ArgumentError(f"--inputs is for a rung; say --arg A={inputs}:float32[64,64].")
     if kernel.endswith(".ptx"):
-        workload, ptx = ptx_launch(Path(kernel), given, launch, seed)
+        own = ptx_launch(Path(kernel), given, launch, seed)
+        workload = own.workload
     elif is_file(kernel):
         own = file_launch(Path(kernel), given, launch, seed)
         workload = own.workload
     else:
         workload = rung_workload(kernel, given, launch, seed, blank=counters_only, inputs=inputs)
     if counters_only:
-        _show_counts(workload, build, budget, seed, ptx, as_json=as_json)
+        _show_counts(workload, build, budget, seed, as_json=as_json)
         return
     chosen = _chosen_blocks(blocks, workload)
     probe = _l1_probe() if l1 else None
@@ -688,7 +687,6 @@ def trace(
             budget,
             order,
             seed,
-            ptx,
             probe,
             checks=checks,
             only=only,
@@ -703,7 +701,7 @@ def trace(
         save_trace(result, save)
     if save_outputs is not None:
         write_outputs(result, save_outputs)
-    removed = _removed(result) if ptx is None else ()
+    removed = _removed(result)
     if as_json:
         data = trace_as_json(result, seed, own) | {"only_as_written": list(removed)}
         if probe is not None and result.complete:
@@ -754,15 +752,15 @@ def _show_saved(
 
 def _removed(result: Trace) -> tuple[str, ...]:
     """Faults of the stack that the optimised build no longer has."""
-    if result.build.kind == "as_written":
+    if result.build.kind == "as_written" or result.workload.ptx:
         return ()
     from core.assembler.assembled_module import module_of
     from core.assembler.machine_loads import removed_faults
-    from core.compiler.compiler import compile_workload, find_entry
+    from core.compiler.compiler import build_of, find_entry
     from core.emulator.budget import STACK_BYTES
 
     workload = result.workload
-    written = compile_workload(workload)
+    written = build_of(workload)
     entry = find_entry(written, workload.kernel)
     return removed_faults(module_of(written, entry), result.module, entry, most_stack=STACK_BYTES)
 
@@ -772,7 +770,6 @@ def _show_counts(
     build: Literal["as_written", "as_compiled"],
     budget: int | None,
     seed: int,
-    ptx: Build | None,
     *,
     as_json: bool,
 ) -> None:
@@ -782,7 +779,7 @@ def _show_counts(
 
     limits = Limits() if budget is None else Limits(instructions=budget, seconds=None)
     with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
-        counted = count(workload, kind=build, build=ptx, limits=limits, progress=progress)
+        counted = count(workload, kind=build, limits=limits, progress=progress)
     if as_json:
         typer.echo(json.dumps(counted_json(counted, seed), indent=1, allow_nan=False))
     else:
@@ -816,7 +813,6 @@ def _record(
     budget: int | None,
     order: Literal["lockstep", "round_robin", "warp_by_warp", "random"],
     seed: int,
-    ptx: Build | None,
     l1: L1Probe | None,
     *,
     checks: bool,
@@ -840,7 +836,6 @@ def _record(
             checks=checks,
             only_recorded=only,
             progress=progress,
-            build=ptx,
             l1=l1,
             seconds=seconds,
         )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ArgumentError, ParameterError
 
 if TYPE_CHECKING:
-    from core.compiler.compiler import Build
     from core.ladder.buffers import Inputs
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
@@ -67,26 +66,41 @@ def rung_workload(
 
 def ptx_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
-) -> tuple[Workload, Build]:
-    """The launch of a PTX file's kernel, and its code."""
-    from core.launching.file_launch import parse_dim3
-    from core.launching.ptx_files import ptx_workload
+) -> OwnLaunch:
+    """The launch of a PTX file's kernel; what is not given is guessed."""
+    from core.launching.ptx_files import ptx_workload, read_ptx
+    from core.launching.ptx_guess import complete_ptx
 
-    _check_launch_options(path, given, launch)
+    _refuse_sizes(given)
     if launch["define"] is not None:
         raise ArgumentError("-D is for a compiler; PTX is compiled already.")
     for option in ("include_dir", "include", "arch"):
-        if launch.get(option) is not None:
+        if launch.get(option):
             name = option.replace("_", "-")
             raise ArgumentError(f"--{name} is for a compiler; PTX is compiled already.")
-    return ptx_workload(
-        path,
-        launch["kernel"],
-        parse_dim3(launch["grid"], "grid"),
-        parse_dim3(launch["block"], "block"),
-        launch["shared"] or 0,
-        launch["arg"] or (),
-        seed,
+    asked = _asked(path, launch)
+    file = read_ptx(str(path), asked.kernel)
+    whole = complete_ptx(file, asked)
+    options = _options(asked, replace(whole, kernel=asked.kernel))
+    return OwnLaunch(ptx_workload(file, whole, seed), options)
+
+
+def _asked(path: Path, launch: Mapping[str, Any]) -> FileLaunch:
+    """The launch of a file as far as options say it; "" for what they leave out."""
+    from core.launching.arguments import by_name
+    from core.launching.file_launch import FileLaunch, join_defines, parse_defines
+
+    return FileLaunch(
+        str(path),
+        launch.get("kernel") or "",
+        launch.get("grid") or "",
+        launch.get("block") or "",
+        "" if launch.get("shared") is None else str(launch.get("shared")),
+        join_defines(parse_defines(launch.get("define") or ())),
+        tuple(by_name(launch.get("arg") or ()).items()),
+        folders=shlex.join(_absolute(launch.get("include_dir") or ())),
+        included=shlex.join(_absolute(launch.get("include") or ())),
+        architecture=_architecture(launch.get("arch")),
     )
 
 
@@ -99,7 +113,7 @@ def file_workload(
 
 @dataclass(frozen=True)
 class OwnLaunch:
-    """A launch of a CUDA source file's kernel, and what of it was guessed.
+    """A launch of a file's kernel, CUDA or PTX, and what of it was guessed.
 
     `options` would say that on the command line, "" where nothing was; `guessed` are the names of
     arguments and macros, `open` those of arguments that nothing in the source says.
@@ -116,14 +130,7 @@ def file_launch(
     path: Path, given: Mapping[str, int], launch: Mapping[str, Any], seed: int
 ) -> OwnLaunch:
     """The launch of a CUDA source file's kernel; what is not given is guessed and tried."""
-    from core.launching.arguments import by_name
-    from core.launching.file_launch import (
-        FileLaunch,
-        at_its_kernels,
-        join_defines,
-        parse_defines,
-        split_defines,
-    )
+    from core.launching.file_launch import at_its_kernels, split_defines
     from core.launching.file_launch import file_workload as workload_of
     from core.launching.guess import completed
     from core.launching.trial import fitted
@@ -131,23 +138,10 @@ def file_launch(
     from core.side_process.client import stoppable
 
     _refuse_sizes(given)
-    defines = parse_defines(launch.get("define") or ())
-    asked = FileLaunch(
-        str(path),
-        launch.get("kernel") or "",
-        launch.get("grid") or "",
-        launch.get("block") or "",
-        "" if launch.get("shared") is None else str(launch.get("shared")),
-        join_defines(defines),
-        tuple(by_name(launch.get("arg") or ()).items()),
-        folders=shlex.join(_absolute(launch.get("include_dir") or ())),
-        included=shlex.join(_absolute(launch.get("include") or ())),
-        architecture=_architecture(launch.get("arch")),
-    )
-    source, asked = at_its_kernels(read_source(path), asked)
+    source, asked = at_its_kernels(read_source(path), _asked(path, launch))
     guess = stoppable(completed, source, asked)
     whole = fitted(source, guess, seed)
-    macros = {*split_defines(whole.defines)} - {*defines}
+    macros = {*split_defines(whole.defines)} - {*split_defines(asked.defines)}
     names = {name for name, _ in whole.arguments} - {name for name, _ in asked.arguments}
     return OwnLaunch(
         workload_of(source, whole, seed),
@@ -183,7 +177,7 @@ def _options(asked: FileLaunch, whole: FileLaunch) -> str:
     words = [
         f"--{field} {shlex.quote(getattr(whole, field))}"
         for field in ("kernel", "grid", "block", "shared")
-        if not getattr(asked, field) and getattr(whole, field) != "0"
+        if not getattr(asked, field) and getattr(whole, field) not in ("", "0")
     ]
     said = split_defines(asked.defines)
     words += [
@@ -207,13 +201,6 @@ def _refuse_sizes(given: Mapping[str, int]) -> None:
             f"--{name.replace('_', '-')} is for a rung; give a file's sizes with --grid, --block, "
             "-D and --arg."
         )
-
-
-def _check_launch_options(path: Path, given: Mapping[str, int], launch: Mapping[str, Any]) -> None:
-    _refuse_sizes(given)
-    for option in ("grid", "block"):
-        if launch[option] is None:
-            raise ArgumentError(f"{path} needs --{option}, such as --{option} 8,8.")
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, int]:

@@ -29,12 +29,13 @@ from core.source.inline_asm import must_stay_inside
 __all__ = [
     "Build",
     "BuildKind",
+    "build_of",
     "compile_cubin",
     "compile_kernel",
     "compile_ptx",
-    "compile_workload",
     "cubin_entries",
     "find_entry",
+    "must_be_ours",
     "nvrtc_version",
     "parse_log",
     "plain_name",
@@ -148,25 +149,16 @@ def _compiled(request: Request) -> Compiled | None:
         return None
 
 
-def compile_workload(workload: Workload, kind: BuildKind = "as_written") -> Build:
-    """The source of a launch as PTX; raises what `compile_ptx` does."""
-    return compile_ptx(
-        workload.source,
-        source_name=workload.source_name,
-        defines=workload.defines,
-        kind=kind,
-        kernel=workload.kernel,
-        headers=workload.headers,
-        architecture=workload.architecture,
-    )
-
-
 def workload_cubin(
     workload: Workload,
     compute_capability: tuple[int, int] = (9, 0),
     extra_options: Sequence[str] = (),
 ) -> tuple[bytes, str]:
-    """The cubin of a launch's source, and the name in there of its kernel, as `compile_kernel`."""
+    """The cubin of a launch's source, and the name in there of its kernel, as `compile_kernel`.
+
+    Raises TilescopeError for PTX of another compiler.
+    """
+    must_be_ours(workload)
     return compile_kernel(
         workload.source,
         workload.kernel,
@@ -175,6 +167,43 @@ def workload_cubin(
         compute_capability=compute_capability,
         extra_options=extra_options,
         headers=workload.headers,
+    )
+
+
+def must_be_ours(workload: Workload) -> None:
+    """Raises TilescopeError for PTX of another compiler, of which there is no machine code here."""
+    if workload.ptx:
+        raise TilescopeError(
+            "Another compiler made the PTX, and only what NVRTC compiles is assembled here."
+        )
+
+
+def build_of(workload: Workload, kind: BuildKind = "as_written") -> Build:
+    """The build of a workload: its source compiled, or the PTX that it brings.
+
+    Raises as `compile_ptx` does.
+    """
+    if not workload.ptx:
+        return compile_ptx(
+            workload.source,
+            source_name=workload.source_name,
+            defines=workload.defines,
+            kind=kind,
+            kernel=workload.kernel,
+            headers=workload.headers,
+            architecture=workload.architecture,
+        )
+    target = re.search(r"^[ \t]*\.target\b.*?sm_(\w+)", workload.ptx, re.MULTILINE)
+    return Build(
+        kind="as_compiled",
+        source=workload.source,
+        source_name=workload.source_name,
+        defines=_NO_DEFINES,
+        options=(),
+        architecture=f"compute_{target[1]}" if target else DEFAULT_ARCHITECTURE,
+        ptx=workload.ptx,
+        diagnostics=(),
+        entries=(workload.kernel,),
     )
 
 

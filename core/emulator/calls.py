@@ -20,15 +20,28 @@ from core.ptx.ast import Function
 from core.ptx.types import PtxType
 
 
-def _passed(frame: Frame, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A parameter as a register of `dtype`; zero where the caller gave none."""
-    value = frame.parameters.get((name, 0))
+def _passed(frame: Frame, key: tuple[str, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A parameter for a register of `dtype`; one that was never given is zero."""
+    value = frame.parameters.get(key)
     if value is None:
         return np.zeros(1, dtype)
     if value.itemsize == dtype.itemsize:
         return value.view(dtype)
     bits = value.view(f"u{value.itemsize}")
     return bits.astype(f"u{dtype.itemsize}").view(dtype)
+
+
+def register_slots(frame: Frame, name: str) -> tuple[tuple[tuple[str, int], int], ...]:
+    """The slots of a formal parameter that is a register, each with its name and offset.
+
+    Of a vector there is one for each element; a parameter that is a variable has none.
+    """
+    slots = frame.code.slots
+    if name in slots:
+        return (((name, 0), slots[name]),)
+    found = [slots[f"{name}.{axis}"] for axis in "xyzw" if f"{name}.{axis}" in slots]
+    size = frame.registers[found[0]].dtype.itemsize if found else 0
+    return tuple(((name, place * size), slot) for place, slot in enumerate(found))
 
 
 class Calls:
@@ -89,8 +102,8 @@ class Calls:
     def call(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
         """`call`; True if the whole group goes on to the next instruction."""
         call: Call = op.payload
-        for name, read in call.values:
-            frame.parameters[name, 0] = read(frame.registers)
+        for key, read in call.values:
+            frame.parameters[key] = read(frame.registers)
         if call.pointer is not None:
             return self.call_pointer(frame, group, op, pc)
         return self.enter(frame, group, op, pc, self.state.image.module.functions[call.function])
@@ -137,9 +150,9 @@ class Calls:
         for formal, actual in zip(function.parameters, call.arguments, strict=True):
             self.copy_parameter(frame, actual, callee, formal.name, None if alone else group.mask)
             if formal.space == "reg":
-                slot = callee.code.slots[formal.name]
-                value = _passed(callee, formal.name, callee.registers[slot].dtype)
-                self.state.write(callee, slot, value, None if alone else group.mask)
+                for key, slot in register_slots(callee, formal.name):
+                    value = _passed(callee, key, callee.registers[slot].dtype)
+                    self.state.write(callee, slot, value, None if alone else group.mask)
         if len(self.state.return_to) < depth:
             self.state.return_to.append(np.zeros(self.state.count, np.int64))
         self.state.return_to[depth - 1][group.lanes(self.state.count)] = pc + 1
@@ -152,8 +165,8 @@ class Calls:
 
     def set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
         """Results that go to registers, not to parameter variables."""
-        for name, slot in call.targets:
-            self.state.write(frame, slot, _passed(frame, name, frame.registers[slot].dtype), mask)
+        for key, slot in call.targets:
+            self.state.write(frame, slot, _passed(frame, key, frame.registers[slot].dtype), mask)
 
     def copy_parameter(
         self, source: Frame, source_name: str, to: Frame, to_name: str, mask: Mask | None
@@ -185,8 +198,8 @@ class Calls:
             for formal, actual in zip(function.returns, call.results, strict=False):
                 keep = None if alone and whole is group.mask else mask
                 if formal.space == "reg":
-                    value = frame.registers[frame.code.slots[formal.name]]
-                    frame.parameters[formal.name, 0] = value
+                    for key, slot in register_slots(frame, formal.name):
+                        frame.parameters[key] = frame.registers[slot]
                 self.copy_parameter(frame, formal.name, caller, actual, keep)
             self.set_results(caller, call, mask)
             self.queue.enter(caller_group)

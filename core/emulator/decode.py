@@ -75,8 +75,6 @@ def vector_length(instruction: Instruction) -> int:
 
 def memory_type(instruction: Instruction) -> PtxType:
     """The type of one element of an access."""
-    if "b128" in instruction.modifiers:
-        raise unsupported(instruction, "uses .b128, which is not supported")
     kind = type_of(instruction)
     if kind is PRED:
         raise unsupported(instruction, "accesses memory as .pred, which has no bytes")
@@ -123,7 +121,7 @@ def atomic(decoder: OperandDecoder, instruction: Instruction) -> Op:
     has_result = opcode_of(instruction).kind == "atomic"
     kind = memory_type(instruction)
     name = next((m for m in instruction.modifiers if m in _ATOMICS), "")
-    if not name:
+    if not name or (kind.bits == 128 and name not in ("exch", "cas")):
         raise unsupported(instruction)
     address, *operands = instruction.operands[1 if has_result else 0 :]
     if not isinstance(address, Address):
@@ -233,24 +231,29 @@ def _names(group: Group, role: str) -> tuple[str, ...]:
 
 def _argument_values(
     decoder: OperandDecoder, instruction: Instruction, group: Group
-) -> tuple[tuple[str, Reader], ...]:
-    """Arguments that are registers or constants, with the name they go under."""
+) -> tuple[tuple[tuple[str, int], Reader], ...]:
+    """Arguments that are registers or constants, with the name and offset they go under."""
     found = []
     for name, operand in zip(_names(group, "argument"), group.elements, strict=True):
-        if isinstance(operand, Register):
-            kind = decoder.table.declared(operand.name)
-            found.append((name, decoder.table.read(instruction, operand, kind)))
-        elif not isinstance(operand, Symbol):
-            found.append((name, decoder.table.read(instruction, operand, TYPES["b32"])))
+        offset = 0
+        for element in () if isinstance(operand, Symbol) else elements(operand):
+            kind = TYPES["b32"]
+            if isinstance(element, Register):
+                kind = decoder.table.declared(element.name)
+            found.append(((name, offset), decoder.table.read(instruction, element, kind)))
+            offset += kind.nbytes
     return tuple(found)
 
 
-def _result_slots(decoder: OperandDecoder, group: Group) -> tuple[tuple[str, int], ...]:
-    return tuple(
-        (name, decoder.table.slots[operand.name])
-        for name, operand in zip(_names(group, "result"), group.elements, strict=True)
-        if isinstance(operand, Register)
-    )
+def _result_slots(decoder: OperandDecoder, group: Group) -> tuple[tuple[tuple[str, int], int], ...]:
+    found = []
+    for name, operand in zip(_names(group, "result"), group.elements, strict=True):
+        offset = 0
+        for element in elements(operand):
+            if isinstance(element, Register):
+                found.append(((name, offset), decoder.table.slots[element.name]))
+                offset += decoder.table.declared(element.name).nbytes
+    return tuple(found)
 
 
 def leave(_: OperandDecoder, instruction: Instruction) -> Op:
@@ -311,8 +314,9 @@ class Decoder:
         """The function's code; `watched` names registers whose values are to be recorded."""
         operands = self.operands
         for instruction in operands.instructions:
-            if opcode_of(instruction).kind == "texture":
-                raise unsupported(instruction, "needs a texture or a surface")
+            row = opcode_of(instruction)
+            if row.refused and not row.is_executed:
+                raise unsupported(instruction, f"is not executed ({row.refused[0][1]})")
             unknown = unknown_modifier(instruction.modifiers)
             if unknown:
                 raise unsupported(instruction, f"has {unknown!r}, which is no modifier of PTX")

@@ -89,15 +89,16 @@ class Call:
 
     `pointer` gives the function's address where it is called by that (`function` is then ""). An
     argument that is no variable is put into one of the names first, as `values` says; `targets` are
-    the slots of results that are registers, by the name of the variable they come from.
+    the slots of results that are registers, by the variable they come from. Both have the name and
+    the offset in bytes, which is that of an element where the register is a vector.
     """
 
     function: str
     results: tuple[str, ...]
     arguments: tuple[str, ...]
     pointer: Reader | None = None
-    values: tuple[tuple[str, Reader], ...] = ()
-    targets: tuple[tuple[str, int], ...] = ()
+    values: tuple[tuple[tuple[str, int], Reader], ...] = ()
+    targets: tuple[tuple[tuple[str, int], int], ...] = ()
 
 
 @dataclass

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core.cancelling import check
-from core.compiler.compiler import compile_workload, find_entry
+from core.compiler.compiler import build_of, find_entry
 from core.emulator.budget import Limits
 from core.emulator.events import AccessEvent, FaultEvent, Observer
 from core.emulator.groups import Geometry
@@ -76,7 +76,7 @@ class Reach(Observer):
 
 def reach_of(workload: Workload) -> Reach:
     """How the launch touches memory, as far as its blocks run within a second."""
-    build = compile_workload(workload)
+    build = build_of(workload)
     entry = find_entry(build, workload.kernel)
     launch = workload.launch
     with uncollected():

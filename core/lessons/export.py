@@ -169,9 +169,14 @@ def _write(archive: zipfile.ZipFile, name: str, root: Xml.Element) -> None:
 def _item(name: str, one: Question) -> Xml.Element:
     item = Xml.Element(
         "assessmentItem",
-        {"xmlns": _QTI, "identifier": name, "title": one.name, "adaptive": "false",
-         "timeDependent": "false"},
-    )  # fmt: skip
+        {
+            "xmlns": _QTI,
+            "identifier": name,
+            "title": one.name,
+            "adaptive": "false",
+            "timeDependent": "false",
+        },
+    )
     is_choice = bool(one.choices)
     kind = "identifier" if is_choice else "float" if one.numbers else "string"
     response = _below(item, "responseDeclaration", identifier="RESPONSE", cardinality="single")

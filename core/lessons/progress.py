@@ -161,9 +161,14 @@ def _seed(value: Any) -> int:
 
 _FIELDS = {one.name for one in fields(Answered)}
 _KINDS: Mapping[str, tuple[type, ...]] = {
-    "step": (str,), "sure": (bool,), "attempt": (int,), "hints": (int,), "belief": (str,),
-    "seconds": (int, float), "when": (str,),
-}  # fmt: skip
+    "step": (str,),
+    "sure": (bool,),
+    "attempt": (int,),
+    "hints": (int,),
+    "belief": (str,),
+    "seconds": (int, float),
+    "when": (str,),
+}
 
 
 def _answer(row: Any) -> Answered:

@@ -60,8 +60,14 @@ LINES = "/*LINES*/"  # where the ordered lines go in a frame
 _KERNELS = "kernels"  # the folder beside a lesson that holds its kernels
 _T = TypeVar("_T")
 _MISSING: Any = object()
-_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false",
-          list: "a list", dict: "a table"}  # fmt: skip
+_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
 
 
 class _Table:

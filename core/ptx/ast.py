@@ -162,6 +162,7 @@ class Variable:
     initial: bytes | None = None
     extern: bool = False
     relocations: tuple[Relocation, ...] = ()
+    is_pointer: bool = False  # a parameter that is declared as one (`.ptr`)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A `.section name { … }`, which stands in lines of its own: offsets in the text."""
+    """A `.section name { … }`, which begins a line: offsets in the text."""
 
     name: str
     start: int
@@ -69,7 +69,14 @@ def _begins_line(text: str, at: int) -> bool:
 
 
 def _closing(text: str, at: int) -> int:
-    """Behind the next closing brace that stands first in its line; -1 without one."""
+    """Behind the brace that closes what is open at `at`; -1 without one.
+
+    It stands in the same line (`.section .debug_loc { }`), or first in a later one.
+    """
+    line_end = text.find("\n", at)
+    line = text[at : line_end if line_end >= 0 else len(text)].partition("//")[0]
+    if "}" in line:
+        return at + line.index("}") + 1
     found = text.find("}", at)
     while found >= 0 and not _begins_line(text, found):
         found = text.find("}", found + 1)

@@ -106,7 +106,6 @@ def _left_out(why: str, *examples: str) -> Opcode:
 _TEXTURES = "textures and surfaces need host objects"
 _CLUSTERS = "clusters of blocks"
 _BULK = "the bulk copy engine (TMA)"
-_WIDE = "registers of 128 bits"
 _STACKS = "stacks that grow at run time"
 
 _ROWS = (
@@ -144,14 +143,14 @@ _ROWS = (
     *_same("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2", Opcode("", "video")),
     *_same("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4", Opcode("", "video")),
     # Moves and conversions.
-    Opcode("mov", "move", operands=(2,)).but(("mov.b128 %d1, {%d2, %d3};", _WIDE)),
+    Opcode("mov", "move", operands=(2,)),
     Opcode("cvta", "move"),
     Opcode("cvt", "conversion").but(
         ("cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", "stochastic rounding"),
         ("cvt.rn.f16x2.ue8m0x2 %r1, %h1;", "scale factors of block formats"),
     ),
     # Memory.
-    Opcode("ld", "load").but(("ld.global.b128 %d1, [%d2];", _WIDE)),
+    Opcode("ld", "load"),
     Opcode("ldu", "load"),
     Opcode("st", "store", writes=False, stores=True).but(
         (
@@ -160,7 +159,7 @@ _ROWS = (
         ),
         ("st.bulk.weak.shared::cta [%d1], 64, 0;", _BULK),
     ),
-    Opcode("atom", "atomic", stores=True).but(("atom.global.exch.b128 %d1, [%d2], %d3;", _WIDE)),
+    Opcode("atom", "atomic", stores=True),
     Opcode("red", "reduction", writes=False, stores=True).but(
         ("red.async.relaxed.cluster.global.add.u32 [%d1], %r1, [%d2];", _CLUSTERS)
     ),
@@ -170,6 +169,7 @@ _ROWS = (
     ),
     Opcode("discard", "hint", writes=False, stores=True),
     *_same("prefetch prefetchu applypriority", Opcode("", "hint", writes=False)),
+    Opcode("createpolicy", "hint"),  # a register that only hints read: it stays 0
     # Control.
     *_same("bra brx", Opcode("", "jump", writes=False)),
     Opcode("call", "call", writes=False),  # what it writes is a group of its own
@@ -248,7 +248,6 @@ _ROWS = (
         "memory of several GPUs at one address",
         "multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%d1];",
     ),
-    _left_out("caches' policies", "createpolicy.fractional.L2::evict_last.b64 %d1, 1.0;"),
     _left_out(_BULK, "tensormap.replace.tile.global_address.global.b1024.b64 [%d1], %d2;"),
     _left_out("warp-group matrix products (sm_90a)", "wgmma.fence.sync.aligned;"),
     _left_out("tensor memory (sm_100a)", "tcgen05.fence::before_thread_sync;"),

@@ -61,7 +61,7 @@ _GROUPS = (
     "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop test_wait try_wait "
     "pending_count noComplete parity expect_tx complete_tx",
     # hints
-    "L1 L2 launch_dependents wait mask tensormap",
+    "L1 L2 launch_dependents wait mask tensormap fractional range cvt",
 )
 _KNOWN = frozenset(TYPES) | frozenset(" ".join(_GROUPS).split())
 _QUALIFIERS = (
@@ -272,7 +272,9 @@ def parameters(cursor: Cursor) -> tuple[Variable, ...]:
         if token.text not in (".param", ".reg"):
             raise PtxSyntaxError(token.line, f"expected .param, found {token.text!r}.")
         align, kind, vector = alignment_and_type(cursor)
-        found.append(variable(cursor, token.text[1:], align, kind, vector))
+        is_pointer = _skip_pointer_attributes(cursor)
+        one = variable(cursor, token.text[1:], align, kind, vector)
+        found.append(replace(one, is_pointer=is_pointer))
         cursor.accept(",")
     return tuple(found)
 
@@ -290,17 +292,18 @@ def alignment_and_type(cursor: Cursor) -> tuple[int, PtxType, int]:
             cursor.skip_parentheses()
         elif token.text[1:] in TYPES:
             kind = TYPES[token.text[1:]]
-            return _pointer_attributes(cursor, align), kind, vector
+            return align, kind, vector
         elif token.text not in (".ptr", ".global", ".const", ".shared", ".local"):
             raise UnsupportedPtx(token.line, token.text)
 
 
-def _pointer_attributes(cursor: Cursor, align: int) -> int:
-    """`.ptr .space .align N` after a parameter's type: of what is pointed to, not of it."""
+def _skip_pointer_attributes(cursor: Cursor) -> bool:
+    """`.ptr .space .align N` after a parameter's type: of what is pointed to. Whether it is one."""
+    is_pointer = cursor.peek().text == ".ptr"
     while cursor.peek().text in (".ptr", ".global", ".const", ".shared", ".local", ".align"):
         if cursor.take().text == ".align":
             cursor.take("number")
-    return align
+    return is_pointer
 
 
 def variable(
@@ -388,9 +391,14 @@ class Scope:
         self.vectors[unique] = tuple(f"{unique}.{part}" for part in "xyzw"[:vector])
         self.registers.update(dict.fromkeys(self.vectors[unique], kind))
 
-    def declare_variable(self, variable: Variable) -> Variable:
-        """Declares a variable in the innermost scope; returns it under its unique name."""
-        return replace(variable, name=self._unique(variable.name))
+    def declare_variable(self, variable: Variable, prefix: str = "") -> Variable:
+        """Declares a variable in the innermost scope; returns it under its unique name.
+
+        That begins with `prefix` where the name must be unique beyond this function.
+        """
+        unique = prefix + self._unique(variable.name)
+        self._names[-1][variable.name] = unique
+        return replace(variable, name=unique)
 
     def resolve(self, name: str) -> str:
         """The unique name that `name` stands for here, or `name` itself.
@@ -464,6 +472,9 @@ def _named(cursor: Cursor, scope: Scope) -> Operand:
         return Register(name)
     if name in scope.vectors:
         return Vector(tuple(Register(element) for element in scope.vectors[name]))
+    if f"{token.text}.x" in SPECIALS:  # `mov.v4.u32 v, %tid`: the fourth element is 0
+        axes = (Special(f"{token.text}.{axis}") for axis in "xyz")
+        return Vector((*axes, Immediate(0)))
     part = _part(token, scope)
     if part is not None:
         return part
@@ -521,13 +532,13 @@ _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
 
-def parse(text: str) -> Module:
-    """Parses PTX `text`.
+def parse(text: str, *, own_lines: bool = False) -> Module:
+    """Parses PTX `text`; with `own_lines` its instructions stand in its own lines, whatever `.loc`.
 
     Raises `PtxSyntaxError` for text that is not PTX and `UnsupportedPtx` for a directive that this
     program does not know, both with the line.
     """
-    return _Parser(text).module()
+    return _Parser(text).module(own_lines=own_lines)
 
 
 class _Parser:
@@ -542,14 +553,16 @@ class _Parser:
         self.labels = Labels()
         self.files: dict[int, str] = {}
         self.position = SourcePosition(0, 0)
+        self.own_file = 0  # the file that the function stands in
+        self.callers: dict[SourcePosition, SourcePosition] = {}
         self.used_bytes: dict[int, int] = {}
 
     # -- module scope -----------------------------------------------------------------------
 
-    def module(self) -> Module:
+    def module(self, *, own_lines: bool) -> Module:
         while not self.cursor.at_end():
             self._directive()
-        if not any(i.position.line for i in self.instructions):  # the PTX itself is the source
+        if own_lines or not any(i.position.line for i in self.instructions):
             self.instructions = [
                 replace(i, position=SourcePosition(1, i.ptx_line)) for i in self.instructions
             ]
@@ -589,6 +602,9 @@ class _Parser:
             self._loc()
         elif word == ".alias":
             raise UnsupportedPtx(token.line, cursor.rest_of_line(token.line))
+        elif cursor.peek(1).text == ":":  # a label of debug information
+            cursor.take()
+            cursor.take()
         else:
             self._declaration()
 
@@ -605,8 +621,26 @@ class _Parser:
         column = self.cursor.integer() if self.cursor.peek().kind == "number" else 0
         if max(*numbers, column) >= _MOST_LINES:
             raise PtxSyntaxError(line, "a .loc with a number too large for a line.")
-        self.cursor.rest_of_line(line)  # function_name, inlined_at …
-        self.position = SourcePosition(numbers[0], numbers[1], column)
+        here = SourcePosition(numbers[0], numbers[1], column)
+        self.own_file = self.own_file or here.file
+        called = re.search(r"inlined_at (\d+) (\d+) (\d+)", self.cursor.rest_of_line(line))
+        self.callers.pop(here, None)
+        if called:
+            caller = (min(int(number), _MOST_LINES) for number in called.groups())
+            self.callers[here] = SourcePosition(*caller)
+        self.position = self._in_own_file(here)
+
+    def _in_own_file(self, here: SourcePosition) -> SourcePosition:
+        """Where the function itself calls what stands in another file, as far as `.loc` says.
+
+        The position that `inlined_at` gives is that of a `.loc` before, which may have one, too.
+        """
+        call = here
+        for _ in range(len(self.callers)):
+            if call.file == self.own_file or call not in self.callers:
+                break
+            call = self.callers[call]
+        return call if call.file == self.own_file else here
 
     def _declaration(self) -> None:
         cursor = self.cursor
@@ -644,10 +678,12 @@ class _Parser:
         if not cursor.accept(";"):
             cursor.expect("{")
             self.position = SourcePosition(0, 0)  # a function without `.loc` has no lines
+            self.own_file = 0
             for formal in (*returns, *arguments):
                 if formal.space == "reg":
-                    scope.declare_register(formal.name, formal.type)
-            self._body(scope, found)
+                    length = formal.nbytes // formal.type.nbytes
+                    scope.declare_register(formal.name, formal.type, length)
+            self._body(name, scope, found)
             self.labels.resolve(self.instructions, first)
             self._end(first)
         elif name in self.functions:
@@ -682,7 +718,7 @@ class _Parser:
                 Instruction(end, "ret", (), (), None, False, line, "}", self.position)
             )
 
-    def _body(self, scope: Scope, found: list[Variable]) -> None:
+    def _body(self, function: str, scope: Scope, found: list[Variable]) -> None:
         """Statements up to the closing brace; braces inside open scopes of their own."""
         cursor = self.cursor
         depth = 1
@@ -703,7 +739,7 @@ class _Parser:
                 self.labels.pop()
                 depth -= 1
             elif token.text.startswith("."):
-                self._directive_in_body(scope, found)
+                self._directive_in_body(function, scope, found)
             elif cursor.peek(1).text == ":":
                 self._label()
             elif token.text == ";":
@@ -730,7 +766,7 @@ class _Parser:
         else:
             self.labels.define(name, len(self.instructions))
 
-    def _directive_in_body(self, scope: Scope, found: list[Variable]) -> None:
+    def _directive_in_body(self, function: str, scope: Scope, found: list[Variable]) -> None:
         cursor = self.cursor
         token = cursor.peek()
         if token.text == ".loc":
@@ -744,7 +780,12 @@ class _Parser:
             cursor.expect(";")
             found.append(scope.declare_variable(parameter))
         elif token.text in SPACES:
-            found.extend(scope.declare_variable(v) for v in variables(cursor, extern=False))
+            for declared in variables(cursor, extern=False):
+                if declared.space in ("global", "const"):  # one for all, as at module scope
+                    one = scope.declare_variable(declared, f"{function}::")
+                    self.variables[one.name] = one
+                else:
+                    found.append(scope.declare_variable(declared))
         elif token.text == ".pragma":
             self._pragma(cursor.skip_statement())
         else:

@@ -14,7 +14,8 @@ class PtxType:
 
     `kind` is "u", "s", "f", "b" (untyped bits), "p" (predicate) or "x" (packed, or a float that
     NumPy lacks); `bits` its width.
-    `dtype` is how a lane's value is held: untyped bits as signed integers of that width.
+    `dtype` is how a lane's value is held: untyped bits as signed integers of that width, 128 of
+    them as two halves.
     """
 
     name: str
@@ -67,6 +68,7 @@ def _table() -> dict[str, PtxType]:
     types.extend(
         PtxType(name, "x", bits, np.dtype(f"i{bits // 8}")) for name, bits in _PACKED.items()
     )
+    types.append(PtxType("b128", "b", 128, np.dtype([("low", "<u8"), ("high", "<u8")])))
     return {t.name: t for t in types}
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.assembler.assembled_module import module_of
 from core.assembler.machine_loads import Assembly, assembly_of
 from core.cancelling import check
-from core.compiler.compiler import Build, BuildKind, compile_workload, find_entry
+from core.compiler.compiler import Build, BuildKind, build_of, find_entry
 from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
 from core.emulator.affine.values import Affine, Dependence
@@ -102,8 +102,7 @@ def count(
             f"A grid of {workload.launch.grid.count:,} blocks is too large to count: "
             f"use at most {MOST_BLOCKS:,} blocks, or run some of them (--blocks 0,1 --only)."
         )
-    if build is None:
-        build = compile_workload(workload, kind)
+    build = build or build_of(workload, kind)
     entry = find_entry(build, workload.kernel)
     module = module_of(build, entry)
     assembly = assembly_of(build, module, entry)

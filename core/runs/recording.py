@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.assembler.assembled_module import module_of
 from core.cancelling import check
-from core.compiler.compiler import Build, compile_workload, find_entry
+from core.compiler.compiler import Build, build_of, find_entry
 from core.emulator.events import Observer, Printed
 from core.emulator.groups import Geometry
 from core.emulator.heap import HEAP_NAME
@@ -101,8 +101,7 @@ def record(
     if blocks is not None or not only_recorded:
         ran = len(blocks) if blocks is not None and only_recorded else workload.launch.grid.count
         must_be_runnable(workload.launch, ran)
-    if build is None:
-        build = compile_workload(workload, kind)
+    build = build or build_of(workload, kind)
     entry = find_entry(build, workload.kernel)
     module = module_of(build, entry)
     debug = debug_info(module)

@@ -8,7 +8,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -311,6 +311,8 @@ def trace_of(header: Mapping[str, Any], arrays: Arrays) -> Trace:
     """The trace that a header describes."""
     workload = _read_workload(header["workload"], arrays)
     build = _read_build(header["build"])
+    if not build.options:  # no compiler of ours made it
+        workload = replace(workload, ptx=build.ptx)
     entry = find_entry(build, workload.kernel)
     module = module_of(build, entry)
     debug = debug_info(module)

@@ -21,14 +21,16 @@ from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
 from gui.commands.waiting import Waiting
 from gui.commands.window import Window
-from gui.jobs.opening import NO_NUMBER, Loaded, Opened, load_job, open_job, turn_job
+from gui.jobs.opening import NO_NUMBER, Loaded, Opened, follow_job, load_job, open_job, turn_job
 from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
 from gui.scenes.link import checksum
 from gui.scenes.selection import UNTITLED, Configuration
+from gui.scenes.source import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
-OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.npz *.txt);;All files (*)"
-SOURCES = {".cu", ".cuh", ".npz", ".txt"}
+OPENED = "Kernels, saved traces, lists of moments (*.cu *.cuh *.ptx *.npz *.txt);;All files (*)"
+PTX = ".ptx"
+SOURCES = {".cu", ".cuh", ".ptx", ".npz", ".txt"}
 # What types are made of these is asked of the compiler: too long a wait.
 _ASKS_COMPILER = re.compile(r"\b(?:struct|class|typedef|using|__constant__)\b")
 RECENT = 3  # files that are listed above the ladder
@@ -138,7 +140,9 @@ class Workbench(QObject):
         wants that.
         """
         path = self._file_of_source()
-        if path is None:
+        if made_elsewhere(self.session.trace):
+            self._say(ELSEWHERE)
+        elif path is None:
             self.save_source_as()
         elif self._changed_outside(path):
             said = f"Another program has changed {path.name} since it was read."
@@ -262,6 +266,11 @@ class Workbench(QObject):
         now = self.session.configuration
         if now is None or now.own is None:
             return
+        if now.own.path.endswith(PTX):
+            known = now.own.arguments
+            changed = tuple((n, str(value) if n == name else t) for n, t in known)
+            self.opener.submit(follow_job(now, replace(now.own, arguments=changed)))
+            return
         text = self._newest_text()
         if kind == "constant" and (len(text) > LARGE or _ASKS_COMPILER.search(text)):
             self.opener.submit(turn_job(now, text, name, value))
@@ -329,6 +338,9 @@ class Workbench(QObject):
             except TilescopeError as error:
                 self.form.show_errors({"defines": str(error)})
                 return
+        if launch.path.endswith(PTX) and launch.arguments != now.own.arguments:
+            self.opener.submit(follow_job(now, launch))
+            return
         self.recorder.ask(replace(now, own=renumbered(now.own, launch, self._newest_text())))
 
     def _refuse(self, error: object) -> None:
@@ -358,6 +370,6 @@ class Workbench(QObject):
                 if fitting:
                     self.open_file(fitting[0])
                 else:
-                    self._say(f"{Path(paths[0]).name} is none of .cu, .cuh, .npz and .txt.")
+                    self._say(f"{Path(paths[0]).name} is none of .cu, .cuh, .ptx, .npz and .txt.")
                 return True
         return False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import TilescopeError
+from core.errors import Cancelled, TilescopeError
 
 if TYPE_CHECKING:
     from core.compiler.kernel_signature import SignatureParameter
@@ -64,9 +64,13 @@ def open_job(
 
     def job(_: Progress) -> Any:
         from core.launching.guess import launch_of
+        from core.launching.ptx_guess import opened_ptx
         from core.launching.user_files import must_be_short_enough, read_source
         from core.side_process.client import apart
 
+        if path.endswith(".ptx"):
+            opened = apart(opened_ptx, path, known, kernel, text)
+            return Opened(*opened, text if is_edit else None, block, pasted)
         source = text if text is not None else read_source(Path(path))
         must_be_short_enough(source, "The text")
         found = apart(launch_of, source, path, known, kernel, linked)
@@ -79,6 +83,28 @@ def open_job(
             found = (tried(source, found[0], known), *found[1:])
         edited = source if text is not None and is_edit and is_own else None
         return Opened(*found, edited, block, pasted)
+
+    return job
+
+
+def follow_job(shown: Configuration, after: FileLaunch) -> Job:
+    """The work of fitting a PTX file's launch to an argument that was changed.
+
+    Gives the `Configuration`; what cannot be fitted stays as it is typed, and says so when it runs.
+    """
+
+    def job(_: Progress) -> Any:
+        from core.launching.ptx_guess import followed_ptx
+        from core.side_process.client import apart
+
+        assert shown.own is not None
+        try:
+            fitted = apart(followed_ptx, after.path, shown.own, after, shown.source)
+        except Cancelled:
+            raise
+        except TilescopeError:
+            fitted = after
+        return replace(shown, own=fitted)
 
     return job
 

@@ -71,6 +71,8 @@ def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, st
     from core.launching.file_launch import file_workload
     from core.launching.user_files import read_source
 
+    if launch.path.endswith(".ptx"):
+        return _ptx_workload(launch, edited)
     if edited is not None and launch.path == UNTITLED:
         return file_workload(edited, launch), edited
     try:
@@ -80,6 +82,24 @@ def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, st
             raise
         original = edited
     return file_workload(original if edited is None else edited, launch), original
+
+
+def _ptx_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str]:
+    """PTX may be edited; the text that it was compiled from is another compiler's."""
+    from core.launching.ptx_files import ptx_workload, read_ptx
+    from core.launching.user_files import must_be_short_enough
+
+    file = read_ptx(launch.path, launch.kernel)
+    original = file.source
+    if edited is not None and edited != original:
+        if file.has_source:
+            raise TilescopeError(
+                f"{file.source_name} was compiled to {file.name} elsewhere: change it there, "
+                "compile it, and open the new PTX."
+            )
+        file = read_ptx(launch.path, launch.kernel, edited)
+    must_be_short_enough(file.source, file.source_name)
+    return ptx_workload(file, launch), original
 
 
 def record_job(

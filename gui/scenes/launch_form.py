@@ -269,14 +269,16 @@ def knob_rows(workload: Workload, launch: FileLaunch) -> tuple[KnobRow, ...]:
     for name, text in defines.items():
         if text.isdecimal():
             found.append(_row("define", name, int(text), f"-D{name}"))
-    found += [_constant(knob) for knob in knobs(workload.source) if knob.name not in defines]
+    constants = knobs(workload.source) if not workload.ptx else ()
+    found += [_constant(knob) for knob in constants if knob.name not in defines]
     named = {row.name for row in found}
+    asked = {name for name, text in launch.arguments if text != "null"}
     found += [
         _row("argument", argument.name, int(argument.value), "An argument of the kernel")
         for argument in workload.launch.arguments
         if isinstance(argument, ScalarArgument)
         and argument.value.dtype.kind in "iu"
-        and argument.name not in named
+        and argument.name in asked - named
     ]
     return tuple(found[:MOST])
 

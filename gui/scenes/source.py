@@ -56,6 +56,16 @@ class Total:
         return self.actual > self.ideal
 
 
+ELSEWHERE = (
+    "Another compiler made the PTX of this text: change and compile it there, and open the new PTX."
+)
+
+
+def made_elsewhere(trace: Trace | None) -> bool:
+    """Whether the shown text is what another compiler made the trace's PTX from."""
+    return trace is not None and trace.workload.ptx not in ("", trace.workload.source)
+
+
 LineTotals = Mapping[str, Total]
 """Of one source line, by unit: global memory's "sectors", shared memory's "wavefronts"."""
 
@@ -92,14 +102,21 @@ def totals_text(totals: LineTotals) -> str:
     return "; ".join(parts) + "." if parts else ""
 
 
+_LEXERS = {".py": "python", ".rs": "rust", ".jl": "julia", ".zig": "zig"}
+
+
 @lru_cache(maxsize=16)
-def highlight(source: str) -> tuple[tuple[Span, ...], ...]:
-    """Coloured spans of each line of CUDA C, or of some of its lines, by Pygments' lexer."""
-    from pygments.lexers.c_like import CudaLexer
+def highlight(source: str, suffix: str = ".cu") -> tuple[tuple[Span, ...], ...]:
+    """Coloured spans of each line of a source, or of some of its lines, by Pygments' lexer.
+
+    `suffix` is the end of its file's name; a language that has no lexer here is taken for CUDA C.
+    """
+    from pygments.lexers import find_lexer_class_by_name
 
     lines: list[list[Span]] = [[]]
     column = 0
-    for token, text in CudaLexer(stripnl=False, ensurenl=False).get_tokens(source):
+    lexer = find_lexer_class_by_name(_LEXERS.get(suffix, "cuda"))
+    for token, text in lexer(stripnl=False, ensurenl=False).get_tokens(source):
         category = _category(str(token), text)
         for i, piece in enumerate(text.split("\n")):
             if i:
@@ -111,17 +128,25 @@ def highlight(source: str) -> tuple[tuple[Span, ...], ...]:
     return tuple(tuple(line) for line in lines)
 
 
-_OPENERS = re.compile(
-    r"//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|/\*.*?(?:\*/|\Z)", re.DOTALL
-)
+_STRINGS = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+_OPENERS = {
+    "/*": re.compile(rf"//[^\n]*|{_STRINGS}|/\*.*?(?:\*/|\Z)", re.DOTALL),
+    '"""': re.compile(rf'#[^\n]*|""".*?(?:"""|\Z)|{_STRINGS}', re.DOTALL),
+}
 
 
-def lines_inside_comments(source: str) -> frozenset[int]:
-    """The lines (from 0) that begin within a comment of several lines."""
+def comment_opening(suffix: str) -> str:
+    """What opens a comment of several lines in the language of a file's name."""
+    return '"""' if suffix == ".py" else "/*"
+
+
+def lines_inside_comments(source: str, suffix: str = ".cu") -> frozenset[int]:
+    """The lines (from 0) that begin within a comment of several lines, or a docstring."""
     found: set[int] = set()
     line = place = 0
-    for match in _OPENERS.finditer(source):
-        if match[0].startswith("/*") and "\n" in match[0]:
+    opening = comment_opening(suffix)
+    for match in _OPENERS[opening].finditer(source):
+        if match[0].startswith(opening) and "\n" in match[0]:
             line += source.count("\n", place, match.start())
             place = match.end()
             lines = match[0].count("\n")

@@ -26,7 +26,15 @@ from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.launching.user_files import MOST_SOURCE, must_be_short_enough
 from gui.looks.theme import Theme, current_theme
-from gui.scenes.source import LineTotals, Span, Total, highlight, lines_inside_comments, totals_text
+from gui.scenes.source import (
+    LineTotals,
+    Span,
+    Total,
+    comment_opening,
+    highlight,
+    lines_inside_comments,
+    totals_text,
+)
 from gui.scenes.versions import Changes
 from gui.views.coloured_text import ColouredText
 
@@ -322,21 +330,22 @@ class CodeEdit(ColouredText):
         self.errors: list[LineError] = []
         self.marks: list[QTextEdit.ExtraSelection] = []
         self._comments: frozenset[int] | None = None
+        self.suffix = ".cu"  # of the file's name: the language
         self.document().contentsChanged.connect(self._forget_comments)
         self.gutter = Gutter(self)
         self.restyle()
         self.updateRequest.connect(self._scroll_gutter)
 
     def _spans_of(self, first: int, last: int) -> Sequence[Iterable[Span]]:
-        """Spans of CUDA C: the lines are read as one piece, and what is above only for comments."""
+        """Spans of lines: they are read as one piece, and what is above only for comments."""
         if self._comments is None:
-            self._comments = lines_inside_comments(self.toPlainText())
+            self._comments = lines_inside_comments(self.toPlainText(), self.suffix)
         block, lines = self.document().findBlockByNumber(first), []
         for _ in range(first, last):
             lines.append(block.text())
             block = block.next()
-        opening = ["/*"] if first in self._comments else []
-        return highlight("\n".join([*opening, *lines]))[len(opening) :]
+        opening = [comment_opening(self.suffix)] if first in self._comments else []
+        return highlight("\n".join([*opening, *lines]), self.suffix)[len(opening) :]
 
     def _forget_comments(self) -> None:
         self._comments = None

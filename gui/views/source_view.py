@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
@@ -14,7 +15,13 @@ from gui.looks.theme import current_theme
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
-from gui.scenes.source import line_totals, next_step_at, source_caption
+from gui.scenes.source import (
+    ELSEWHERE,
+    line_totals,
+    made_elsewhere,
+    next_step_at,
+    source_caption,
+)
 from gui.scenes.versions import Changes
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
@@ -185,6 +192,9 @@ class SourceView(SessionView):
 
     def begin_editing(self) -> None:
         """Type at the caret if that is in use, else at the selected line or the running one."""
+        if made_elsewhere(self.session.trace):
+            self.edit.refused.emit(ELSEWHERE)
+            return
         line = self.draft.place(self.session.line or self.session.current_line)
         if line is not None and not self.draft.stale and not self.edit.hasFocus():
             self.edit.put_caret(line)
@@ -239,6 +249,7 @@ class SourceView(SessionView):
         key = origin.configuration.key if origin is not None else name
         original = origin.original if origin is not None else compiled
         another = key != self.draft.key
+        self.edit.suffix = PurePath(name).suffix
         text = self.draft.load(key, original, compiled)
         if text != self.edit.toPlainText():
             with QSignalBlocker(self.edit):

@@ -10,7 +10,7 @@ import time
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 
 import numpy as np
-from numba import cuda  # type: ignore[import-not-found]
+from numba import cuda
 
 BLOCK = 16
 

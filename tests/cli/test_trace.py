@@ -299,7 +299,7 @@ def test_unsupported_instruction_is_named(refused, tmp_path):
         (["tiled", "--n", "x"], "Invalid value for '--n'"),
         (["tiled", "--colour"], "No such option"),
         (["gone.cu", "--grid", "1", "--block", "1"], "There is no file gone.cu"),
-        (["gone.ptx", "--block", "1"], "gone.ptx needs --grid"),
+        (["gone.ptx", "--block", "1"], "There is no file gone.ptx"),
         (["gone.cu", "--n", "4"], "--n is for a rung"),
         (["SCALE", "--grid", "1,a", "--block", "1"], "`1,a` is not a grid"),
         (["SCALE", "--grid", "1", "--block", "2048"], "block's x is 2048: use 1 to 1024"),

@@ -152,7 +152,7 @@ def test_files_that_cannot_be_opened_are_a_sentence(window, qtbot, tmp_path):
     ):
         window.message.clear()
         window.workbench.open_file(str(tmp_path / name))
-        qtbot.waitUntil(lambda words=words: words in window.message.sentence, timeout=20_000)
+        qtbot.waitUntil(lambda words=words: words in window.message.sentence, timeout=RECORDING_MS)
 
 
 def drop(window, path):
@@ -170,7 +170,7 @@ def test_a_file_can_be_dropped(window, qtbot, file, tmp_path):
     recorded(window, qtbot, lambda: drop(window, file))
     assert window.session.trace.workload.source_name == "mine.cu"
     drop(window, tmp_path / "picture.png")
-    assert "is none of .cu, .cuh, .npz and .txt" in window.message.sentence
+    assert "is none of .cu, .cuh, .ptx, .npz and .txt" in window.message.sentence
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(file))])
     assert not window.step_page.source.edit.canInsertFromMimeData(data)

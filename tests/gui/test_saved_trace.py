@@ -5,10 +5,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from core.launch import Dim3
-from core.launching.file_launch import file_workload
+from core.launching.file_launch import FileLaunch, file_workload
 from core.launching.guess import guess_launch
-from core.launching.ptx_files import ptx_workload
+from core.launching.ptx_files import ptx_workload, read_ptx
 from core.runs.recording import record
 from core.runs.storage import save_trace
 from gui.scenes.selection import UNTITLED
@@ -88,9 +87,10 @@ def test_other_builds_are_shown(window, qtbot, ladder, tmp_path, kind):
 def test_ptx_is_shown_too(window, qtbot, tmp_path):
     trace = record(file_workload(MINE, guess_launch(MINE, "mine.cu", "scale")))
     (tmp_path / "mine.ptx").write_text(trace.build.ptx)
-    arguments = ["p0=float32[256]", "p1=zeros:float32[256]", "p2=2.5", "p3=250"]
-    workload, build = ptx_workload(tmp_path / "mine.ptx", None, Dim3(8), Dim3(32), 0, arguments, 3)
-    save_trace(record(workload, build=build), tmp_path / "ptx.npz")
+    arguments = [("p0", "float32[256]"), ("p1", "zeros:float32[256]"), ("p2", "2.5"), ("p3", "250")]
+    file = read_ptx(str(tmp_path / "mine.ptx"))
+    launch = FileLaunch(file.path, file.kernel, "8", "32", "0", "", tuple(arguments))
+    save_trace(record(ptx_workload(file, launch, 3)), tmp_path / "ptx.npz")
     opened(window, qtbot, tmp_path / "ptx.npz")
     assert window.session.trace.counters.totals == trace.counters.totals
     assert window.session.configuration.own.grid == "8,1,1"

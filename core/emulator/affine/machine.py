@@ -19,7 +19,7 @@ from core.emulator.affine.values import (
 )
 from core.emulator.async_copy import AsyncCopy
 from core.emulator.barriers import Barriers
-from core.emulator.calls import Calls
+from core.emulator.calls import Calls, register_slots
 from core.emulator.events import AccessEvent, Mask, Observer
 from core.emulator.frame import Frame
 from core.emulator.groups import Group
@@ -37,7 +37,7 @@ from core.emulator.tensor import (
     StoreFragment,
     StoreMatrix,
 )
-from core.ptx.ast import Address, Function, Immediate, Negated, Operand, Register
+from core.ptx.ast import Address, Function, Immediate, Negated, Operand, Register, Symbol
 from core.ptx.ast import Group as Operands
 from core.ptx.types import PtxType
 
@@ -111,11 +111,15 @@ class AffineCalls(Calls):
         """Follows arguments that are registers or constants."""
         deps, call = self._follows.of(frame), op.payload
         groups = [o for o in op.instruction.operands if isinstance(o, Operands)]
-        by_name = dict(zip(call.arguments, groups[-1].elements if groups else (), strict=False))
-        for name, _ in call.values:
-            given = by_name[name]
-            slot = frame.code.slots[given.name] if isinstance(given, Register) else None
-            self._of_frame(frame)[name, 0] = None if slot is None else deps[slot]
+        given = [
+            element
+            for operand in (groups[-1].elements if groups else ())
+            if not isinstance(operand, Symbol)
+            for element in elements(operand)
+        ]
+        for (key, _), value in zip(call.values, given, strict=True):
+            slot = frame.code.slots[value.name] if isinstance(value, Register) else None
+            self._of_frame(frame)[key] = None if slot is None else deps[slot]
         return super().call(frame, group, op, pc)
 
     def call_pointer(self, frame: Frame, group: Group, op: Op, pc: int) -> bool:
@@ -136,28 +140,27 @@ class AffineCalls(Calls):
     ) -> None:
         """Follows what one frame gives to another."""
         given, taken = self._of_frame(source), self._of_frame(to)
-        result, formal = (f.code.slots.get(n) for f, n in ((source, source_name), (to, to_name)))
-        if result is not None:  # a function's result that is a register
-            given[source_name, 0] = self._follows.of(source)[result]
+        for key, slot in register_slots(source, source_name):  # a result that is a register
+            given[key] = self._follows.of(source)[slot]
         for name, offset in list(source.parameters):
             if name == source_name:
-                new, key = given.get((name, offset)), (to_name, offset)
-                taken[key] = new if mask is None else merged(taken.get(key), new, mask)
+                new, there = given.get((name, offset)), (to_name, offset)
+                taken[there] = new if mask is None else merged(taken.get(there), new, mask)
         super().copy_parameter(source, source_name, to, to_name, mask)
-        if formal is not None:  # a parameter that is one
-            self._set_register(to, to_name, formal, mask)
+        for key, slot in register_slots(to, to_name):  # a parameter that is one
+            self._set_register(to, key, slot, mask)
 
     def set_results(self, frame: Frame, call: Call, mask: Mask | None) -> None:
         """Follows results that go to registers."""
         super().set_results(frame, call, mask)
-        for name, slot in call.targets:
-            self._set_register(frame, name, slot, mask)
+        for key, slot in call.targets:
+            self._set_register(frame, key, slot, mask)
 
-    def _set_register(self, frame: Frame, name: str, slot: int, mask: Mask | None) -> None:
-        """The dependence of a register that holds the whole of a parameter."""
-        value: NDArray[Any] | None = frame.parameters.get((name, 0))
+    def _set_register(self, frame: Frame, key: Key, slot: int, mask: Mask | None) -> None:
+        """The dependence of a register that holds a parameter, or an element of one."""
+        value: NDArray[Any] | None = frame.parameters.get(key)
         size = frame.registers[slot].dtype.itemsize if value is None else value.itemsize
-        self._set_slot(frame, slot, self._of_frame(frame).get((name, 0)), size, mask)
+        self._set_slot(frame, slot, self._of_frame(frame).get(key), size, mask)
 
 
 def _stored(frame: Frame, deps: list[Dependence], value: Operand, kind: PtxType) -> Dependence:

@@ -69,6 +69,8 @@ def operation(instruction: Instruction) -> Operation:
     row = opcode_of(instruction)
     if row.operands and len(instruction.operands) not in row.operands:
         raise unsupported(instruction, "has the wrong number of operands")
+    if instruction.opcode != "mov" and any(k.bits == 128 for k in types_of(instruction)):
+        raise unsupported(instruction, "has a type that this instruction cannot have")
     floats = any(kind.kind in "fx" for kind in types_of(instruction))
     if row.types == ("integer" if floats else "float"):
         raise unsupported(instruction, "has a type that this instruction cannot have")

@@ -1,13 +1,17 @@
-"""PTX files that people wrote by hand, as the command line runs them."""
+"""PTX files: those that people wrote by hand, and what lies beside those of compilers."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
 
 from core.errors import ArgumentError, PtxSyntaxError, TilescopeError
 from core.launch import ArrayArgument, Dim3, ScalarArgument
-from core.launching.ptx_files import ptx_workload
+from core.launching.file_launch import FieldErrors, FileLaunch
+from core.launching.ptx_files import ptx_workload, read_ptx
+from core.launching.ptx_guess import complete_ptx
 from core.runs.recording import record
 
 SCALE = """.version 6.0
@@ -38,36 +42,194 @@ def file(tmp_path):
     return path
 
 
+def asked(path, *arguments, kernel="", grid="", block="", shared=""):
+    pairs = tuple(tuple(text.split("=", 1)) for text in arguments)
+    return FileLaunch(str(path), kernel, grid, block, shared, "", pairs)
+
+
+def workload_of(path, *arguments, **launch):
+    wanted = asked(path, *arguments, **launch)
+    found = read_ptx(str(path), wanted.kernel)
+    return ptx_workload(found, complete_ptx(found, wanted))
+
+
 def test_a_file_is_run_and_its_lines_are_the_source(file) -> None:
     arguments = ("factor=-0.5", "out=range:float32[40]", "n=30")
-    workload, build = ptx_workload(file, "scale", Dim3(1), Dim3(64), args=arguments)
+    workload = workload_of(file, *arguments, kernel="scale", grid="1", block="64")
     assert [type(a) for a in workload.launch.arguments] == [
         ArrayArgument, ScalarArgument, ScalarArgument
     ]  # fmt: skip
-    trace = record(workload, build=build)
+    trace = record(workload)
     before = np.arange(40, dtype=np.float32)
     wanted = np.where(np.arange(40) < 30, before * np.float32(-0.5), before)
     assert (trace.outputs["out"] == wanted).all()
     assert sorted(line for line in trace.counters.by_line) == [12, 14]
 
 
+def test_what_is_not_given_is_guessed(file) -> None:
+    workload = workload_of(file, "n=30", kernel="scale")
+    assert workload.launch.grid == Dim3(1)  # it never asks which block it is
+    assert [a.data.shape for a in workload.launch.arrays] == [(30,)]
+    assert not record(workload).findings
+    whole = complete_ptx(read_ptx(str(file), "scale"), asked(file, kernel="scale"))
+    assert whole.block == "128"
+    assert dict(whole.arguments) == {"out": "float32[128]", "n": "240", "factor": "0.5"}
+
+
+def test_a_pointer_may_be_null(file) -> None:
+    workload = workload_of(file, "out=null", "n=0", kernel="scale", grid="1")
+    assert not workload.launch.arrays
+    assert not record(workload).findings
+
+
 @pytest.mark.parametrize(
     ("kernel", "arguments", "error", "message"),
     [
-        (None, (), TilescopeError, "several kernels"),
+        ("", (), TilescopeError, "several kernels: choose scale or other_param_"),
         ("nobody", (), TilescopeError, "no kernel called nobody"),
-        ("scale", ("out=zeros:float32[4]",), ArgumentError, "needs an argument for"),
         ("scale", ("out=zeros:float32[4]", "n=1", "factor=1", "x=2"), ArgumentError, "x"),
-        ("other_param_", ("p0=1",), TilescopeError, "structure of 12 bytes"),
+        ("scale", ("out=3",), ArgumentError, "is not a buffer"),
+        ("scale", ("n=many",), ArgumentError, "n"),
     ],
 )
 def test_mistakes(file, kernel, arguments, error, message) -> None:
     with pytest.raises(error, match=message):
-        ptx_workload(file, kernel, Dim3(1), Dim3(32), args=arguments)
+        workload_of(file, *arguments, kernel=kernel)
+
+
+def test_every_mistake_is_told_at_once(file) -> None:
+    found = read_ptx(str(file), "scale")
+    launch = asked(file, "out=3", "n=x", "factor=1", grid="0", block="many", shared="-1")
+    with pytest.raises(FieldErrors) as caught:
+        ptx_workload(found, launch)
+    assert {"block", "arg:out", "arg:n"} <= set(caught.value.fields)
 
 
 def test_text_that_is_no_ptx(tmp_path) -> None:
     path = tmp_path / "bad.ptx"
     path.write_text("int main() { return 0; }")
     with pytest.raises(PtxSyntaxError):
-        ptx_workload(path, None, Dim3(1), Dim3(32))
+        read_ptx(str(path))
+
+
+STRUCTURE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry fill(.param .align 8 .b8 a[24], .param .u32 value)
+{
+  .reg .pred p; .reg .b32 i, v, n; .reg .b64 x, length;
+  ld.param.u64 x, [a]; ld.param.u64 length, [a+16]; ld.param.u32 v, [value];
+  mov.u32 i, %tid.x; cvt.u32.u64 n, length;
+  setp.ge.u32 p, i, n;
+  @p bra DONE;
+  mad.wide.u32 x, i, 4, x;
+  st.global.u32 [x], v;
+DONE:
+  ret;
+}
+"""
+
+
+def test_a_structure_is_given_by_the_pieces_that_are_read(tmp_path) -> None:
+    path = tmp_path / "julia.ptx"
+    path.write_text(STRUCTURE)
+    workload = workload_of(path, "a.at16=20", "value=7", grid="1", block="32")
+    assert [a.name for a in workload.launch.arguments] == ["a.at0", "a.at16", "value"]
+    trace = record(workload)
+    assert not trace.findings
+    assert trace.outputs["a.at0"].tolist() == [7] * 20
+
+
+def test_a_structure_that_nothing_reads_is_not_asked_for(file) -> None:
+    workload = workload_of(file, "p0=1", kernel="other_param_")
+    assert [a.name for a in workload.launch.arguments] == ["p0", "s"]
+    assert not record(workload).findings
+
+
+SMALL_TILE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry turn(.param .u64 out)
+{
+  .shared .align 4 .b8 tile[128];
+  .reg .b32 i, v; .reg .b64 x, t;
+  ld.param.u64 x, [out];
+  mov.u32 i, %tid.x; mul.wide.u32 t, i, 4; add.u64 x, x, t;
+  mov.u64 x, x; mov.u64 t, tile; mad.wide.u32 t, i, 4, t;
+  st.shared.u32 [t], i; bar.sync 0; ld.shared.u32 v, [t]; st.global.u32 [x], v;
+  ret;
+}
+"""
+
+
+def test_a_block_fits_the_shared_arrays(tmp_path) -> None:
+    path = tmp_path / "turn.ptx"
+    path.write_text(SMALL_TILE)
+    workload = workload_of(path)
+    assert workload.launch.block == Dim3(32)
+    trace = record(workload)
+    assert not trace.findings
+    assert trace.outputs["out"].reshape(-1)[:32].tolist() == list(range(32))
+    assert workload_of(path, block="8").launch.block == Dim3(8)
+
+
+PYTHON = """import triton
+def add(x_ptr, n, BLOCK: tl.constexpr):
+    x = load(x_ptr)
+"""
+MAPPED = """.version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 global_smem[];
+.visible .entry add(.param .u64 .ptr .global .align 1 add_param_0, .param .u32 add_param_1,
+  .param .u64 .ptr .global .align 1 add_param_2)
+{
+  .reg .b32 i, v; .reg .b64 x;
+  .loc 1 2 0
+  ld.param.b64 x, [add_param_0];
+  .loc 2 90 3, function_name $L__info, inlined_at 1 3 9
+  .loc 2 70 3, function_name $L__info, inlined_at 2 90 3
+  mov.u32 i, %tid.x; mad.wide.u32 x, i, 4, x;
+  ld.global.b32 v, [x];
+  .loc 2 50 1
+  add.s32 v, v, 1;
+  ret;
+}
+  .file 1 "/home/somebody/elsewhere/kernels.py"
+  .file 2 "/home/somebody/triton/standard.py"
+"""
+
+
+@pytest.fixture
+def mapped(tmp_path):
+    (tmp_path / "kernels.py").write_text(PYTHON)
+    path = tmp_path / "add.ptx"
+    path.write_text(MAPPED)
+    return path
+
+
+def test_lines_are_those_of_the_source_beside_the_file(mapped) -> None:
+    workload = workload_of(mapped)
+    assert (workload.source, workload.source_name) == (PYTHON, "kernels.py")
+    assert [a.name for a in workload.launch.arguments] == ["x_ptr", "n", "add_param_2"]
+    assert not workload.launch.arguments[2].value.any()  # Triton's own, which nothing uses
+    trace = record(workload)
+    assert list(trace.counters.by_line) == [3]  # of two functions inlined there
+
+
+def test_without_the_source_the_ptx_is_stepped_through(mapped) -> None:
+    (mapped.parent / "kernels.py").unlink()
+    workload = workload_of(mapped)
+    assert workload.source_name == "add.ptx"
+    (line,) = record(workload).counters.by_line
+    assert "ld.global.b32" in workload.source.splitlines()[line - 1]
+
+
+def test_tritons_metadata_beside_the_file_is_the_launch(mapped) -> None:
+    said = {"name": "add", "num_warps": 2, "shared": 96}
+    (mapped.parent / "add.json").write_text(json.dumps(said))
+    whole = complete_ptx(read_ptx(str(mapped)), asked(mapped))
+    assert (whole.block, whole.shared) == ("64", "96")
+    (mapped.parent / "add.json").write_text(json.dumps(said | {"name": "another"}))
+    whole = complete_ptx(read_ptx(str(mapped)), asked(mapped))
+    assert (whole.block, whole.shared) == ("128", "0")

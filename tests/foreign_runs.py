@@ -1,0 +1,57 @@
+"""Runs the kernels of `tests.foreign_set` in the emulator and says how right they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.launch import Workload
+from core.launching.file_launch import FileLaunch
+from core.launching.ptx_files import ptx_workload, read_ptx
+from core.launching.ptx_guess import complete_ptx
+from core.runs.recording import record
+from core.trace import Trace
+from tests.foreign_set import Foreign, wide
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A kernel's record, and its outputs' largest error relative to their largest value."""
+
+    trace: Trace
+    error: float
+
+    @property
+    def sectors(self) -> dict[int, int]:
+        """Sectors of global memory by line of the Python source."""
+        found = {}
+        for line, counts in self.trace.counters.by_line.items():
+            total = sum(
+                int(count.value) for name, count in counts.items()
+                if name.startswith("global_") and name.endswith("_sectors")
+            )  # fmt: skip
+            if total:
+                found[line] = total
+        return dict(sorted(found.items()))
+
+
+def workload_of(one: Foreign) -> Workload:
+    """The launch of a kernel as `tilescope trace` makes it: the block comes from the PTX."""
+    file = read_ptx(str(one.path))
+    arguments = tuple((n, v) for n, _, v in (text.partition("=") for text in one.arguments))
+    asked = FileLaunch(file.path, "", one.grid, one.block, "", "", arguments)
+    return ptx_workload(file, complete_ptx(file, asked))
+
+
+def run(one: Foreign) -> Outcome:
+    """Records a kernel and compares its outputs with NumPy's in float64."""
+    workload = workload_of(one)
+    trace = record(workload)
+    before = {a.name: a.data for a in workload.launch.arrays}
+    error = np.float64(0)
+    for name, truth in one.truth(before).items():
+        wanted = np.asarray(truth, np.float64)
+        got = wide(trace.outputs[name]).reshape(wanted.shape)
+        error = np.maximum(error, np.abs(got - wanted).max() / np.abs(wanted).max())  # keeps NaN
+    return Outcome(trace, float(error))
