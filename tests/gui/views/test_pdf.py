@@ -160,7 +160,7 @@ def test_the_matrices_have_no_bitmap_and_their_words(session, qtbot):
 def test_nothing_of_a_picture_stays(session, qtbot, monkeypatch):
     """Whatever a view asks of its painter, PySide must not keep a device or its engine for it."""
     from gui.pictures import painted
-    from gui.views.drawing_tools import Kept
+    from gui.views.drawing_tools import Pixmaps
     from gui.views.matrix_canvas import MatrixCanvas
 
     refs, sheet = [], painted.Sheet
@@ -171,7 +171,7 @@ def test_nothing_of_a_picture_stays(session, qtbot, monkeypatch):
         return made
 
     monkeypatch.setattr(painted, "Sheet", noted)
-    kept, box = Kept(), QRectF(5, 5, 20, 20)
+    kept, box = Pixmaps(), QRectF(5, 5, 20, 20)
     plain = Painted(lambda p: kept.draw(p, "x", box, 0, lambda p: p.drawEllipse(box)))
     canvas = MatrixCanvas(session)
     for view in (plain, canvas):
