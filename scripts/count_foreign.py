@@ -70,7 +70,8 @@ def launch_all(folder: Path) -> None:
 
 
 def _module(cuda: Any, text: str) -> Any:
-    """The PTX, assembled by the driver."""
+    """The PTX, assembled by the driver, without the lines that its debug sections explain."""
+    text, refused = re.sub(r"(?m)^[ \t]*\.loc\b.*$", "", text), ""
     for version in VERSIONS:
         ptx = re.sub(r"(?m)^\.version .*$", f".version {version}", text) if version else text
         try:
@@ -78,7 +79,8 @@ def _module(cuda: Any, text: str) -> Any:
         except cuda.Error as error:
             if "version" not in str(error).lower() and "ptx" not in str(error).lower():
                 raise
-    raise SystemExit("The driver takes none of these versions of PTX.")
+            refused = f"{version or 'as it is'}: {error}"
+    raise SystemExit(f"The driver takes none of these versions of PTX. The last, {refused}")
 
 
 def measure(folder: Path) -> None:
