@@ -194,7 +194,7 @@ def compile_here(request: Request) -> Compiled:
 
     def attempt(kept: frozenset[Part], errors: bool) -> Compiled:
         texts = {
-            name: _QUOTED_SPACE.sub(r"\1 ", text if errors else _ERROR.sub("", text))
+            name: _QUOTED_SPACE.sub(r"\1 ", text if errors or not name else _ERROR.sub("", text))
             for name, text in program.texts(kept).items()
         }
         plain = (_UNMARKED_IS_DEVICE,) if program.has_plain_constexpr(kept) else ()
@@ -212,8 +212,22 @@ def compile_here(request: Request) -> Compiled:
         made = compile_part(program, request.kernel, missing, attempt)
         return replace(made, diagnostics=(*made.diagnostics, *warnings(missing)))
     except CompileError as error:
+        if whole := _as_it_stands(request, program, missing):
+            return whole
         first = _summary(error.diagnostics, request.source_name, error)
         raise CompileError(first, error.diagnostics) from None
+
+
+def _as_it_stands(
+    request: Request, program: Program, missing: Mapping[str, int]
+) -> Compiled | None:
+    """What NVRTC makes of the whole text: macros may hide from the parser where a function ends."""
+    headers = (*request.headers, *((name, "") for name in missing))
+    instance = program.qualified(request.kernel) if "<" in request.kernel else ""
+    try:
+        return _compile_text(replace(request, headers=headers), instance)
+    except CompileError:
+        return None
 
 
 def _missing_headers(program: Program) -> dict[str, int]:

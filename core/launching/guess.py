@@ -1431,11 +1431,11 @@ def completed(source: str, asked: FileLaunch) -> Guess:
             f"{asked.name} has no kernel {asked.kernel}: it has {listing([*names])}."
         )
     guess = guessed(source, asked)
-    there = {name for name, _ in guess.launch.arguments}
+    there = [name for name, _ in guess.launch.arguments]
     for name, _ in asked.arguments:
         if name not in there:
             raise ArgumentError(
-                f"{guess.launch.kernel} has no parameter {name}: it has {listing([*there])}."
+                f"{guess.launch.kernel} has no parameter {name}: it has {listing(there)}."
             )
     texts = {
         field: getattr(asked, field) or getattr(guess.launch, field)

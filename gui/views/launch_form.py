@@ -650,11 +650,10 @@ class FileForm(QScrollArea):
         if self.launch is None or self._rows is None:
             return None
         texts = self._rows.texts()
-        names = [name for name, _ in self.launch.arguments]
         return replace(
             self.launch,
             **{name: texts[name] for name in LAUNCH_FIELDS},
-            arguments=tuple((name, texts[f"arg:{name}"]) for name in names),
+            arguments=tuple((n, texts.get(f"arg:{n}", text)) for n, text in self.launch.arguments),
         )
 
     def follow(self, launch: FileLaunch) -> None:

@@ -45,7 +45,10 @@ def test_the_source_is_python_with_the_sectors_of_its_lines(show, folder) -> Non
     window.step_page.front("PTX")
     assert "ld.global" in window.step_page.ptx.text.toPlainText()
     start = next(i for i, text in enumerate(lines) if text.startswith("def softmax"))
-    assert {s.category for s in source.edit.spans(start, start + 1)[0]} >= {"keyword", "function"}
+    assert {s.category for s in source.edit._spans_of(start, start + 1)[0]} >= {
+        "keyword",
+        "function",
+    }
 
 
 def test_a_number_of_the_form_is_taken_and_numbas_arrays_are_one_argument(show, qtbot) -> None:

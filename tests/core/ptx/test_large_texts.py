@@ -72,12 +72,12 @@ def test_a_launched_kernel_is_what_it_is_in_the_whole(build, kernel):
     assert variables(cut)
 
 
-def test_a_large_text_is_recorded_as_a_small_one(monkeypatch):
+def test_a_large_text_is_recorded_as_a_small_one(monkeypatch, build):
     arguments = (("v", "small:float32[32]"),)
     workload = file_workload(SOURCE, FileLaunch("x.cu", "third", arguments=arguments))
-    small = record(workload)
+    small = record(workload, build=build)  # of the whole text: a launch compiles what it needs
     monkeypatch.setattr(assembled_module, "LARGE", 100)
-    large = record(workload)
+    large = record(workload, build=build)
     assert np.array_equal(small.outputs["v"], large.outputs["v"])
     assert small.counters == large.counters
     assert len(large.module.functions) < len(small.module.functions)
