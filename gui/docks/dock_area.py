@@ -7,8 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
-from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFontMetrics,
+    QGuiApplication,
+    QMouseEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -113,6 +119,7 @@ PUT_BACK = "Back to all views (F10 or Escape)"
 
 
 CAPTION = 36  # digits that a caption beside controls has at least
+_DROPPED_MS = 50
 APART = 60, 20  # digits and lines that a view has at least in a window of its own
 
 
@@ -262,14 +269,22 @@ class ViewDock(QDockWidget):
         """Follow where Qt puts the dock: in the page, in a window, or in one beside others."""
         done = super().event(event)
         if event.type() == QEvent.Type.ParentChange:
-            self._fit_apart()
+            QTimer.singleShot(0, self, self._fit_apart)  # when Qt has given it a size
         return done
 
     def _fit_apart(self) -> None:
-        """Away from the page, be as large as can be read: Qt makes it as small as it may be."""
+        """Away from the page, be as large as can be read: Qt makes it as small as it may be.
+
+        Not while it is dragged: a view that is made larger then fits no place that it is held over.
+        """
+        if not (self.isWindow() or not isinstance(self.parentWidget(), QMainWindow)):
+            return
+        if QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton:
+            QTimer.singleShot(_DROPPED_MS, self, self._fit_apart)
+            return
         digit, line = units()
-        apart = self.isWindow() or not isinstance(self.parentWidget(), QMainWindow)
-        self.setMinimumSize(*((APART[0] * digit, APART[1] * line) if apart else (0, 0)))
+        window = self.window()
+        window.resize(window.size().expandedTo(QSize(APART[0] * digit, APART[1] * line)))
 
     def _show_view(self, on: bool) -> None:
         """Hide the view of a dock that is covered or closed, not where its page alone is hidden."""

@@ -7,8 +7,6 @@ import weakref
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
-from gui.views.page_stack import Pages
-
 RECORDING_MS = 20_000
 LAUNCHES = (
     ("tiled", {"n": 12, "tile": 4}),
@@ -17,12 +15,6 @@ LAUNCHES = (
 )
 ROUNDS = 3
 BYTES = 60_000  # a round may grow by: less than one of its records takes
-
-
-@pytest.fixture(autouse=True)
-def only_one_page(monkeypatch):
-    """The other pages are made when the window has nothing else to do: not in between here."""
-    monkeypatch.setattr(Pages, "make_ahead", lambda self: None)
 
 
 @pytest.fixture
