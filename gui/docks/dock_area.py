@@ -262,15 +262,19 @@ class ViewDock(QDockWidget):
         self.setWidget(self.body)
         # Qt moves a covered dock out of sight but says that it is visible: it would go on working.
         self.visibilityChanged.connect(self._show_view)
-        self.topLevelChanged.connect(self._fit_apart)
+        self.topLevelChanged.connect(self._fit_later)
         self.topLevelChanged.connect(lambda floats: view.setVisible(floats or not view.isHidden()))
 
     def event(self, event: QEvent) -> bool:
         """Follow where Qt puts the dock: in the page, in a window, or in one beside others."""
         done = super().event(event)
         if event.type() == QEvent.Type.ParentChange:
-            QTimer.singleShot(0, self, self._fit_apart)  # when Qt has given it a size
+            self._fit_later()
         return done
+
+    def _fit_later(self) -> None:
+        """Once Qt has given the dock its size, and it is let go."""
+        QTimer.singleShot(0, self, self._fit_apart)
 
     def _fit_apart(self) -> None:
         """Away from the page, be as large as can be read: Qt makes it as small as it may be.
