@@ -768,6 +768,7 @@ class BenchmarkView(PageView):
         self.trouble = Caption(role="error")
         self.trouble.hide()
         self.shown = Caption()
+        self.shown.may_take(6)  # beside a projector's large type the plots leave it little width
         self._build_setup()
         # They are in their places before they are filled: Qt styles what is put in, each by itself.
         plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
