@@ -363,6 +363,11 @@ _REPEATS = re.compile(
     re.IGNORECASE,
 )
 _FEW_REPEATS = 16
+_OWN_ARRAY = re.compile(  # `__shared__ float a[2][TILE], b[TILE]`, up to its initialiser
+    r"(?:^|[;{}])\s*((?!return\b|else\b|case\b)[A-Za-z_][\w:<>, ]*[\s*]\w+\s*\[[^;={}]*)"
+)
+_LOCAL_CONSTANT = re.compile(r"\b(?:const|constexpr)\b[^;={}()]*?(\w+)\s*=([^;{}]*);")
+_TEMPLATE_ARGUMENTS = re.compile(r"\w<([^<>;(){}&|?]*)>")
 _Size = tuple[int, int, int]
 
 
@@ -460,7 +465,10 @@ class _Small:
         self.numbers = given.numbers
         self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
         device = kernel.body if kernel else ""
-        self.constants = program.constants(launch) & set(re.findall(r"\w+", device))
+        constants = program.constants(launch)
+        names = {re.findall(r"\w+", p)[-1:][0] for p in (kernel.parameters if kernel else ()) if p}
+        self.constants = constants.keys() & set(re.findall(r"\w+", device)) - names
+        self.tiles = _tiles(device, constants)
         self.fixed = {
             **dict(program.conditions(launch)),
             **dict(self._variables_of_block()),
@@ -492,6 +500,8 @@ class _Small:
                     break
                 given = {**{n: values.numbers[n] for n in free}, **self._halved(chosen, values)}
                 values = self._before(given)
+        if not self.given.grid and not self.given.nbytes:
+            values = self._filled(values)
         grid = self._size(0, values)
         if grid is not None and not self.given.grid and own != block:
             grid = _as_many_threads(grid, own, block)
@@ -513,6 +523,23 @@ class _Small:
                 if n in self.constants and n in given and v != values.roots.get(n)
             },
         )
+
+    def _filled(self, values: HostValues) -> HostValues:
+        """The values with which what the function is given fills the last block of its axis.
+
+        The host divides it by a tile and rounds up; a kernel without a check needs whole tiles.
+        """
+        for name in sorted(values.formals - self.fixed.keys()):
+            others = {n: v for n, v in values.numbers.items() if n in values.formals}
+            now = int(others[name])
+            for times in (1, 2, 4, 8):
+                here, more = (
+                    self._before({**others, name: now * times + further}) for further in (0, 1)
+                )
+                if self._size(0, here) != self._size(0, more):
+                    values = here
+                    break
+        return values
 
     def _legal_block(self, values: HostValues) -> _Size | None:
         """The host's block; one that CUDA refuses gets smaller where what it rests on is free."""
@@ -637,7 +664,7 @@ class _Small:
         shared = self._shared(values)
         for name, number in values.roots.items():
             is_size = isinstance(number, int) and number >= _LEAST and name not in self.fixed
-            if not is_size or _REPEATS.fullmatch(name):
+            if not is_size or _REPEATS.fullmatch(name) or name in self.tiles:
                 continue
             other = self._before({name: int(number) // 2})
             if self._size(1, other) == block and self._shared(other) == shared:
@@ -721,6 +748,21 @@ class _Small:
         pointers = [p.name for p in self.parameters if p.is_pointer and p.name in texts]
         nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
         return frozenset(nulls if len(nulls) < len(pointers) else ())
+
+
+def _tiles(body: str, constants: Mapping[str, str]) -> frozenset[str]:
+    """The constants that a kernel's own arrays and template arguments are made of.
+
+    With another value it is another kernel: threads and tiles fit no more.
+    """
+    meanings = {**constants, **dict(_LOCAL_CONSTANT.findall(body))}
+    texts = [m[1] for m in _OWN_ARRAY.finditer(body)] + _TEMPLATE_ARGUMENTS.findall(body)
+    found: set[str] = set()
+    while texts:
+        names = meanings.keys() & set(re.findall(r"[A-Za-z_]\w*", texts.pop())) - found
+        found |= names
+        texts += [meanings[name] for name in names]
+    return frozenset(found & constants.keys())
 
 
 def is_legal_block(block: Sequence[int]) -> bool:

@@ -249,14 +249,14 @@ class HostProgram:
         self._run(inside, given, found)
         return found
 
-    def constants(self, launch: HostLaunch) -> frozenset[str]:
-        """The constants at namespace level, which kernels see as the host does."""
+    def constants(self, launch: HostLaunch) -> Mapping[str, str]:
+        """The constants at namespace level, which kernels see as the host does: their texts."""
         outside, _, _ = self._leading_to(launch.position)
-        return frozenset(
-            s.name
+        return {
+            s.name: s.expression
             for s in outside
             if isinstance(s, Setting) and re.match(r"(static\s+)?(const|constexpr)\b", s.type)
-        )
+        }
 
     def only_set(
         self, launch: HostLaunch, pointer: str, values: Mapping[str, Number]

@@ -373,3 +373,51 @@ def test_smaller_sizes_are_ones_that_the_guess_follows():
     offered = list(smaller(source, launch_of(source, n="1024")))
     assert offered == ["--arg n=256", "-D N=1024"]
     assert next(smaller(source, launch_of(source, n="5000000"))) == "--arg n=4096"
+
+
+def test_constants_that_tiles_are_made_of_stay():
+    """BLOCK is one only by way of another, WARPS only by an argument of a template."""
+    source = """constexpr int BLOCK = 128, WARPS = 64;
+    template <int N> struct Sum { int kept[N]; };
+    __global__ void sums(const float* in, float* out, int n)
+    {
+        constexpr int COUNT = BLOCK + 4;
+        __shared__ float s[2][COUNT];
+        Sum<WARPS> sum;
+        sum.kept[threadIdx.x % 64] = threadIdx.x;
+        for (int i = threadIdx.x; i < COUNT; i += 32) s[1][i] = in[blockIdx.x * BLOCK + i % BLOCK];
+        __syncthreads();
+        for (int i = 0; i < 4; ++i)
+            out[blockIdx.x * BLOCK + threadIdx.x * 4 + i] = s[1][threadIdx.x * 4 + i]
+                + sum.kept[threadIdx.x];
+    }
+    void host(const float* in, float* out, int n)
+    {
+        sums<<<(n + BLOCK - 1) / BLOCK, 32>>>(in, out, n);
+    }
+    """
+    launch = launch_of(source)
+    assert launch.defines == ""
+    assert int(dict(launch.arguments)["n"]) % 128 == 0
+    assert not record(file_workload(source, launch)).findings
+
+
+def test_a_parameter_may_have_the_name_of_a_constant():
+    source = """const int len = 1 << 20;
+    __global__ void copy(const float* in, float* out, int len)
+    {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < len) out[i] = in[i];
+    }
+    int main()
+    {
+        float *a, *b;
+        cudaMalloc(&a, len * sizeof(float));
+        cudaMalloc(&b, len * sizeof(float));
+        copy<<<(len + 255) / 256, 256>>>(a, b, len);
+    }
+    """
+    launch = launch_of(source)
+    assert launch.defines == ""
+    assert int(dict(launch.arguments)["len"]) < 1 << 16
+    assert not record(file_workload(source, launch)).findings
