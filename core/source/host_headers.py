@@ -353,7 +353,6 @@ _DOTS = [  # NVRTC 13 fails at these intrinsics where it makes debug information
 _DOT_NAMES = "".join(f"#define {n} tilescope_{n}\n" for n in ("__dp4a", "__dp2a_lo", "__dp2a_hi"))
 
 
-# Intrinsics of before Volta, whose threads were all taken to be there; NVRTC has them no more.
 # What the host's compilers know without a header.
 _BUILT_IN = {
     "__FLT_MAX__": "3.402823466e+38f",
@@ -363,6 +362,13 @@ _BUILT_IN = {
     "__INT_MAX__": "2147483647",
     "__LONG_MAX__": "9223372036854775807L",
 }
+# A kernel waits for the one before it, or lets the next one start: here it runs alone.
+_BUILT_IN |= dict.fromkeys(
+    ("cudaGridDependencySynchronize()", "cudaTriggerProgrammaticLaunchCompletion()"), "((void)0)"
+)
+_OWN_ANY = "cuda/std/__functional/invoke.h"
+"""The header of libcu++ that has an __any of its own: it must come before the macro."""
+# Intrinsics of before Volta, whose threads were all taken to be there; NVRTC has them no more.
 _FORMER = re.compile(r"\b__(?:shfl(?:_up|_down|_xor)?|any|all|ballot)(?=\s*\()")
 
 
@@ -373,6 +379,8 @@ def pre_included(source: str, *, is_debug: bool) -> str:
         text += "".join(_DOTS) + _DOT_NAMES
     text += "".join(f"#define {n} {value}\n" for n, value in _BUILT_IN.items() if n in source)
     for name in sorted(set(_FORMER.findall(source))):
+        if name == "__any":
+            text += f"#if __has_include(<{_OWN_ANY}>)\n#include <{_OWN_ANY}>\n#endif\n"
         text += f"#define {name}(...) {name}_sync(0xffffffffu, __VA_ARGS__)\n"
     headers = {STD_NAMES.get(name) for name in re.findall(r"\bstd::(\w+)", source)}
     return text + "".join(f"#include <{header}>\n" for header in sorted(filter(None, headers)))

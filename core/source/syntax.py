@@ -38,7 +38,7 @@ _C_LINKAGE = re.compile(  # its brace stands between one #if and its #endif, so 
 _SPACES = re.compile(r"\b__(?:global|device|constant|shared|managed)__\b")
 _SPECIFIER = re.compile(
     r"(?:\b(?:inline|static|extern|constexpr|const|volatile|void|__inline__|__forceinline__"
-    r"|__noinline__|__host__|__device__|__global__|__restrict__|__constant__|__shared__)\b"
+    r"|__noinline__|__extension__|__host__|__device__|__global__|__restrict__|__constant__|__shared__)\b"
     r"|\"C\"|\[\[[^\]]*\]\]|@|\s)*"
 )
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
@@ -162,12 +162,15 @@ class Macros:
 
     `specifiers` stand for words such as `static __device__`, with their meanings. `functions` take
     parameters; of them `makers` stand for declarations and `attributes` for such as `__align__(n)`.
+    `openers` have a brace that one of the `closers` closes.
     """
 
     specifiers: tuple[tuple[str, str], ...]
     functions: frozenset[str]
     makers: frozenset[str]
     attributes: frozenset[str]
+    openers: frozenset[str] = frozenset()
+    closers: frozenset[str] = frozenset()
 
 
 class Syntax:
@@ -438,7 +441,9 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
     found = [macro for text in texts for macro in _macros(blanked(text))]
     bodies = {m.name: m.body for m in found if m.parameters is None}
     meanings = {name: _meaning(name, bodies) for name in bodies}
-    functions = [m for m in found if m.parameters is not None]
+    functions = [  # C's headers give static_assert a meaning for old compilers
+        m for m in found if m.parameters is not None and m.name != "static_assert"
+    ]
     makers = {m.name for m in functions if MAKES_CODE.search(m.body)}
     for _ in range(_DEEPEST_MACROS):
         makers |= {m.name for m in functions if m.words & makers}
@@ -455,6 +460,8 @@ def macros_of(texts: tuple[str, ...]) -> Macros:
         frozenset(m.name for m in functions),
         frozenset(makers),
         frozenset(m.name for m in functions if _SPECIFIER.fullmatch(_ATTRIBUTE.sub(" ", m.body))),
+        frozenset(m.name for m in functions if m.body.count("{") > m.body.count("}")),
+        frozenset(m.name for m in functions if m.body.count("{") < m.body.count("}")),
     )
 
 
@@ -504,8 +511,15 @@ def _closed(text: str, at: int, pair: str) -> int:
 def _made(text: str, macros: Macros) -> Iterator[Span]:
     """Where macros make declarations, with the bodies behind them, and calls on lines alone."""
     behind = 0
+    closers = [(start, end) for _, start, end in _calls(text, macros.closers)]
     for name, start, end in _calls(text, macros.functions - macros.attributes):
         if start < behind:
+            continue
+        if name in macros.openers and (after := bisect.bisect_left(closers, (end, end))) < len(
+            closers
+        ):
+            behind = closers[after][1]
+            yield start, behind
             continue
         opens = re.compile(r"\s*\{").match(text, end)
         if name in macros.makers:
