@@ -134,7 +134,7 @@ cusparse.h cusparse_v2.h cusolverDn.h curand.h cudnn.h nccl.h nvrtc.h
 # Headers that serve the host alone, whatever their names go on with.
 _HOST_ONLY = re.compile(
     r"nvtx3?/|nvToolsExt|cupti|GL/|GLFW/|cuda_?(?:GL|gl_|EGL|egl_|VDPAU|vdpau)|cudaTypedefs"
-    r"|cuda_?profiler|cuda_occupancy|driver_functions|nvml|npp"
+    r"|cuda_?profiler|cuda_occupancy|driver_functions|nvml|npp|cub/(?:device/|util_allocator)"
 )
 _TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
 _FFT = """#pragma once
@@ -359,6 +359,8 @@ _BUILT_IN = {
     "__FLT_MIN__": "1.175494351e-38f",
     "__FLT_EPSILON__": "1.192092896e-07f",
     "__DBL_MAX__": "1.7976931348623158e+308",
+    "__asm__": "asm",
+    "__volatile__": "volatile",
     "__INT_MAX__": "2147483647",
     "__LONG_MAX__": "9223372036854775807L",
 }

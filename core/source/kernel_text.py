@@ -404,7 +404,7 @@ def _instance(
             text = _explicit(parameter, given, launch, source, constants, outer)
         elif launch is not None:
             text = _deduced(source, kernel, parameter, launch)
-            text = outer.get(text, text)
+            text = _nameable(outer.get(text, text), source, outer)
         if not text and parameter.default:
             break  # this one and those after it have values of their own
         values.append(text or _likely(source, parameter))
@@ -449,7 +449,7 @@ def _explicit(
     outer: Mapping[str, str],
 ) -> str:
     if parameter.kind == "type":
-        return "" if text in _type_parameters(source) else text
+        return _nameable(text, source, outer)
     if text in ("true", "false"):
         return text
     expanded = constants.expanded(text)
@@ -461,9 +461,41 @@ def _explicit(
     return text if "::" in text else ""
 
 
+def _nameable(text: str, source: str, outer: Mapping[str, str]) -> str:
+    """A type as one can name it outside the host's function; "" for what only that knows.
+
+    Such as its template parameters, and parameters of the macro that it stands in.
+    """
+    plain = without_comments(source)
+    for _ in range(_DEEPEST_CONSTANTS):
+        before = text
+        for word in set(re.findall(r"(?<!::)\b[A-Za-z_]\w*", text)):
+            inside = re.findall(rf"^[ \t]+using\s+{word}\s*=\s*([^;{{}}]+);", plain, re.MULTILINE)
+            meaning = outer.get(word) or (inside[0].strip() if len(set(inside)) == 1 else word)
+            text = meaning.join(re.split(rf"(?<!::)\b{word}\b", text))
+        if text == before or len(text) > _LONGEST_NAME:
+            break
+    words = set(re.findall(r"(?<!::)\b[A-Za-z_]\w*", text))
+    return "" if words & _names_of_parameters(source) - _declared_types(source) else text
+
+
 @lru_cache(maxsize=4)
-def _type_parameters(source: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\b(?:typename|class)\s+(\w+)", source))
+def _names_of_parameters(source: str) -> frozenset[str]:
+    """Those of templates and of macros."""
+    text = without_comments(source)
+    inside = re.findall(r"\btemplate\s*<([^;{}()]*)>", text)
+    inside += re.findall(r"^[ \t]*#[ \t]*define[ \t]+\w+\(([^)\n]*)\)", text, re.MULTILINE)
+    parts = (part.partition("=")[0] for text in inside for part in text.split(","))
+    names = (name for part in parts for name in re.findall(r"\w+", part)[-1:])
+    return frozenset(names) | {"scalar_t"}  # which PyTorch's dispatch declares
+
+
+@lru_cache(maxsize=4)
+def _declared_types(source: str) -> frozenset[str]:
+    text = re.sub(r"\btemplate\s*<[^;{}()]*>", " ", without_comments(source))
+    found = re.findall(r"\b(?:struct|class|union|enum(?:\s+class)?)\s+(\w+)", text)
+    found += re.findall(r"^(?:using\s+(\w+)\s*=|typedef\b[^;{}]*?(\w+)\s*;)", text, re.MULTILINE)
+    return frozenset(n for name in found for n in ((name,) if isinstance(name, str) else name))
 
 
 def _constants_before(

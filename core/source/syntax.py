@@ -439,7 +439,10 @@ def syntax(source: str, macros: Macros | None = None) -> Syntax:
 def macros_of(texts: tuple[str, ...]) -> Macros:
     """What the parser has to know of the macros in some texts."""
     found = [macro for text in texts for macro in _macros(blanked(text))]
-    bodies = {m.name: m.body for m in found if m.parameters is None}
+    bodies: dict[str, str] = {}
+    for macro in found:  # of several meanings the one for the GPU, or the last
+        if macro.parameters is None and not _SPACES.search(bodies.get(macro.name, "")):
+            bodies[macro.name] = macro.body
     meanings = {name: _meaning(name, bodies) for name in bodies}
     functions = [  # C's headers give static_assert a meaning for old compilers
         m for m in found if m.parameters is not None and m.name != "static_assert"
