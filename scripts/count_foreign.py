@@ -2,8 +2,8 @@
 
     python scripts/count_foreign.py prepare FOLDER    the launches as Tilescope makes them (no GPU)
     python scripts/count_foreign.py run FOLDER        launch them under ncu: FOLDER/counted.json
-    python scripts/count_foreign.py compare FOLDER    print where Tilescope counts otherwise
 
+The result stands in tests/data/foreign (`tests.foreign_runs.COUNTED`), and a test compares with it.
 `run` needs PyCUDA and Nsight Compute (`ncu`, allowed to read counters). The driver assembles the
 PTX. To one that is older than a file's `.version` a lower one is told: these kernels use nothing
 that is newer.
@@ -70,8 +70,9 @@ def launch_all(folder: Path) -> None:
 
 
 def _module(cuda: Any, text: str) -> Any:
-    """The PTX, assembled by the driver, without the lines that its debug sections explain."""
-    text, refused = re.sub(r"(?m)^[ \t]*\.loc\b.*$", "", text), ""
+    """The PTX, assembled by the driver, without its debug sections and the lines they explain."""
+    code = re.split(r"(?m)^\s*\.section\b", text)[0].replace(", debug", "", 1)
+    text, refused = re.sub(r"(?m)^[ \t]*\.loc\b.*$", "", code), ""
     for version in VERSIONS:
         ptx = re.sub(r"(?m)^\.version .*$", f".version {version}", text) if version else text
         try:
@@ -106,33 +107,14 @@ def _number(text: str) -> int:
     return round(float(text.replace(",", "") or 0))
 
 
-def compare(folder: Path) -> int:
-    """Prints each counter in which Tilescope differs; 1 if there is one."""
-    from tests.foreign_runs import run
-
-    found = json.loads((folder / "counted.json").read_text(encoding="utf-8"))["rows"]
-    differ = 0
-    for one in FOREIGN:
-        totals = run(one).trace.counters.totals
-        ours = {name: int(totals[name].value) if name in totals else 0 for name in METRICS}
-        other = {n: (ours[n], found[one.name][n]) for n in METRICS if ours[n] != found[one.name][n]}
-        differ += bool(other)
-        for name, (mine, theirs) in other.items():
-            print(f"{one.name}: {name} is {mine:,} here and {theirs:,} on the GPU")
-    print(f"{len(FOREIGN) - differ} of {len(FOREIGN)} launches agree in all counters")
-    return int(differ > 0)
-
-
 def main() -> int:
     """Do one of the steps."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("step", choices=("prepare", "run", "launch", "compare"))
+    parser.add_argument("step", choices=("prepare", "run", "launch"))
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
-    if options.step == "compare":
-        return compare(options.folder)
     {"prepare": prepare, "run": measure, "launch": launch_all}[options.step](options.folder)
     return 0
 

@@ -100,28 +100,32 @@ def _neutral(text: str) -> str:
 
 def page() -> str:
     """The table of all kernels."""
-    from tests.foreign_runs import run
+    from tests.foreign_runs import counters_apart, run
 
-    rows, right = [], 0
+    rows, right, equal = [], 0, 0
     for one in FOREIGN:
         found = run(one)
         faults = len(found.trace.findings)
         good = is_right(one, found.error) and not faults
         right += good
+        apart = counters_apart(one, found)
+        equal += not apart
+        told = "; ".join(f"{n} {ours:,}, there {theirs:,}" for n, (ours, theirs) in apart.items())
         variant = f" ({one.variant})" if one.variant else ""
         error = f"{found.error:.0e}" if found.error else "0"
         lines = ", ".join(f"{line}: {sectors:,}" for line, sectors in found.sectors.items())
         rows.append(
             f"| {one.maker} | `{one.kernel}`{variant} | {len(found.trace.module.instructions):,} "
-            f"| {'right' if good else 'wrong'} | {error} | {lines} |"
+            f"| {'right' if good else 'wrong'} | {error} | {told or 'equal'} | {lines} |"
         )
     return "\n".join(
         (
             f"{len(TRITON)} of Triton, {len(NUMBA)} of Numba, {len(OTHERS)} of Rust and clang; "
-            f"{right} of these {len(FOREIGN)} are right and without a fault.",
+            f"{right} of these {len(FOREIGN)} are right and without a fault, "
+            f"and {equal} have the hardware's value in every counter.",
             "",
-            "| compiler | kernel | PTX instructions | result | error | sectors by line |",
-            "|-|-|-|-|-|-|",
+            "| compiler | kernel | instructions | result | error | counters | sectors by line |",
+            "|-|-|-|-|-|-|-|",
             *rows,
         )
     )

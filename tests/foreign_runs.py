@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -12,7 +14,10 @@ from core.launching.ptx_files import ptx_workload, read_ptx
 from core.launching.ptx_guess import complete_ptx
 from core.runs.recording import record
 from core.trace import Trace
-from tests.foreign_set import Foreign, wide
+from tests.foreign_set import FOLDER, Foreign, wide
+
+COUNTED = FOLDER / "h100_2026-11-23.json"
+"""What Nsight Compute counted of each launch; scripts/count_foreign.py made it."""
 
 
 @dataclass(frozen=True)
@@ -55,3 +60,20 @@ def run(one: Foreign) -> Outcome:
         got = wide(trace.outputs[name]).reshape(wanted.shape)
         error = np.maximum(error, np.abs(got - wanted).max() / np.abs(wanted).max())  # keeps NaN
     return Outcome(trace, float(error))
+
+
+@cache
+def _counted() -> dict[str, dict[str, int]]:
+    return json.loads(COUNTED.read_text(encoding="utf-8"))["rows"]
+
+
+def counters_apart(one: Foreign, found: Outcome) -> dict[str, tuple[int, int]]:
+    """The counters that are not the hardware's: ours and its."""
+    totals = found.trace.counters.totals
+    ours = {n: int(totals[n].value) if n in totals else 0 for n in _counted()[one.name]}
+    return {n: (ours[n], theirs) for n, theirs in _counted()[one.name].items() if ours[n] != theirs}
+
+
+def is_counted_apart(one: Foreign) -> bool:
+    """Whether it copies asynchronously or loads matrices, whose requests Nsight counts apart."""
+    return any(word in one.path.read_text(encoding="utf-8") for word in ("cp.async", "ldmatrix"))

