@@ -151,9 +151,9 @@ themselves are no part of Tilescope. They were drawn by lot before any was run: 
 each repository, out of the files that define a kernel, tests and copies of other projects left out.
 
 A file *runs bare* if its first kernel ran and what Tilescope says of it is right: no fault, or one
-that a person judged to be in the file (*true*); a fault that nobody judged yet counts as wrong. *Untested*: no thread touched memory. *Late*: not
-ended after {limit:g} s. {stopped} of those that ran stopped after 30 s of processor time, with the
-blocks done until then.
+that a person judged to be in the file (*true*); one that nobody judged yet counts as wrong.
+*Untested*: no thread touched memory. *Late*: not ended after {limit:g} s. {stopped} of those that
+ran stopped after 30 s of processor time, with the blocks done until then.
 """
     yield "| class | files | " + " | ".join(OUTCOMES) + " | judged true | run bare | goal |"
     yield "|-|" + "-:|" * (len(OUTCOMES) + 4)
