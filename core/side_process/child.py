@@ -21,7 +21,17 @@ from core.side_process.frames import ConnectionLost, read_frame, write_frame
 
 _STDERR_KEPT = 8192
 _POLL_S = 0.003
+_PEAK_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes, of ru_maxrss
 _END: tuple[bytes, bytes] = (b"", b"")
+
+
+def _own_peak() -> int:
+    """The most bytes that this process has had in memory; 0 where the system does not tell."""
+    if os.name != "posix":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK_UNIT
 
 
 class Child:
@@ -32,6 +42,9 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], pass_fds: Sequence[int] = ()) -> None:
+        # Linux begins the child's peak with that of the process that starts it.
+        self._peak_before = _own_peak()
+        self._peak_seen = 0
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
         self._process = subprocess.Popen(
@@ -93,9 +106,16 @@ class Child:
                 ended, status, usage = os.wait4(process.pid, os.WNOHANG)
                 if ended:
                     process.returncode = os.waitstatus_to_exitcode(status)
-                    self.used = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+                    peak = usage.ru_maxrss * _PEAK_UNIT
+                    self.used = peak if peak > self._peak_before else self._peak_seen
                 return process.returncode
         return process.poll()
+
+    def look_at_memory(self) -> None:
+        """Note how many bytes it has had at most, where the system tells (Linux)."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
+            self._peak_seen = max(self._peak_seen, int(status.split("VmHWM:")[1].split()[0]) << 10)
 
     def forget_stderr(self) -> None:
         """Begin a new job: what an earlier one said explains nothing about it."""

@@ -147,6 +147,7 @@ class _Process:
             if frame is not None:
                 self._is_asked = False
                 return frame
+            self._child.look_at_memory()
 
     def rests(self, patience: float) -> bool:
         """Whether it has answered, after a little while at most, and can be asked again."""

@@ -198,6 +198,14 @@ def test_a_crash_is_told_from_a_lack_of_memory(number, words):
         apart(signal.raise_signal, number)
 
 
+@pytest.mark.usefixtures("little_memory")
+def test_a_crash_is_one_where_this_process_has_had_much_memory():
+    """Linux counts that to the peak of a process that it starts."""
+    bytearray(b"1") * (400 << 20)
+    with pytest.raises(TilescopeError, match=r"crashed \(status -11\): a defect"):
+        apart(signal.raise_signal, signal.SIGSEGV)
+
+
 def test_where_the_work_is_done_follows_from_whether_it_can_be_stopped():
     assert stoppable(process_id) == os.getpid()
     with cancelled_by(lambda: False):
