@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 BIN := .venv/bin
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 4 ] && n=4; echo $$n)
 
-.PHONY: help setup lock run check test lint bench clean
+.PHONY: help setup lock run check test lint bench wheel app clean
 
 help:
 	@echo "make run     open the window (with no display: do the same headless, pictures in out/)"
@@ -15,6 +15,8 @@ help:
 	@echo "make lock    take the newest versions that pyproject.toml allows into scripts/*.lock"
 	@echo "make lint    ruff, mypy and import-linter"
 	@echo "make bench   speed figures"
+	@echo "make app     build/app/: a folder that needs no Python (PyInstaller)"
+	@echo "make wheel   build/dist/tilescope-*.whl, which needs no checkout"
 	@echo "make clean   remove .venv and everything generated"
 
 setup:
@@ -35,7 +37,8 @@ run: setup
 	@$(BIN)/python scripts/run.py
 
 # A process that has nothing left to do takes tests from another: a long file keeps nobody waiting.
-PYTEST = QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+# Hundreds of processes start in the tests: each would compile the program if modules were not kept.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 check test: setup
 	@$(BIN)/python scripts/qt_libraries.py offscreen xcb
@@ -51,6 +54,14 @@ lint: setup
 
 bench: setup
 	@QT_QPA_PLATFORM=$${QT_QPA_PLATFORM:-offscreen} $(BIN)/python scripts/bench.py
+
+wheel: setup
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/dist .
+	@ls build/dist/*.whl
+
+app: setup
+	@$(BIN)/python -m pip install --quiet pyinstaller
+	@$(BIN)/python scripts/wheel/make_app.py
 
 clean:
 	rm -rf .venv build out *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -68,6 +68,10 @@ class BudgetExceeded(TilescopeError):
     """The kernel ran longer, or recorded more, than the budget that was set."""
 
 
+class TooMuchWork(TilescopeError):
+    """Reading or compiling the source takes more time or memory than it is given."""
+
+
 class Cancelled(TilescopeError):
     """The user stopped the work."""
 

@@ -10,6 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.tensor_maps import TensorMap
+
+TextureMode = Literal["clamp", "wrap", "mirror", "border"]
 Role = Literal["input", "output", "inout"]
 # tf32: factors cut to 10 bits after the point; float16: factors of that type; sums in float32.
 Arithmetic = Literal["float32", "tf32", "float16"]
@@ -47,12 +50,29 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Texture:
+    """How an array is read as a texture, or accessed as a surface, through a handle.
+
+    The array's first `dimensions` axes are those of the texture, x last; one that follows holds the
+    channels of a texel. `mode` says what lies beyond the edges, `is_normalized` that coordinates go
+    from 0 to 1.
+    """
+
+    dimensions: int
+    is_linear: bool = False
+    mode: TextureMode = "clamp"
+    is_normalized: bool = False
+
+
+@dataclass(frozen=True)
 class ArrayArgument:
     """A buffer in global memory that the kernel gets a pointer to.
 
     `data` is its content before the launch (any shape, row-major; made read-only). An "output" is
     poisoned by whoever makes it, so that an element the kernel forgets is seen. Of others the host
-    has set the first `written` bytes (None: all).
+    has set the first `written` bytes (None: all). Instead of a pointer the kernel gets the tensor
+    `map` of the buffer, or a handle of its `texture`, where it has one; otherwise a pointer to
+    element number `start`.
     """
 
     name: str
@@ -60,6 +80,9 @@ class ArrayArgument:
     role: Role = "input"
     member: Member | None = None  # of the structure that holds the pointer
     written: int | None = None
+    map: TensorMap | None = None
+    texture: Texture | None = None
+    start: int = 0
 
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.data)
@@ -103,6 +126,7 @@ class Launch:
     arguments: tuple[Argument, ...]
     shared_bytes: int = 0  # dynamic shared memory, the third number in <<<grid, block, shared>>>
     symbols: tuple[Argument, ...] = ()
+    cluster: Dim3 | None = None  # blocks of a cluster, a launch attribute; None: as the kernel says
 
     @property
     def arrays(self) -> tuple[ArrayArgument, ...]:
@@ -129,9 +153,13 @@ def grouped(arguments: tuple[Argument, ...]) -> tuple[tuple[Argument, ...], ...]
     return tuple(tuple(group) for group in found)
 
 
-def packed(group: tuple[Argument, ...], address: Callable[[ArrayArgument], int]) -> bytes:
-    """One parameter's bytes; `address` gives the pointer to a buffer."""
-    pieces = [(a.member, _bytes_of(a, address)) for a in group]
+def packed(
+    group: tuple[Argument, ...],
+    address: Callable[[ArrayArgument], int],
+    encoded: Callable[[TensorMap], bytes] = TensorMap.encoded,
+) -> bytes:
+    """One parameter's bytes; `address` gives the pointer to a buffer, `encoded` those of a map."""
+    pieces = [(a.member, _bytes_of(a, address, encoded)) for a in group]
     member = pieces[0][0]
     if member is None:
         return pieces[0][1]
@@ -142,9 +170,16 @@ def packed(group: tuple[Argument, ...], address: Callable[[ArrayArgument], int])
     return bytes(raw)
 
 
-def _bytes_of(argument: Argument, address: Callable[[ArrayArgument], int]) -> bytes:
+def _bytes_of(
+    argument: Argument,
+    address: Callable[[ArrayArgument], int],
+    encoded: Callable[[TensorMap], bytes],
+) -> bytes:
     if isinstance(argument, ArrayArgument):
-        return address(argument).to_bytes(8, "little")
+        if argument.map is not None:
+            return encoded(argument.map.at(address(argument)))
+        place = address(argument) + argument.start * argument.data.dtype.itemsize
+        return place.to_bytes(8, "little")
     return np.asarray(argument.value).tobytes()
 
 

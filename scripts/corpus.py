@@ -63,6 +63,7 @@ class Result:
     kernel: str
     part: bool  # only some of the blocks ran
     seconds: float  # of wall time
+    earlier: bool = False  # kept from a run of an earlier version
 
 
 def read_list(path: Path) -> list[File]:
@@ -155,6 +156,9 @@ that a person judged to be in the file (*true*); one that nobody judged yet coun
 *Untested*: no thread touched memory. *Late*: not ended after {limit:g} s. {stopped} of those that
 ran stopped after 30 s of processor time, with the blocks done until then.
 """
+    if earlier := sum(r.earlier for _, r in pairs):
+        yield f"{earlier} results are kept from a run of an earlier version. The others are new."
+        yield ""
     yield "| class | files | " + " | ".join(OUTCOMES) + " | judged true | run bare | goal |"
     yield "|-|" + "-:|" * (len(OUTCOMES) + 4)
     for kind in sorted({f.kind for f, _ in pairs}, key=[*GOALS, "other"].index):

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +32,8 @@ from core.gpu.result import CLOCK_KEPT, clock_fell
 from core.ladder import load_ladder
 from core.ladder.rung import Rung
 
+HOPPER_SPEEDS = ROOT / "resources" / "hopper_h200.json"
+NAMES_16 = {"float16": "F16", "bfloat16": "BF16"}
 SPEEDS = ROOT / "resources" / "ladder_h200.json"
 COUNTS = ROOT / "docs" / "ladder_counts.json"
 TUNING = ROOT / "docs" / "ladder_tuning.json"
@@ -133,6 +136,8 @@ def page() -> tuple[str, str]:
             _reading(speeds["clock_mhz"]),
             "## Other sizes",
             "\n".join(_other_sizes(speeds)),
+            "## Hopper",
+            "\n".join(_hopper()),
             "## Parameters",
             "\n".join(_parameters(shown)),
             "## Other GPUs",
@@ -223,6 +228,49 @@ def _settings(values: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
+def _hopper() -> Iterator[str]:
+    """The rungs for Hopper beside cuBLAS, by size and type of the factors."""
+    found = json.loads(HOPPER_SPEEDS.read_text(encoding="utf-8"))
+    yield (
+        f"The rungs that use Hopper's own instructions, on an {found['gpu']} (driver "
+        f"{found['driver']}, NVRTC {found['nvrtc']}, {found['date']}; "
+        "`scripts/measure_hopper.py`). Sums are float32 everywhere. TFLOPS, medians of launches "
+        "that took turns; W is the power that NVML read after them, which is a mean over the "
+        "pauses, too. The rungs store C as float32, and are compared with cuBLAS that does so, and "
+        "with cuBLAS that stores 16 bits; the BF16 rows are the same kernels with the type "
+        "exchanged. A row whose SM clock fell below 98% of the highest is compared with nothing."
+    )
+    for size in dict.fromkeys(row["size"] for row in found["rows"]):
+        kinds = dict.fromkeys(row["type"] for row in found["rows"])
+        by = {(r["name"], r["type"]): r for r in found["rows"] if r["size"] == size}
+        yield ""
+        heads = " | ".join(f"{NAMES_16[k]} | W | of cuBLAS, C float32 | C 16 bits" for k in kinds)
+        yield f"| N = {size} | {heads} |"
+        yield "|---|" + "---:|---:|---:|---:|" * len(kinds)
+        for name in dict.fromkeys(name for name, _ in by):
+            cells = []
+            for kind in kinds:
+                row = by[name, kind]
+                best = [
+                    max(
+                        (by[other, kind] for other, of in by if of == kind and other.endswith(end)),
+                        key=lambda one: one["tflops"],
+                    )
+                    for end in ("C float32", "C 16 bits")
+                ]
+                ratios = [
+                    "" if name.startswith("cuBLAS") else _hopper_ratio(row, other, found)
+                    for other in best
+                ]
+                cells += [f"{row['tflops']:,.1f}", f"{median(row['power_w']):.0f}", *ratios]
+            yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _hopper_ratio(row: Row, other: Row, found: Row) -> str:
+    clocks = [Clock(min(one["sm_mhz"]), found["clock_mhz"]) for one in (row, other)]
+    return _ratio(row["tflops"], other["tflops"], ".1%", *clocks)
+
+
 def _parameters(shown: Sequence[Rung]) -> Iterator[str]:
     yield "| rung | tuned |"
     yield "|---|---|"
@@ -274,9 +322,8 @@ def _right(speeds: Row) -> str:
         f"Before timing, each of the {len(checked)} launches above was compared with float64, to "
         f"within the rounding bound for its K and its arithmetic: {verdict}. compute-sanitizer "
         f"watched {launches} small launches of all rungs and warm-ups: {clean}. The same launches' "
-        "outputs equal the emulator's to the last bit, in both builds "
-        "(`tests/core/test_bit_equal.py`), and their counters equal its counts "
-        "(`tests/core/ladder/test_rung_counters.py`)."
+        "outputs equal the emulator's to the last bit, in both builds, "
+        "and their counters equal its counts (`tests/core/ladder/test_rung_launches.py`)."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.ladder import Rung, load_ladder
 
+HOPPER = ("wgmma", "tma_pipeline", "warp_specialised", "clustered")
 SIZE = 4096  # where the ladder's rungs are compared
 
 

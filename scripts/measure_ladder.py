@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
-from ladder_tools import SIZE, rungs, tuned
+from ladder_tools import HOPPER, SIZE, rungs, tuned
 
 from core.compiler import nvrtc_library
 from core.ladder import load_ladder
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from core.gpu.session import Session
 
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
-FAST = ("warp_tiled", "tuned", "tensor_core", "tensor_tuned", "tensor_half")
+FAST = ("warp_tiled", "tuned", "tensor_core", "tensor_tuned", "tensor_half", *HOPPER)
 ANY_SHAPE = ("tiled_bounds", "tile_2d", "tuned")
 ROUNDS, LAUNCHES = 4, 6
 PAUSE_S = 0.2  # before each row of a round: the clock recovers from the row before

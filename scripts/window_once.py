@@ -23,7 +23,6 @@ from window_stage import (
     settle,
 )
 
-from gui.scenes.tour import STOPS
 from gui.shell.cheat_sheet import CheatSheet
 from gui.shell.main_window import MainWindow
 
@@ -50,7 +49,7 @@ def once(app: QApplication, window: MainWindow) -> Iterator[Figure]:
     change(app, window, SMALL)
     for what, runs, goal in (
         ("the sheet of keys", _sheet, ANSWER_MS),
-        ("a stop of the tour", _tour, ANSWER_MS),
+        ("the course page", _course, NEW_MS),
         ("one view large, and all back", _large, NEW_MS),
         ("the layout made anew", _layout, NEW_MS),
         ("another size of the window", _sizes, NEW_MS),
@@ -72,13 +71,9 @@ def _sheet(app: QApplication, window: MainWindow) -> Iterator[Frame]:
     yield answer(app, sheet.close)
 
 
-def _tour(app: QApplication, window: MainWindow) -> Iterator[Frame]:
-    touring = window.touring
-    yield answer(app, touring.start)
-    for _ in STOPS:
-        yield answer(app, lambda: touring.move(1))
-    if window.overlay is not None:
-        touring.leave()
+def _course(app: QApplication, window: MainWindow) -> Iterator[Frame]:
+    for page in ("course", "step"):
+        yield answer(app, lambda page=page: window.show_page(page))  # type: ignore[misc]
 
 
 def _large(app: QApplication, window: MainWindow) -> Iterator[Frame]:

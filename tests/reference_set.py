@@ -49,6 +49,7 @@ class ReferenceLaunch:
         return tuple(a for a in self.workload.launch.arrays if a.role != "input")
 
 
+@cache
 def load_launches(folder: Path = FOLDER) -> tuple[ReferenceLaunch, ...]:
     """All launches, in the table's order; their names are unique."""
     table = tomllib.loads((folder / "launches.toml").read_text(encoding="utf-8"))

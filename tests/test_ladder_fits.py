@@ -25,6 +25,7 @@ def test_every_rung_is_there_as_it_is_tuned():
 
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
+@pytest.mark.slow
 def test_an_a100_holds_a_block_of_every_tuned_rung(rung):
     found, said = made.fit(rung, made.tuned(rung), "8.0"), ROWS[rung.name]["fits"]["8.0"]
     assert found["blocks"] > 0

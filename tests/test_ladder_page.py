@@ -36,6 +36,7 @@ def test_no_speed_lies_above_its_ceiling_and_all_were_right():
 
 
 @pytest.mark.parametrize("name", ["tiled", "aat_shared"])
+@pytest.mark.slow
 def test_counts_are_counted_anew(name):
     row = next(r for r in json.loads(made.COUNTS.read_text("utf-8"))["rows"] if r["rung"] == name)
     assert made.counted(next(r for r in made.rungs() if r.name == name)) == row

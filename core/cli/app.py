@@ -19,15 +19,16 @@ READ_AHEAD = ("core.compiler.nvrtc:warm", "core.launching.guess")
 
 WINDOW_FILES = (".cu", ".cuh", ".ptx", ".npz", ".txt")
 """Sources, saved traces and lists of moments."""
-WINDOW_OPTIONS = ("--fresh", "--theme", "--size", "--set", "--session")
+WINDOW_OPTIONS = ("--fresh", "--lesson", "--theme", "--size", "--set", "--session")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status. Without arguments the window opens."""
     try:
         from core.cli.interrupting import quietly_interrupted
+        from core.gc_control import seldom_collected
 
-        with quietly_interrupted():
+        with quietly_interrupted(), seldom_collected():
             arguments = list(sys.argv[1:] if argv is None else argv)
             if opens_window(arguments):
                 return open_window(arguments)
@@ -62,12 +63,12 @@ def _stoppable(arguments: Sequence[str]) -> AbstractContextManager[None]:
     """Has what compiles a user's file end with Ctrl-C: a short one may take minutes."""
     from contextlib import nullcontext
 
-    from core.cancelling import cancelled_by
-    from core.side_process.client import prepare
-
     own = any(argument.endswith((".cu", ".cuh")) for argument in arguments)
     if not own and arguments[:1] != ["check"]:
         return nullcontext()
+    from core.cancelling import cancelled_by
+    from core.side_process.client import prepare
+
     prepare(*READ_AHEAD)  # it loads the compiler while this process loads the emulator
     return cancelled_by(lambda: False)
 
@@ -87,12 +88,21 @@ def opens_window(arguments: Sequence[str]) -> bool:
 
 
 def open_window(arguments: Sequence[str] = ()) -> int:
-    """Open the window, as `python -m gui` does; `core` itself never imports `gui`."""
+    """Open the window, as `python -m gui` does."""
+    return run_window_module("gui.__main__", arguments)
+
+
+def run_window_module(name: str, arguments: Sequence[str]) -> int:
+    """Run a module of the window, as `python -m` does; `core` itself never imports `gui`."""
     import runpy
 
     sys.argv[1:] = arguments
     try:
-        runpy.run_module("gui", run_name="__main__", alter_sys=True)
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else int(done.code is not None)
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import queue
-import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,125 +16,21 @@ import typer
 from rich import box
 from rich.table import Table
 
-from core.cli.console import show_error
-from core.cli.workloads import is_file
-from core.compiler.kernel_signature import kernel_names
-from core.errors import ArgumentError, GpuUnavailable, ParameterError, TilescopeError
+from core.cli.console import FAILED, show_error
+from core.cli.planning import LaunchTexts, planned, settings_of
+from core.errors import GpuUnavailable, ParameterError, TilescopeError
 from core.gpu.executor import GpuWorker
 from core.gpu.files import WRITTEN, Journal, read_journal, write_results
 from core.gpu.jobs import Timing
-from core.gpu.plan import (
-    SIZE_NAMES,
-    CublasKernel,
-    FileKernel,
-    Kernel,
-    Plan,
-    RungKernel,
-    make_plan,
-    parse_values,
-)
+from core.gpu.plan import Plan
 from core.gpu.protocol import Sample, Sensed, Stage
 from core.gpu.result import BenchmarkResult, summarise
 from core.gpu.sweep import Ended, Lane, LaneClosed, Outcome, Started, Sweep, Told, Update
-from core.ladder import load_ladder
-from core.ladder.rung import Rung
-from core.launching.file_launch import FileLaunch
-from core.launching.user_files import read_source
-from core.side_process.client import stoppable
 
 if TYPE_CHECKING:
     from rich.status import Status
 
     from core.gpu.result import Readings
-
-
-# What `tilescope bench` is asked to measure: its arguments as the plan of a sweep.
-
-
-ALL, CUBLAS = "all", "cublas"
-SIZE_OF_MATRICES = 4096  # where none is given
-
-
-@dataclass(frozen=True)
-class LaunchTexts:
-    """The options of a file's launch as they were given."""
-
-    kernel: str | None
-    grid: str | None
-    block: str | None
-    shared: str
-    define: tuple[str, ...]
-    arg: tuple[str, ...]
-    flops: str
-    expected: str
-
-    def kernel_of(self, path: Path) -> Kernel:
-        """The kernel in a file; raises ArgumentError where the launch is not said."""
-        source = read_source(path)
-        names = stoppable(kernel_names, source)
-        if self.kernel is None and len(names) != 1:
-            raise ArgumentError(f"{path.name} has {len(names)} kernels: choose one with --kernel.")
-        if self.grid is None or self.block is None:
-            raise ArgumentError(
-                f"Give the launch of {path.name}: --grid and --block, in which names in braces "
-                'stand for parameters, as in --grid "{n//tile},{n//tile}" --block "{tile},'
-                '{tile}".'
-            )
-        arguments = tuple((a.partition("=")[0].strip(), a.partition("=")[2]) for a in self.arg)
-        launch = FileLaunch(
-            str(path),
-            self.kernel or names[0],
-            self.grid,
-            self.block,
-            self.shared,
-            shlex.join(self.define),
-            arguments,
-        )
-        return FileKernel(source, launch, self.flops, self.expected)
-
-
-def planned(
-    names: Sequence[str], texts: Mapping[str, str | None], launch: LaunchTexts, seed: int
-) -> Plan:
-    """The sweep; raises TilescopeError here, before any GPU is looked for.
-
-    What is not given is as the rung is measured, not as it is best stepped through.
-    """
-    ladder = load_ladder()
-    chosen: list[Kernel] = []
-    for name in names:
-        if name == ALL:
-            ours = (rung for rung in ladder.values() if rung.group == "ladder")
-            chosen += [_rung(rung) for rung in ours]
-        elif name == CUBLAS:
-            chosen.append(CublasKernel())
-        elif is_file(name):
-            chosen.append(launch.kernel_of(Path(name)))
-        else:
-            chosen.append(_rung(ladder[name]))
-    axes = {name: parse_values(text, name) for name, text in texts.items() if text is not None}
-    if len(chosen) == 1 and all(len(values) == 1 for values in axes.values()):
-        single = {t: v[0] for axis, v in axes.items() for t in chosen[0].targets(axis) or (axis,)}
-        chosen[0].subject(single, seed)  # says what is wrong with the only point
-    return make_plan(chosen, axes, seed)
-
-
-def _rung(rung: Rung) -> RungKernel:
-    """A rung as one measures it: sizes that fill a GPU, blocks that are fast there."""
-    matrices = rung.layout is not None
-    sizes = {p.name: SIZE_OF_MATRICES for p in rung.parameters if p.name in SIZE_NAMES and matrices}
-    return RungKernel(rung, sizes, tuned=True)
-
-
-def settings_of(texts: Sequence[str]) -> dict[str, str | None]:
-    """`--set NAME=VALUES`, by name; raises ArgumentError."""
-    found: dict[str, str | None] = {}
-    for text in texts:
-        name, equals, values = text.partition("=")
-        if not equals:
-            raise ArgumentError(f"`--set {text}` is not NAME=VALUES: write --set n=64,128.")
-        found[name.strip()] = values
-    return found
 
 
 # Benchmark results as tables for people.
@@ -263,6 +158,7 @@ def _by(size: tuple[int, int, int]) -> str:
 
 
 _TELL_EVERY = 10  # samples
+_TABLES_SHARE = 20  # times as long as writing the tables took, until they are written again
 
 
 def without_gpu(name: str) -> str:
@@ -280,6 +176,7 @@ def without_gpu(name: str) -> str:
 class Run:
     """One run of a plan. devices: ordinals, None for all that the driver finds.
 
+    cluster: the scheduler whose workers' GPUs measure instead, or "local" for all GPUs here.
     Raises TilescopeError where a file cannot be written or `resume` has no .jsonl to read.
     """
 
@@ -291,8 +188,10 @@ class Run:
         out: tuple[Path, ...],
         *,
         resume: bool,
+        cluster: str | None = None,
     ) -> None:
         self._plan, self._timing, self._devices, self._out = plan, timing, devices, out
+        self._cluster = cluster
         for path in out:
             if path.suffix.lower() not in WRITTEN:
                 raise TilescopeError(
@@ -303,6 +202,8 @@ class Run:
             self._take_up()
         self._journals = [Journal(p) for p in out if p.suffix.lower() == ".jsonl"]
         self._done: list[Outcome] = []
+        self._written_at, self._took_s = 0.0, 0.0
+        self._unwritten: set[str] = set()
 
     def _take_up(self) -> None:
         lines = [p for p in self._out if p.suffix.lower() == ".jsonl"]
@@ -326,9 +227,17 @@ class Run:
             why = _Follow(sweep, told).to_the_end()
             if why and not self._done:
                 raise GpuUnavailable(why)
+            self._write_tables()
         return self._done
 
+    @property
+    def is_written(self) -> bool:
+        """Whether every file that was asked for has every result."""
+        return not self._unwritten
+
     def _lanes(self, stack: ExitStack) -> list[Lane]:
+        if self._cluster is not None:
+            return self._cluster_lanes(stack, self._cluster)
         if self._devices == (0,):
             return [Lane("GPU 0", stack.enter_context(GpuWorker(0)))]
         from core.gpu.session import describe_devices
@@ -347,14 +256,47 @@ class Run:
         }
         return [Lane(f"GPU {number}", worker) for number, worker in workers.items()]
 
+    def _cluster_lanes(self, stack: ExitStack, address: str) -> list[Lane]:
+        """More lanes than workers: one that is done finds its next point waiting."""
+        from core.many.cluster import opened
+
+        cluster = stack.enter_context(
+            opened(address, "GPU", jobs=0, tell=lambda text: typer.echo(text, err=True))
+        )
+        return [Lane(f"cluster {number}", cluster) for number in range(2 * cluster.workers + 2)]
+
     def _keep(self, outcome: Outcome) -> None:
         self._done.append(outcome)
         for journal in self._journals:
-            journal.keep(outcome)
+            with self._told(journal.path):
+                journal.keep(outcome)
+        now = time.monotonic()
+        if now - self._written_at > _TABLES_SHARE * self._took_s:
+            self._write_tables()
+
+    def _write_tables(self) -> None:
+        """Whole files anew, as seldom as keeps them from taking much of the time."""
+        began = time.monotonic()
         results = [*self._before, *(o.result for o in self._done if o.result is not None)]
         for path in self._out:
             if path.suffix.lower() != ".jsonl":
-                write_results(path, results)
+                with self._told(path):
+                    write_results(path, results)
+        self._written_at = time.monotonic()
+        self._took_s = self._written_at - began
+
+    @contextmanager
+    def _told(self, path: Path) -> Iterator[None]:
+        """Says once that a file cannot be written; the sweep goes on, for results are printed."""
+        try:
+            yield
+            if path.suffix.lower() != ".jsonl":  # which would lack a line
+                self._unwritten.discard(path.name)
+        except (TilescopeError, OSError) as error:
+            if path.name not in self._unwritten:
+                self._unwritten.add(path.name)
+                why = str(error) if isinstance(error, TilescopeError) else f"{path}: {error}."
+                show_error(TilescopeError(why))
 
 
 class _Follow:
@@ -488,6 +430,14 @@ def bench(
     device: Annotated[
         str, typer.Option(help="The GPU's number from 0; 0,1 or all spread a sweep.")
     ] = "0",
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:8786|local",
+            help="Measure on the GPUs of a dask scheduler's workers, or on all of this machine.",
+            show_default=False,
+        ),
+    ] = None,
     flush: Annotated[bool, typer.Option(help="Flush the L2 cache before each launch.")] = True,
     kernel_name: Annotated[
         str | None, _option("--kernel", panel=_FILE, text="The __global__ function.")
@@ -517,7 +467,7 @@ def bench(
             "--out",
             "-o",
             panel=_OUTPUT,
-            text="Write FILE.json, .jsonl, .csv, .parquet or .md, anew after each point; with "
+            text="Write FILE.json, .jsonl, .csv, .parquet or .md, as results come; with "
             "--show or --recorded what is shown. Repeatable.",
         ),
     ] = None,
@@ -561,12 +511,15 @@ def bench(
     plan = planned(names, {**axes, **settings_of(settings or [])}, launch, seed)
 
     timing = Timing(budget_s=budget, flush_l2=flush, launch_limit_s=launch_limit)
-    run = Run(plan, timing, _devices(device), tuple(out or ()), resume=resume)
+    ordinals = _devices(device)
+    run = Run(plan, timing, ordinals, tuple(out or ()), resume=resume, cluster=cluster)
     try:
         outcomes = run.outcomes()
     except GpuUnavailable as error:
         raise GpuUnavailable(f"{error} {without_gpu(names[0])}") from None
     _print(plan, outcomes, as_json=as_json)
+    if not run.is_written:
+        raise typer.Exit(FAILED)
 
 
 def _devices(text: str) -> tuple[int, ...] | None:

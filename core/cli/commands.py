@@ -28,7 +28,8 @@ def run(arguments: Sequence[str]) -> int:
     app.callback(invoke_without_command=True)(_options)
     asked = [name for name in COMMANDS if name in arguments[:1]]
     for name in asked or COMMANDS:  # each loads much: no other than the one that is asked for
-        app.command(name)(getattr(importlib.import_module(f"core.cli.{name}"), name))
+        function = name.replace("-", "_")
+        app.command(name)(getattr(importlib.import_module(f".{function}", __package__), function))
     raise_keyboard_interrupt()
     if not os.environ.get("COLUMNS", "80").lstrip("0"):
         del os.environ["COLUMNS"]  # it says "unknown", and not that there is no room

@@ -44,13 +44,14 @@ def compile_errors(workload: Workload) -> Iterator[None]:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     """A bar on standard error where that is a terminal; nothing elsewhere."""
+    console = Terminal(stderr=True)
+    if not console.is_terminal:
+        yield lambda done: None
+        return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda done: bar.update(task, completed=done)
 

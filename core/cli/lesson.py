@@ -23,7 +23,7 @@ LETTERS = "ABCDEFGH"
 
 def lesson(
     action: Annotated[
-        str, typer.Argument(help="list, check, play, export; or the lesson to play.")
+        str, typer.Argument(help="list, check, play, export; or the lesson to open in the window.")
     ],
     lessons: Annotated[
         list[str] | None,
@@ -32,21 +32,33 @@ def lesson(
     gift: Annotated[bool, typer.Option("--gift", help="Export as GIFT, for Moodle.")] = False,
     qti: Annotated[bool, typer.Option("--qti", help="Export as QTI 2.1, a zip file.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Export as a table.")] = False,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Export as a worksheet with its key, to be printed.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="The file to write.", show_default=False)
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the learner: fresh numbers, another order.")] = 0,
 ) -> None:
-    """List, check, play or export lessons. check: 0 all well, 1 something wrong, 2 misuse."""
+    """List, check, play or export lessons, or open one in the window.
+
+    check: 0 all well, 1 something wrong, 2 misuse.
+    """
+    from core.cli.app import open_window
+
     names = list(lessons or ())
     if action not in ACTIONS:
-        action, names = "play", [action, *names]
+        if names:
+            raise ParameterError(f"The window opens one lesson: leave out {names[0]}.")
+        raise typer.Exit(open_window(["--lesson", action]))
     if action == "list":
         _list()
     elif action == "check":
         if not _check(_chosen(names)):
             raise typer.Exit(WRONG)
     elif action == "export":
+        if pdf:
+            raise typer.Exit(_export_pdf(names, out, seed))
         _export(_chosen(names), {"gift": gift, "qti": qti, "csv": csv}, out, seed)
     else:
         for one in _chosen(names):
@@ -106,6 +118,17 @@ def _check(lessons: Sequence[Lesson | TilescopeError]) -> bool:
     return good
 
 
+def _export_pdf(names: Sequence[str], out: Path | None, seed: int) -> int:
+    """Write a worksheet; returns the exit status."""
+    from core.cli.app import run_window_module
+    from core.lessons.course import load_course
+
+    if out is None:
+        raise ParameterError("Say where to write the worksheet, as in -o sheet.pdf.")
+    wanted = [*(names or load_course().order), "--out", str(out), "--seed", str(seed)]
+    return run_window_module("gui.worksheet", wanted)
+
+
 def _export(
     lessons: Sequence[Lesson | TilescopeError], kinds: dict[str, bool], out: Path | None, seed: int
 ) -> None:
@@ -114,7 +137,7 @@ def _export(
 
     chosen = [kind for kind, wanted in kinds.items() if wanted]
     if len(chosen) != 1:
-        raise ParameterError("Say which question bank to write: --gift, --qti or --csv.")
+        raise ParameterError("Say what to write: --gift, --qti, --csv or --pdf.")
     good: list[Lesson] = []
     for one in lessons:
         if isinstance(one, TilescopeError):
@@ -202,12 +225,11 @@ def _wanted(posed: Posed) -> str:
 def read_answer(posed: Posed, text: str) -> Answer:
     """What was typed as an answer to the question. Raises TilescopeError where it is none."""
     from core.launching.user_files import read_source
-    from core.lessons.expressions import Element
+    from core.lessons.answers import number_typed, things_typed
 
     match posed.step.kind:
         case "number" | "slider":
-            number = _number(text)
-            return int(number) if number.is_integer() else number
+            return number_typed(text)
         case "choice":
             place = LETTERS.find(text.upper())
             if len(text) != 1 or not 0 <= place < len(posed.choices):
@@ -216,18 +238,8 @@ def read_answer(posed: Posed, text: str) -> Answer:
         case "edit":
             return read_source(Path(text).expanduser())
         case "order":
-            places = [int(_number(part)) for part in re.split(r"[\s,]+", text)]
+            places = [int(number_typed(part)) for part in re.split(r"[\s,]+", text)]
             if not all(1 <= place <= len(posed.items) for place in places):
                 raise ParameterError(f"Type numbers from 1 to {len(posed.items)}.")
             return [posed.items[place - 1] for place in places]
-    elements = re.findall(r"(\w+)\[([0-9]{1,9}(?:, *[0-9]{1,9})*)\]", text)
-    if elements:
-        return [Element(name, tuple(int(i) for i in index.split(","))) for name, index in elements]
-    return [int(_number(part)) for part in re.split(r"[\s,]+", text)]
-
-
-def _number(text: str) -> float:
-    plain = re.sub(r"[\s%]|(?<=\d),(?=\d{3}(?!\d))", "", text)
-    if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?", plain):
-        raise ParameterError(f"`{text[:40]}` is no number: type one, such as 12.5.")
-    return float(plain)
+    return things_typed(text)

@@ -577,6 +577,15 @@ def trace(
             "--all", help=f"Run every block, however long it takes, not only for {_SECONDS:.0f} s."
         ),
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:8786|local",
+            help="With --all: spread blocks over the workers of a dask scheduler; counts and "
+            "faults, no steps and outputs.",
+            show_default=False,
+        ),
+    ] = None,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -674,6 +683,19 @@ def trace(
     if counters_only:
         _show_counts(workload, build, budget, seed, as_json=as_json)
         return
+    if cluster is not None:
+        wrong = {
+            "--blocks": blocks, "--counters-only": counters_only, "--l1": l1, "--save": save,
+            "--save-outputs": save_outputs, "--budget": budget, "--inputs": inputs,
+            "--order": order != "lockstep",
+        }  # fmt: skip
+        if taken := [name for name, value in wrong.items() if value]:
+            raise ArgumentError(f"--cluster records no steps: leave out {taken[0]}.")
+        if not every:
+            raise ArgumentError("--cluster runs every block: say so with --all.")
+        _show_parts(workload, cluster, build, seed, own, checks=checks, as_json=as_json,
+                    no_fail=no_fail)  # fmt: skip
+        return
     chosen = _chosen_blocks(blocks, workload)
     probe = _l1_probe() if l1 else None
     from core.runs.recording import CutShort
@@ -763,6 +785,62 @@ def _removed(result: Trace) -> tuple[str, ...]:
     written = build_of(workload)
     entry = find_entry(written, workload.kernel)
     return removed_faults(module_of(written, entry), result.module, entry, most_stack=STACK_BYTES)
+
+
+_PARTS_EACH = 4  # of a worker, so that none waits long for the last
+
+
+def _show_parts(
+    workload: Workload,
+    address: str,
+    build: Literal["as_written", "as_compiled"],
+    seed: int,
+    own: OwnLaunch | None,
+    *,
+    checks: bool,
+    as_json: bool,
+    no_fail: bool,
+) -> None:
+    """Counts and faults of a launch whose blocks ran on a cluster."""
+    from dataclasses import replace
+
+    from core.gpu.jobs import RungSubject, WorkloadSubject
+    from core.many.cluster import opened, spread_over
+    from core.many.parts import trace_in_parts
+
+    if workload.ptx:
+        raise ArgumentError("--cluster runs what NVRTC compiles; trace PTX here.")
+    subject: RungSubject | WorkloadSubject
+    if workload.rung is not None:
+        subject = RungSubject(workload.rung, dict(workload.parameters), seed)
+    else:
+        subject = WorkloadSubject.of(replace(workload, expected=None))
+    with (
+        compile_errors(workload),
+        opened(
+            address,
+            "EMULATOR",
+            jobs=os.cpu_count() or 1,
+            tell=lambda text: typer.echo(text, err=True),
+        ) as cluster,
+        progress_bar(f"running {workload.kernel}") as progress,
+    ):
+        result = trace_in_parts(
+            subject,
+            lambda function, tasks: spread_over(cluster, function, tasks),
+            _PARTS_EACH * cluster.workers,
+            kind=build,
+            checks=checks,
+            progress=progress,
+        )
+    if as_json:
+        data = trace_as_json(result, seed, own) | {"note": result.note}
+        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+    else:
+        show_trace(result, standard_console(), own)
+        standard_console().print(result.note, highlight=False, soft_wrap=True)
+    if result.findings and not no_fail:
+        raise typer.Exit(FOUND)
 
 
 def _show_counts(

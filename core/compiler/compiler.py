@@ -19,8 +19,8 @@ from typing import Any, Literal, TypeVar
 
 from core.cancelling import check
 from core.compiler.cubin import MachineAccess, machine_accesses
-from core.compiler.nvrtc import Compiled, Request, compile_request, define_items
 from core.compiler.nvrtc_library import version as nvrtc_version
+from core.compiler.request import Compiled, Request, compile_request, define_items
 from core.errors import Cancelled, CompileError, Diagnostic, TilescopeError
 from core.launch import Workload
 from core.source.diagnostics import parse_log
@@ -48,6 +48,9 @@ BuildKind = Literal["as_written", "as_compiled"]
 DEFAULT_ARCHITECTURE = "compute_90"
 OLDER_ARCHITECTURE = "compute_80"
 _PATIENT_S = 10.0  # a refusal that took longer is not looked into for another architecture
+# What compute capability 9.0 alone has, under the name 9.0a: nothing newer runs such code (CUDA C++
+# Programming Guide, "Architecture-Specific Features").
+_ONLY_HOPPER = re.compile(r"\b(?:wgmma|setmaxnreg|__CUDA_ARCH_FEAT_SM90_ALL)\b")
 _ASKS_TARGET = re.compile(r"\b(?:__CUDA_ARCH\w*|asm)\b")
 
 _KIND_OPTIONS: Mapping[BuildKind, tuple[str, ...]] = {
@@ -91,7 +94,8 @@ def compile_ptx(
 ) -> Build:
     """Compile CUDA C to PTX. `architecture` is a virtual one, such as "compute_80".
 
-    Without one it is compute_90, or an older one where the source compiles for that alone.
+    Without one it is compute_90, compute_90a where the source uses what only that has, or an older
+    one where the source compiles for that alone.
 
     Of a `kernel` that is a template the instance is made that its name says: `axpy<float>`.
     `extra_options` go to NVRTC as they are (`--use_fast_math`), `headers` are found by their names
@@ -105,7 +109,7 @@ def compile_ptx(
         whole = (f"--gpu-architecture={target}", *options)
         return Request(source, source_name, items[0], whole, "PTX", kernel, items[1])
 
-    first = asked(architecture or DEFAULT_ARCHITECTURE)
+    first = asked(architecture or DEFAULT_ARCHITECTURE + _suffix(source, headers))
 
     def build() -> Build:
         request, begun = first, time.monotonic()
@@ -140,6 +144,12 @@ def compile_ptx(
         )
 
     return _builds.get((first, bool(architecture)), build)
+
+
+def _suffix(source: str, headers: Mapping[str, str]) -> str:
+    """Of the architecture 9.0: "a" where a source uses what no other one has."""
+    texts = (source, *headers.values())
+    return "a" if any(_ONLY_HOPPER.search(text) for text in texts) else ""
 
 
 def _compiled(request: Request) -> Compiled | None:
@@ -272,7 +282,8 @@ def _cubin(
     headers: Mapping[str, str],
 ) -> Compiled:
     major, minor = compute_capability
-    options = (f"--gpu-architecture=sm_{major}{minor}", *extra_options)
+    suffix = _suffix(source, headers) if compute_capability == (9, 0) else ""
+    options = (f"--gpu-architecture=sm_{major}{minor}{suffix}", *extra_options)
     request = Request(
         source,
         source_name,

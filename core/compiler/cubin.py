@@ -21,6 +21,7 @@ from core.ptx.debug.reader import line_rows
 _SIZED = 0x04  # format: the value follows, as long as the two bytes say
 _REGCOUNT = 0x2F  # symbol, registers of a thread
 _FRAME_SIZE = 0x11  # symbol, bytes of its stack frame
+_PARAMETER = 0x17  # index, ordinal, offset, and more: KPARAM_INFO
 _MAX_THREADS = 0x05  # x, y, z of __launch_bounds__
 _VARIABLES = (".nv.constant", ".nv.global")
 _SHARED_RESERVED = 1024  # from compute capability 9.0 the section begins with what is the driver's
@@ -63,6 +64,18 @@ def kernel_resources(image: bytes, entry: str) -> KernelResources:
         local_bytes=whole.get(_FRAME_SIZE, 0),
         max_threads=None if bounds is None else _product(struct.unpack("<3I", bounds[:12])),
     )
+
+
+def parameters_begin(image: bytes, entry: str) -> int:
+    """Bytes before a kernel's first parameter in their buffer: some where one is aligned to 64.
+
+    The buffer itself begins at an odd place of constant memory, and the compiler makes up for it.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    section: Any = ELFFile(io.BytesIO(image)).get_section_by_name(f".nv.info.{entry}")
+    values = (value for attribute, value in _records(section.data()) if attribute == _PARAMETER)
+    return min((struct.unpack_from("<IHH", value)[2] for value in values), default=0)
 
 
 def variables_called(image: bytes, name: str) -> tuple[str, ...]:

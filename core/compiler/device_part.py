@@ -17,7 +17,7 @@ from core.errors import CompileError, Diagnostic
 from core.source.slicing import Part, Program
 
 _MOST_ATTEMPTS = 10
-_MOST_S = 10.0  # for what is tried after the first failure
+_MOST_S = 30.0  # for what is tried after the first failure
 _UNKNOWN = re.compile(
     r'(?:identifier|has no member|namespace|not a (?:class|namespace)[^"]*|type|template)'
     r' "(?:\w+::)*(\w+)(?:<[^"]*>)?"|name followed by \"::\" must be a class or namespace name'
@@ -99,8 +99,8 @@ class _Attempt:
             file, line, words = _place(diagnostic, self.program.main)
             if _TEXTURES.search(words) or self._is_texture(name):
                 said = (
-                    "the kernel reads a texture or a surface, which the emulator does not support: "
-                    "let it read an array instead"
+                    "the kernel reads a texture reference, which CUDA has no more since 12: "
+                    "give it a parameter of type cudaTextureObject_t instead"
                 )
             elif name and name in hosts:
                 where, at = hosts[name]

@@ -31,7 +31,8 @@ from core.source.slicing import Program
 from core.source.syntax import WORD
 
 _NONE: Mapping[str, str] = MappingProxyType({})
-_TEXTURES = ("cudaTextureObject_t", "cudaSurfaceObject_t")
+SURFACE = "cudaSurfaceObject_t"
+_TEXTURES = ("cudaTextureObject_t", SURFACE)
 _QUALIFIERS = {
     "const",
     "volatile",
@@ -74,6 +75,9 @@ _VECTOR = re.compile(r"(char|uchar|short|ushort|int|uint|longlong|ulonglong|floa
 _BITS_OF = {"half": "float16", "__half": "float16", "__nv_bfloat16": "uint16"}  # structures in CUDA
 _PAIRS = {"half2": "float16", "__half2": "float16", "__nv_bfloat162": "uint16"}
 EMPTY = "empty structure"
+TENSOR_MAP = "CUtensorMap"
+"""The type of 128 bytes, aligned as a tensor map must be, whatever a source calls it."""
+MAP_WORDS, MAP_ALIGNMENT = 16, 64
 _MOST_LEAVES = 4096  # of one parameter
 
 
@@ -101,6 +105,16 @@ class SignatureParameter:
     whole_align: int = 1
     count: int = 1
     is_symbol: bool = False
+
+    @property
+    def is_texture(self) -> bool:
+        """Whether it is the handle of a texture or a surface."""
+        return self.type in _TEXTURES
+
+    @property
+    def is_tensor_map(self) -> bool:
+        """Whether it is a tensor map, whatever the source calls its type."""
+        return self.type == TENSOR_MAP
 
     @property
     def is_array(self) -> bool:
@@ -225,10 +239,10 @@ def _declared(declaration: str) -> tuple[str, str, str]:
     words = " ".join(re.sub(r"\*", " * ", match["type"]).split()) if match else ""
     if not match or not words:
         raise ArgumentError(f"The parameter `{declaration}` of the kernel cannot be read.")
-    if any(texture in words for texture in _TEXTURES):
+    if any(texture in words for texture in _TEXTURES) and ("*" in words or match["array"]):
         raise ArgumentError(
-            f"The parameter `{declaration}` is a texture or a surface, which the emulator "
-            "does not support: let the kernel read an array instead."
+            f"The parameter `{declaration}` is a row of textures or surfaces, of which one at a "
+            "time can be passed: give the kernel a parameter for each."
         )
     stars = words.count("*") + bool(match["array"])
     if (stars > 1 or "&" in words) and "{" not in words:
@@ -249,6 +263,8 @@ def _plain(
     """The parameter if it is a number or a pointer to numbers; None for anything else."""
     if "{" in words or words.count("*") > 1:
         return None
+    if texture := _texture(words, name):
+        return texture
     pointee, star, _ = words.partition("*")
     for _ in range(4):  # macros and template arguments may name others
         pointee = WORD.sub(lambda m: names.get(m[0], m[0]), pointee)
@@ -273,6 +289,13 @@ def _plain(
     shown = words.replace(" *", "*")
     is_const = bool(star) and "const" in found
     return SignatureParameter(name, shown, dtype, bool(star), is_const, lanes if star else 1)
+
+
+def _texture(words: str, name: str) -> SignatureParameter | None:
+    """A texture or a surface: what it is made of is an array."""
+    kind = next((kind for kind in _TEXTURES if kind in words.split()), "")
+    is_const = kind != SURFACE
+    return SignatureParameter(name, kind, None, True, is_const) if kind else None
 
 
 def _filled(program: Program, whole: str, kernel: str) -> frozenset[str]:
@@ -379,6 +402,9 @@ def _read(
 ) -> Iterator[SignatureParameter]:
     declaration, words, _ = declared
     name, kind = asked
+    if texture := _texture(words, name):
+        yield texture
+        return
     shown = words.replace(" *", "*") if "{" not in words else kind.name
     try:
         leaves = list(_leaves(kind, "", 0))
@@ -395,6 +421,9 @@ def _read(
 def _of_leaf(
     leaf: _Leaf, name: str, shown: str, nbytes: int, align: int, leaves: list[_Leaf]
 ) -> SignatureParameter:
+    if leaf.count == MAP_WORDS and nbytes == 8 * MAP_WORDS and align == MAP_ALIGNMENT:
+        leaf = replace(leaf, path="")  # a tensor map, opaque: it has the parameter's own name
+        shown = TENSOR_MAP
     is_member = bool(leaf.path) or leaf.count > 1 or leaf.type == EMPTY or len(leaves) > 1
     return SignatureParameter(
         name=f"{name}.{leaf.path}" if leaf.path else name,

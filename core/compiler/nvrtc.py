@@ -1,28 +1,21 @@
-"""NVRTC, NVIDIA's run-time compiler: one request, and what the library says of it."""
+"""A request carried out by NVRTC: its headers, and what the library says of it."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Literal
 
-from core.cancelling import is_cancellable
 from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
 from core.compiler.nvrtc_library import Program as Translation
-from core.errors import CompileError, Diagnostic, TilescopeError
-from core.side_process.client import apart
+from core.compiler.nvrtc_library import include_folders
+from core.compiler.request import Compiled, Request
+from core.errors import CompileError, Diagnostic
 from core.source.constants import with_defines
 from core.source.diagnostics import parse_log
 from core.source.host_headers import (
-    FIRST,
     HALF_NAMES,
-    HELD_BY_NVCC,
     PRE_INCLUDED,
     STAND_INS,
     TORCH,
@@ -34,14 +27,6 @@ from core.source.host_headers import (
 from core.source.slicing import Part, Program
 from core.source.syntax import Syntax, includes
 
-# Where `#include` finds its files: CUDA's own headers, and stand-ins for those of the host.
-#
-# NVRTC brings no headers. CUDA's (cuda_fp16.h, mma.h, cooperative_groups.h …) come with a toolkit
-# or the PyPI packages nvidia-cuda-runtime, nvidia-cuda-crt and nvidia-cuda-cccl; for the host's see
-# `core.source.host_headers`.
-
-
-_MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
 # NVRTC predefines what these declare; without a toolkit they are empty.
 _RUNTIME = (
     "cuda_runtime.h",
@@ -54,20 +39,6 @@ _RUNTIME = (
 
 
 @cache
-def include_folders() -> tuple[Path, ...]:
-    """The folders with CUDA's headers, or none: the place that has most of them.
-
-    PyPI packages come before a toolkit that has as much.
-    """
-    folders = [f for f in _candidates() if (f / _MARKS[0]).is_file()]
-    if not folders:
-        return ()
-    best = max(folders, key=lambda f: sum((f / mark).exists() for mark in _MARKS))
-    cccl = best / "cccl"
-    return (best, cccl) if cccl.is_dir() else (best,)
-
-
-@cache
 def stand_ins() -> Mapping[str, str]:
     """Headers by name and content, which come before those of `include_folders`."""
     folders = include_folders()
@@ -77,118 +48,20 @@ def stand_ins() -> Mapping[str, str]:
     return with_libraries() if has_libraries else STAND_INS
 
 
-def _candidates() -> Iterator[Path]:
-    package = importlib.util.find_spec("nvidia")
-    for root in package.submodule_search_locations or () if package else ():
-        yield from sorted(Path(root).glob("cu[0-9]*/include"), reverse=True)
-        yield Path(root) / "cuda_runtime" / "include"  # the layout of CUDA 12's packages
-    for name in ("CUDA_PATH", "CUDA_HOME"):
-        if name in os.environ:
-            yield Path(os.environ[name]) / "include"
-    yield Path("/usr/local/cuda/include")
-
-
-LARGE = 1 << 14
-"""Characters of a source, with its own headers, that may take NVRTC seconds."""
-_alone = threading.Lock()  # one compilation at a time in this process
-_INT128 = "--device-int128"
 _UNMARKED_IS_DEVICE = "--device-as-default-execution-space"
 _MUCH_MEMORY = (
     "the compiler needs more memory here than it is given: look for macros or templates that grow "
     "beyond measure"
 )
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is to be compiled, and to what. Equal requests give equal results."""
-
-    source: str
-    source_name: str
-    defines: tuple[tuple[str, str], ...]
-    options: tuple[str, ...]
-    output: Literal["PTX", "CUBIN"]
-    kernel: str = ""  # as the source names it, with its template arguments; "" for all of them
-    headers: tuple[tuple[str, str], ...] = ()  # of the user's own, by name
-
-    @property
-    def all_options(self) -> tuple[str, ...]:
-        """With the macros, and what nvcc knows without being told: types and headers."""
-        text = "\n".join((self.source, *(text for _, text in self.headers)))
-        wide = "__int128" in text and _INT128 not in self.options
-        headers = tuple(f"--pre-include={header}" for header in _held_headers(text))
-        defines = (f"-D{name}={value}" for name, value in self.defines)
-        if FIRST in dict(self.headers):
-            headers = (*headers, f"--pre-include={FIRST}")
-        return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
-
-
-def _held_headers(source: str) -> list[str]:
-    """Headers that nvcc always includes and of whose macros the source uses one of its own."""
-    return [
-        header
-        for header, macros in HELD_BY_NVCC.items()
-        if any(
-            re.search(rf"\b{name}\b", source) and not re.search(rf"#\s*define\s+{name}\b", source)
-            for name in macros
-            if name in source
-        )
-    ]
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """What NVRTC made. `entry` is the instance's name in it, "" if none was asked for."""
-
-    image: bytes
-    diagnostics: tuple[Diagnostic, ...]
-    entry: str = ""
-
-
-def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Macros and their values, in an order of their own."""
-    return tuple(sorted((name, str(value)) for name, value in defines.items()))
-
-
-def compile_request(request: Request) -> Compiled:
-    """Compile; a file for nvcc, with functions of the host in it, without those.
-
-    A job that may be cancelled has it done in another process, and so has who brings a large
-    source: NVRTC can be stopped in no other way, and a few lines may keep it for minutes.
-    """
-    _must_be_text(request)
-    size = len(request.source) + sum(len(text) for _, text in request.headers)
-    if size > LARGE or is_cancellable():
-        return apart(compile_here, request)
-    with _alone:
-        return compile_here(request)
-
-
-def _must_be_text(request: Request) -> None:
-    """Half a character of UTF-16, as a damaged link may have it, is nothing for a compiler."""
-    texts = {
-        "the source": request.source,
-        "its name": request.source_name,
-        "the kernel's name": request.kernel,
-        **{f"-D {name}": value for name, value in request.defines},
-        **dict(request.headers),
-    }
-    for what, text in texts.items():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise TilescopeError(
-                f"{what[0].upper()}{what[1:]} is not text in UTF-8 (character {error.start + 1:,}):"
-                " write it anew."
-            ) from None
-
-
 _ERROR = re.compile(r"^[ \t]*#[ \t]*error\b[^\n]*", re.MULTILINE)
 _QUOTED_SPACE = re.compile(r'("C")(?=__)')  # for NVRTC `"C"__global__` is a literal of one's own
 
 
 def compile_here(request: Request) -> Compiled:
-    """`compile_request` in this process, which cannot be stopped."""
+    """What NVRTC makes of a request, in this process, where nothing can stop it.
+
+    A file for nvcc, with functions of the host in it, is compiled without those.
+    """
     program = Program("", {"": request.source, **dict(request.headers)})
     missing = _missing_headers(program)
 
@@ -214,6 +87,8 @@ def compile_here(request: Request) -> Compiled:
     except CompileError as error:
         if whole := _as_it_stands(request, program, missing):
             return whole
+        if clash := _clash(request, error.diagnostics):
+            raise CompileError(clash) from None
         first = _summary(error.diagnostics, request.source_name, error)
         raise CompileError(first, error.diagnostics) from None
 
@@ -254,10 +129,13 @@ def is_known(header: str) -> bool:
     return any((f / header).is_file() for f in include_folders())
 
 
+_NOTHING = "__global__ void k() {}"
+
+
 def warm() -> None:
     """Load NVRTC's library, and all that its first use loads and looks up."""
     options = ("--gpu-architecture=compute_90", "-G")
-    compile_here(Request("__global__ void k() {}", "k.cu", (), options, "PTX"))
+    compile_here(Request(_NOTHING, "k.cu", (), options, "PTX"))
 
 
 # `#line 500` would have messages and findings name lines that the file does not have.
@@ -305,6 +183,26 @@ def _unlocated(log: str, request: Request) -> str:
     if "-G" in request.options:
         return f"NVRTC says `{said}` of the build as written (-G): trace it as compiled"
     return f"NVRTC says `{said}`"
+
+
+_OWN_HEADER = "__nv_nvrtc_builtin_header.h"
+_MOST_DEFINES = 16
+
+
+def _clash(request: Request, diagnostics: Sequence[Diagnostic]) -> str:
+    """Which macro breaks the compiler's own header, where one of the first ones does; else ""."""
+    if not any(_OWN_HEADER in found.message for found in diagnostics):
+        return ""
+    for name, value in request.defines[:_MOST_DEFINES]:
+        alone = Request(_NOTHING, "nothing.cu", ((name, value),), request.options, "PTX")
+        try:
+            _compile_text(alone)
+        except CompileError:
+            return (
+                f"-D {name} also replaces `{name}` in the compiler's own headers: rename it, in the"
+                f" source as well, say to {name}_OF_MINE."
+            )
+    return ""
 
 
 def _summary(diagnostics: Sequence[Diagnostic], source_name: str, error: CompileError) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,10 @@ from core.errors import TilescopeError
 _MISSING = (
     "NVRTC, the CUDA compiler, cannot be loaded ({reason}): install it with "
     "`pip install nvidia-cuda-nvrtc cuda-pathfinder`."
+)
+_NOT_FOR_MACOS = (
+    "There is no NVRTC for macOS, so only kernels of the ladder and of lessons run here, as they "
+    "are and at the sizes offered: compile this text on Linux or Windows, or open its PTX."
 )
 
 
@@ -29,12 +34,26 @@ def library() -> ctypes.CDLL:
     by cuda.pathfinder, whose import takes a tenth of what a small kernel's whole trace does.
     """
     try:
-        found = ctypes.CDLL(str(_packaged() or _elsewhere()))
-    except (ImportError, RuntimeError, OSError) as error:
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise TilescopeError(_MISSING.format(reason=reason)) from error
+        found = ctypes.CDLL(str(library_path()))
+    except OSError as error:
+        raise _missing(error) from error
     found.nvrtcGetErrorString.restype = ctypes.c_char_p
     return found
+
+
+def library_path() -> Path:
+    """Where the library is; raises TilescopeError where it is missing."""
+    try:
+        return _packaged() or _elsewhere()
+    except (ImportError, RuntimeError, OSError) as error:
+        raise _missing(error) from error
+
+
+def _missing(error: Exception) -> TilescopeError:
+    if sys.platform == "darwin":
+        return TilescopeError(_NOT_FOR_MACOS)
+    reason = str(error).strip().split("\n")[0] or type(error).__name__
+    return TilescopeError(_MISSING.format(reason=reason))
 
 
 def _packaged() -> Path | None:
@@ -48,10 +67,43 @@ def _packaged() -> Path | None:
     return None
 
 
-def _elsewhere() -> str:
+def _elsewhere() -> Path:
     from cuda import pathfinder
 
-    return str(pathfinder.load_nvidia_dynamic_lib("nvrtc").abs_path)
+    return Path(str(pathfinder.load_nvidia_dynamic_lib("nvrtc").abs_path))
+
+
+# NVRTC brings no headers. CUDA's (cuda_fp16.h, mma.h, cooperative_groups.h …) come with a toolkit
+# or the PyPI packages nvidia-cuda-runtime, nvidia-cuda-crt and nvidia-cuda-cccl; for the host's see
+# `core.source.host_headers`.
+
+
+_MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
+
+
+@cache
+def include_folders() -> tuple[Path, ...]:
+    """The folders with CUDA's headers, or none: the place that has most of them.
+
+    PyPI packages come before a toolkit that has as much.
+    """
+    folders = [f for f in _candidates() if (f / _MARKS[0]).is_file()]
+    if not folders:
+        return ()
+    best = max(folders, key=lambda f: sum((f / mark).exists() for mark in _MARKS))
+    cccl = best / "cccl"
+    return (best, cccl) if cccl.is_dir() else (best,)
+
+
+def _candidates() -> Iterator[Path]:
+    package = importlib.util.find_spec("nvidia")
+    for root in package.submodule_search_locations or () if package else ():
+        yield from sorted(Path(root).glob("cu[0-9]*/include"), reverse=True)
+        yield Path(root) / "cuda_runtime" / "include"  # the layout of CUDA 12's packages
+    for name in ("CUDA_PATH", "CUDA_HOME"):
+        if name in os.environ:
+            yield Path(os.environ[name]) / "include"
+    yield Path("/usr/local/cuda/include")
 
 
 def version() -> str:

@@ -12,7 +12,15 @@ from core.emulator.events import MOST_MISSES, AccessEvent, FaultEvent, Mask, Obs
 from core.emulator.groups import Geometry
 from core.emulator.heap import HEAP_NAME
 from core.emulator.image import Image
-from core.emulator.memory import FAR, LOCAL_WINDOW, SHARED_WINDOW, AddressMap, Region, zeros
+from core.emulator.memory import (
+    FAR,
+    LOCAL_WINDOW,
+    RANK_BITS,
+    SHARED_WINDOW,
+    AddressMap,
+    Region,
+    zeros,
+)
 from core.emulator.program import MemoryAccess, Op, Registers
 from core.emulator.transfer import Values, gather, log2, places_of, scatter, turns
 from core.ptx.arithmetic import rounding
@@ -92,6 +100,8 @@ class MemoryUnit:
         self.shared = Region(
             "shared memory", "shared", SHARED_WINDOW, size, zeros(blocks * stride), offsets
         )
+        self.remote = self._of_cluster(stride)
+        self.alive: Mask | None = None  # the lanes that have not exited, set by the machine's state
         self.local = Region("local memory", "local", LOCAL_WINDOW, 0, zeros(0))
         self._local_stride = 0
         self._local_valid = np.zeros(0, bool)  # bytes of a stack that belong to a frame
@@ -103,11 +113,60 @@ class MemoryUnit:
         self._narrow = self.count <= _NARROW
 
     def _new_map(self) -> AddressMap:
-        return AddressMap([*self.image.memory.regions, self.shared, self.local])
+        own = (self.shared, *self.remote, self.local)
+        return AddressMap([*self.image.memory.regions, *own])
+
+    def _of_cluster(self, stride: int) -> tuple[Region, ...]:
+        """The shared memory of each rank of a cluster, as the cluster's lanes see it."""
+        geometry = self.geometry
+        found = []
+        for rank in range(geometry.cluster.count if geometry.cluster.count > 1 else 0):
+            place = np.maximum(geometry.peers[:, rank], 0)
+            offsets = np.repeat(place * stride, geometry.threads)
+            base = SHARED_WINDOW + ((rank + 1) << RANK_BITS)
+            size = self.image.shared_bytes
+            found.append(Region("shared memory", "cluster", base, size, self.shared.data, offsets))
+        return tuple(found)
+
+    # -- what asynchronous copies and mbarriers ask ---------------------------------------------
+
+    def shared_offset(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where shared addresses, one a lane, lie among the bytes of all blocks; -1: nowhere."""
+        found = np.full(len(address), -1, np.int64)
+        for region in (self.shared, *self.remote):
+            assert region.lane_offset is not None
+            offset = address - region.base
+            inside = (offset >= 0) & (offset < region.nbytes)
+            found = np.where(inside, offset + region.lane_offset, found)
+        return found
+
+    def shared_bytes(
+        self, lane: int, address: int, nbytes: int, rank: int | None = None
+    ) -> tuple[Region, int] | None:
+        """Shared memory from an address of a lane on, and the place of its first byte in there.
+
+        `rank`: in that block of the lane's cluster. None where there are no `nbytes` bytes.
+        """
+        tag, offset = divmod(address - SHARED_WINDOW, 1 << RANK_BITS)
+        ranks = self.geometry.cluster.count
+        wanted = rank if rank is not None else tag - 1
+        if tag < 0 or offset + nbytes > self.shared.nbytes or wanted >= ranks:
+            return None
+        block = lane // self.geometry.threads
+        place = block if wanted < 0 else int(self.geometry.peers[block, wanted])
+        stride = self.shared.data.size // len(self.geometry.blocks)
+        return self.shared, place * stride + offset
+
+    def global_bytes(self, address: int, nbytes: int) -> tuple[Region, int] | None:
+        """The region that holds so many bytes from an address on, and the place of the first."""
+        region = self._map.single(np.array([address]), nbytes, None)
+        if region is None or region.lane_offset is not None:
+            return None
+        return region, address - region.base
 
     def see_new_regions(self) -> None:
         """Looks again at what regions global memory has."""
-        if len(self._map.regions) != len(self.image.memory.regions) + 2:
+        if len(self._map.regions) != len(self.image.memory.regions) + 2 + len(self.remote):
             self._map = self._new_map()
 
     def need_local(self, nbytes: int) -> None:
@@ -280,7 +339,30 @@ class MemoryUnit:
         )
         for observer in self.observers:
             observer.on_access(event)
+        if region.space == "cluster":
+            self._must_live(op, tick, mask, region, address, values)
         return values
+
+    def _must_live(
+        self,
+        op: Op,
+        tick: int,
+        mask: Mask | None,
+        region: Region,
+        address: NDArray[np.int64],
+        values: Values,
+    ) -> None:
+        """A fault is told of lanes that access the memory of a block that has ended."""
+        assert self.alive is not None
+        assert region.lane_offset is not None
+        stride = self.shared.data.size // len(self.geometry.blocks)
+        living = self.alive.reshape(len(self.geometry.blocks), -1).any(axis=1)
+        bad = np.isin(region.lane_offset // stride, np.flatnonzero(~living))
+        if mask is not None:
+            bad &= mask
+        if bad.any():
+            where = np.broadcast_to(address, self.count)
+            self._fault(op, tick, "remote_exit", bad, where, op.payload.width, values)
 
     def _atomics(
         self,
@@ -397,7 +479,7 @@ class MemoryUnit:
         first, heap = int(address[where[0]]), self.image.heap
         piece = heap.piece_at(first) if heap is not None else None
         region = (
-            self._meant(op.instruction.pc, first) if heap is None or piece is None else heap.region
+            self.meant(op.instruction.pc, first) if heap is None or piece is None else heap.region
         )
         event = FaultEvent(
             tick,
@@ -415,7 +497,7 @@ class MemoryUnit:
         for observer in self.observers:
             observer.on_fault(event)
 
-    def _meant(self, pc: int, address: int) -> Region | None:
+    def meant(self, pc: int, address: int) -> Region | None:
         """The region that an illegal access probably meant: its instruction's, or the nearest."""
         guess = self._guess.get(pc)
         if guess is not None and abs(address - guess.base) < FAR:

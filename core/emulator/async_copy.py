@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.barrier_objects import arrive_after_copies
+from core.emulator.bulk_copies import bulk_copy
 from core.emulator.lanes import Lanes, action_op
+from core.emulator.mbarriers import arrive_after_copies
 from core.emulator.operands import OperandDecoder
 from core.emulator.program import Kind, Op, Reader
 from core.ptx.arithmetic.operation import immediate, unsupported
@@ -71,8 +72,8 @@ def async_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
     modifiers = instruction.modifiers
     if "mbarrier" in modifiers:
         return arrive_after_copies(decoder, instruction)
-    if "bulk" in modifiers or "reduce" in modifiers:
-        raise unsupported(instruction)
+    if "bulk" in modifiers:
+        return bulk_copy(decoder, instruction)
     if {"commit_group", "wait_group", "wait_all"} & set(modifiers):
         return Op(Kind.NOTHING, instruction)
     if not {"ca", "cg"} & set(modifiers):

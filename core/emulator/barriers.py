@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.barrier_objects import ArriveOrWait
 from core.emulator.events import BarrierEvent, Mask
 from core.emulator.groups import Group, warp_rows
 from core.emulator.lanes import Lanes
+from core.emulator.named_barriers import ArriveOrWait
 from core.emulator.program import Kind, Op
 from core.emulator.run_queue import RunQueue
 from core.emulator.state import MachineState
@@ -49,6 +49,7 @@ class Barriers:
         else:
             self.state.alive &= ~group.mask
         self.named.after_exit()
+        self.queue.flight.exited()
         for number in [n for n in self.state.waiting if n < NAMED]:
             arrived = self.state.waiting[number]
             complete = self._complete(arrived)

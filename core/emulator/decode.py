@@ -9,10 +9,12 @@ import numpy as np
 
 from core.emulator import memory
 from core.emulator.async_copy import async_copy
-from core.emulator.barrier_objects import mbarrier, must_exist, named_barrier
 from core.emulator.clocks import is_clock, read_clock
+from core.emulator.clusters import cluster_barrier, map_address
 from core.emulator.cross_lane import cross_lane
 from core.emulator.jumps import indexed_branch
+from core.emulator.mbarriers import mbarrier
+from core.emulator.named_barriers import must_exist, named_barrier
 from core.emulator.operands import WINDOWS, OperandDecoder, elements, plain
 from core.emulator.program import (
     Call,
@@ -27,6 +29,8 @@ from core.emulator.program import (
 )
 from core.emulator.registers import Writer, pack, packs
 from core.emulator.tensor import matrix_access, multiply, wmma
+from core.emulator.textures import texture_op
+from core.emulator.warpgroups import wgmma
 from core.errors import UnsupportedPtx
 from core.ptx.arithmetic.operation import (
     BUILDERS,
@@ -267,17 +271,20 @@ def trap(_: OperandDecoder, instruction: Instruction) -> Op:
 
 
 def fence(_: OperandDecoder, instruction: Instruction) -> Op:
-    """`membar` and `fence`."""
-    return Op(Kind.FENCE, instruction)
+    """`membar` and `fence`; one of them orders threads and asynchronous operations."""
+    proxy = {"proxy", "async"} <= {m.partition("::")[0] for m in instruction.modifiers}
+    return Op(Kind.FENCE, instruction, payload="proxy" if proxy else "fence")
 
 
 def barrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
     """`bar` and `barrier`: of a warp, of the whole block, or of some warps of it."""
+    if "cluster" in instruction.modifiers:
+        return cluster_barrier(instruction)
     if "warp" in instruction.modifiers:
         return Op(Kind.SYNC, instruction, payload=_members(decoder, instruction))
     number = immediate(instruction.operands[0])
     plain = len(instruction.operands) == 1 and number is not None
-    if plain and not {"red", "arrive", "cluster"} & set(instruction.modifiers):
+    if plain and not {"red", "arrive"} & set(instruction.modifiers):
         must_exist(instruction, np.array([number]))
         return Op(Kind.BARRIER, instruction, payload=number)
     return named_barrier(decoder, instruction)
@@ -460,11 +467,14 @@ _BY_OPCODES: dict[str, Callable[[OperandDecoder, Instruction], Op]] = {
     "trap brkpt": trap,
     "membar fence": fence,
     "bar barrier": barrier,
+    "mapa getctarank": map_address,
     "mbarrier": mbarrier,
     "cp": async_copy,
     "mma": multiply,
     "wmma": wmma,
+    "wgmma": wgmma,
     "ldmatrix stmatrix movmatrix": matrix_access,
+    "tex tld4 suld sust": texture_op,
     " ".join(name for name, row in OPCODES.items() if row.kind == "lanes"): exchange,
 }
 _SPECIAL = {name: decode for names, decode in _BY_OPCODES.items() for name in names.split()}

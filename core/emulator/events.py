@@ -6,6 +6,7 @@ by block, in order of their linear threadIdx. `mask` says which lanes take part;
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -132,7 +133,7 @@ class BarrierEvent:
 
     `met` are the lanes that go on together at a barrier with a thread count of its own.
     `executed` is False where nobody comes to a block's barrier now: the end of other threads lets
-    lanes through that came before, or a phase of an mbarrier ends.
+    lanes through that came before.
     """
 
     tick: int
@@ -149,8 +150,69 @@ class SyncEvent:
 
     tick: int
     pc: int
-    kind: str  # "warp", "fence"
+    kind: str  # "warp", "fence", "proxy" (a fence between threads and asynchronous operations)
     mask: Mask | None
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """Pieces of a region that an asynchronous operation touches.
+
+    `place` int64: the first byte of each in the region's data; `width` bytes each. `swizzle` is how
+    the tile that they belong to is laid out in shared memory: 0 (not at all), 32, 64 or 128; -1
+    where nothing says so. `row` is the row of a box that each piece belongs to, if there are any.
+    """
+
+    region: Region
+    place: NDArray[np.int64]
+    width: int
+    swizzle: int = -1
+    row: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TransferEvent:
+    """An asynchronous operation begins: a bulk copy, or a warpgroup's matrix product.
+
+    `kind` is "load" (global to shared memory), "store", "shared" (from block to block) or
+    "product". `lanes` are those that begin it: one, or the first of each warp. Operations of one
+    `agent` end in their order; `number` counts all of them. `barrier` is the mbarrier that hears of
+    the end, by its place among the 64-bit words of shared memory, or -1. `outside` are the bytes of
+    each row of a box that lie outside its map.
+    """
+
+    tick: int
+    pc: int
+    site: int
+    kind: str
+    lanes: NDArray[np.intp]
+    reads: tuple[Span, ...]
+    writes: tuple[Span, ...]
+    agent: Hashable
+    number: int
+    barrier: int = -1
+    outside: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AwaitEvent:
+    """Lanes know now that all operations of an agent up to `number` are done."""
+
+    lanes: NDArray[np.intp]
+    agent: Hashable
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseEvent:
+    """Lanes "arrive" at mbarriers, a phase is at its "end", or lanes know so: they "wait" no more.
+
+    `places` are those of the mbarriers, one a lane, among the 64-bit words of shared memory.
+    """
+
+    kind: str
+    places: NDArray[np.intp]
+    lanes: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +263,15 @@ class Observer:
 
     def on_sync(self, event: SyncEvent) -> None:
         """Lanes of warps met, or passed a fence."""
+
+    def on_transfer(self, event: TransferEvent) -> None:
+        """An asynchronous operation began."""
+
+    def on_await(self, event: AwaitEvent) -> None:
+        """Lanes know of the end of asynchronous operations."""
+
+    def on_phase(self, event: PhaseEvent) -> None:
+        """Lanes came to mbarriers, or a phase of one is over."""
 
     def on_call(self, event: CallEvent) -> None:
         """Lanes entered a function."""

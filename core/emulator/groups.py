@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,9 @@ from core.launch import Dim3
 WARP = 32
 # Address of the workspace of cooperative groups' grid.sync(), in %envreg1 and %envreg2.
 GRID_WORKSPACE = 1 << 44
-_WITHOUT_CLUSTERS = {
+_ZEROS = {
     name: np.array([value])
     for name, value in (
-        ("cluster_ctarank", 0),
-        ("cluster_nctarank", 1),
-        ("is_explicit_cluster", 0),
         ("total_smem_size", 0),
         ("aggr_smem_size", 0),
         ("current_graph_exec", 0),
@@ -62,6 +60,27 @@ class Group:
         return self._lanes
 
 
+_ALONE = Dim3(1)
+
+
+def _cluster_index(
+    grid: Dim3, cluster: Dim3, blocks: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The linear index of each block's cluster, and the block's rank in there, x fastest."""
+    x, y, z = blocks % grid.x, blocks // grid.x % grid.y, blocks // (grid.x * grid.y)
+    wide, high = grid.x // cluster.x, grid.y // cluster.y
+    number = x // cluster.x + wide * (y // cluster.y + high * (z // cluster.z))
+    rank = x % cluster.x + cluster.x * (y % cluster.y + cluster.y * (z % cluster.z))
+    return number, rank
+
+
+def clusters(grid: Dim3, cluster: Dim3) -> NDArray[np.int64]:
+    """The blocks of each cluster of a grid, ascending: int64 (clusters, blocks of a cluster)."""
+    blocks = np.arange(grid.count)
+    number, _ = _cluster_index(grid, cluster, blocks)
+    return np.argsort(number, kind="stable").reshape(-1, cluster.count)
+
+
 @dataclass(frozen=True)
 class Geometry:
     """How the lanes of a machine map to blocks, warps and threads."""
@@ -69,6 +88,7 @@ class Geometry:
     grid: Dim3
     block: Dim3
     blocks: NDArray[np.int64]  # linear index of each block that runs, in order
+    cluster: Dim3 = _ALONE  # blocks of a cluster
 
     @property
     def threads(self) -> int:
@@ -120,8 +140,12 @@ class Geometry:
             "smid": np.array([0]),
             "nsmid": np.array([1]),
             "gridid": np.array([0]),
-            **_WITHOUT_CLUSTERS,
+            "cluster_nctarank": np.array([self.cluster.count]),
+            "is_explicit_cluster": np.array([int(self.cluster.count > 1)]),
+            **_ZEROS,
         }
+        if register == "cluster_ctarank":
+            return np.repeat(self.ranks.astype(np.int32), self.threads)
         if register in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"):
             return self._cluster(register, axis)
         if register.startswith("envreg"):
@@ -132,10 +156,35 @@ class Geometry:
         return values[register].astype(np.uint32).view(np.int32)
 
     def _cluster(self, register: str, axis: str) -> NDArray[np.int32]:
-        """A launch without clusters: each block is one of its own."""
-        if register in ("cluster_ctaid", "cluster_nctaid"):
-            return np.array([int(register == "cluster_nctaid")], np.int32)
-        return self.special(f"%{register.replace('cluster', 'cta')}.{axis}")
+        """Without clusters each block is one of its own."""
+        size = np.int32(getattr(self.cluster, axis))
+        if register == "cluster_nctaid":
+            return np.array([size])
+        block = self.special(f"%{'nctaid' if register == 'nclusterid' else 'ctaid'}.{axis}")
+        return block % size if register == "cluster_ctaid" else block // size
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The rank of each block in its cluster, x fastest."""
+        return _cluster_index(self.grid, self.cluster, self.blocks)[1]
+
+    @cached_property
+    def peers(self) -> NDArray[np.int64]:
+        """Where the blocks of a block's cluster are, by rank: places in the machine, -1 for none.
+
+        Of shape (blocks, blocks of a cluster).
+        """
+        cluster, rank = _cluster_index(self.grid, self.cluster, self.blocks)
+        numbers, own = np.unique(cluster, return_inverse=True)
+        table = np.full((len(numbers), self.cluster.count), -1, np.int64)
+        table[own, rank] = np.arange(len(self.blocks))
+        return table[own]
+
+    @cached_property
+    def cluster_of(self) -> NDArray[np.int64]:
+        """A number for the cluster of each block, from 0 on."""
+        cluster, _ = _cluster_index(self.grid, self.cluster, self.blocks)
+        return np.unique(cluster, return_inverse=True)[1].astype(np.int64)
 
 
 def warp_rows(values: NDArray[Any], geometry: Geometry, fill: int) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from core.emulator.groups import GRID_WORKSPACE
 from core.emulator.heap import HEAP_BYTES, HEAP_NAME, Heap
 from core.emulator.memory import PARAMETER_WINDOW, GlobalMemory, Region, zeros
 from core.emulator.program import FunctionCode
+from core.emulator.textures import Texels
 from core.errors import LaunchError, TilescopeError
 from core.launch import ArrayArgument, Dim3, Launch, grouped, packed
 from core.ptx.ast import Function, Module, Variable
@@ -24,6 +25,7 @@ MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_STATIC_SHARED = 48 * 1024
 MAX_SHARED = 227 * 1024
+MOST_OF_CLUSTER = 16  # blocks, and that only where the host asks for more than the portable 8
 CODE_WINDOW = 1 << 43  # addresses of functions, apart from those of data
 _CODE_STEP = 16
 _WORKSPACE_BYTES = 64
@@ -51,9 +53,15 @@ class Image:
         self.buffers: dict[str, Region] = {
             a.name: self.memory.allocate(a.name, a.data) for a in launch.arrays
         }
+        self.textures = {
+            region.base: Texels(region, a.texture, a.data.shape, a.data.dtype)
+            for a, region in zip(launch.arrays, self.buffers.values(), strict=True)
+            if a.texture is not None
+        }
         self.shared_layout, static = _shared_layout(module, self.function)
         check_launch(launch, static)
         _check_bounds(self.function, launch.block)
+        self.cluster = _cluster(self.function, launch)
         self.shared_bytes = static + launch.shared_bytes
         self._addresses = self._place_variables()
         if any("%envreg1" in instruction.text for instruction in module.instructions):
@@ -242,6 +250,29 @@ def _check_bounds(function: Function, block: Dim3) -> None:
             f"A block is {block}; {name} wants {wanted} exactly by its __block_size__ (.reqntid), "
             "and a GPU refuses any other: take that block."
         )
+
+
+def _cluster(function: Function, launch: Launch) -> Dim3:
+    """The clusters that a launch has; raises `LaunchError` where CUDA would refuse them."""
+    own = Dim3(*function.cluster) if function.cluster else None
+    cluster = launch.cluster or own or Dim3(1)
+    if own is not None and cluster != own:
+        raise LaunchError(
+            f"A cluster is {cluster} blocks; {source_name(function.name)} wants {own} exactly by "
+            "its __cluster_dims__: take that, or none."
+        )
+    for axis, size, blocks in zip("xyz", _sizes(cluster), _sizes(launch.grid), strict=True):
+        if size < 1 or blocks % size:
+            raise LaunchError(
+                f"Grid size {axis} is {blocks}, which is no multiple of the {size} blocks that a "
+                f"cluster has in {axis}."
+            )
+    if cluster.count > MOST_OF_CLUSTER:
+        raise LaunchError(
+            f"A cluster of {cluster} has {cluster.count} blocks; CUDA allows at most "
+            f"{MOST_OF_CLUSTER}."
+        )
+    return cluster
 
 
 def _sizes(size: Dim3) -> tuple[int, int, int]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import BarrierEvent, Mask
+from core.emulator.events import Mask
 from core.emulator.frame import Frame
 from core.emulator.groups import Geometry, Group, lanes_of_rows, warp_rows
 from core.emulator.memory import Region
 from core.emulator.program import Kind, MemoryAccess, Op, Reader, Registers
 from core.ptx.ast import Instruction
 from core.ptx.types import PtxType
+
+if TYPE_CHECKING:
+    from core.emulator.image import Image
+    from core.emulator.in_flight import InFlight
+    from core.emulator.products import Products
+    from core.emulator.textures import Texels
 
 Values = tuple[NDArray[Any], ...]
 
@@ -24,6 +30,7 @@ class Memory(Protocol):
     """What an action may ask of the machine's memory."""
 
     shared: Region
+    image: Image
     changes: int  # stores, and atomics that changed something, so far
 
     def execute(
@@ -31,11 +38,23 @@ class Memory(Protocol):
     ) -> Values:
         """Executes a load, store or atomic, and returns what was loaded."""
 
+    def shared_offset(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where shared addresses lie among the bytes of all blocks; -1: nowhere."""
+
+    def shared_bytes(
+        self, lane: int, address: int, nbytes: int, rank: int | None = None
+    ) -> tuple[Region, int] | None:
+        """Shared memory from an address of a lane on, and the place of its first byte in there."""
+
+    def global_bytes(self, address: int, nbytes: int) -> tuple[Region, int] | None:
+        """The region that holds so many bytes from an address on, and the place of the first."""
+
 
 class Machine(Protocol):
     """What an action may ask of the machine that runs it."""
 
-    arrivals: dict[int, set[int]]  # lanes that came to an mbarrier, by its place
+    flight: InFlight  # its mbarriers and bulk copies
+    products: Products  # of its warpgroups
 
     @property
     def count(self) -> int:
@@ -48,6 +67,10 @@ class Machine(Protocol):
     @property
     def unit(self) -> Memory:
         """Its memory."""
+
+    @property
+    def textures(self) -> Mapping[int, Texels]:
+        """The launch's textures and surfaces by handle."""
 
     @property
     def tick(self) -> int:
@@ -69,9 +92,6 @@ class Machine(Protocol):
         waits: bool,
     ) -> None:
         """Each lane arrives at the barrier of its number, with its vote; with `waits` it stays."""
-
-    def tell_barrier(self, event: BarrierEvent) -> None:
-        """Tells the observers, and the record, of an arrival at a barrier."""
 
 
 @dataclass(frozen=True)

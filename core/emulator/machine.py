@@ -8,6 +8,7 @@ alone. Arrays of registers are never written in place, so that a record may hold
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,18 @@ from numpy.typing import NDArray
 from core.emulator.barriers import Barriers
 from core.emulator.budget import DEFAULTS, Limits
 from core.emulator.calls import Calls
-from core.emulator.events import BarrierEvent, Mask, Observer, Printed
+from core.emulator.events import Mask, Observer, Printed
 from core.emulator.frame import Frame
 from core.emulator.groups import Geometry, Group
 from core.emulator.image import Image
+from core.emulator.in_flight import InFlight
 from core.emulator.lanes import Action, Lanes
+from core.emulator.products import Products
 from core.emulator.program import Kind, Op
 from core.emulator.record import ChunkRecord
 from core.emulator.run_queue import RunQueue, Schedule
 from core.emulator.state import MachineState
+from core.emulator.textures import Texels
 from core.emulator.warp_sync import WarpSync
 from core.errors import BudgetExceeded
 
@@ -54,12 +58,19 @@ class Machine:
         self.warps = WarpSync(self.state, self.queue, self.barriers)
         self.calls = Calls(self.state, self.queue, self.barriers)
         self.count, self.geometry, self.unit = geometry.lanes, geometry, self.state.unit
-        self.arrivals: dict[int, set[int]] = {}  # lanes that came to an mbarrier, by its place
+        self.flight = InFlight(self.state, self.place)
+        self.queue.flight = self.flight
+        self.products = Products(self.state)
 
     @property
     def tick(self) -> int:
         """Instructions issued so far."""
         return self.state.tick
+
+    @property
+    def textures(self) -> Mapping[int, Texels]:
+        """The launch's textures and surfaces by handle."""
+        return self.state.image.textures
 
     @property
     def stuck(self) -> bool:
@@ -80,6 +91,7 @@ class Machine:
         with np.errstate(all="ignore"):
             while self.queue.groups or self.queue.unblock():
                 self._run(self.queue.pick())
+            self.flight.finish()
 
     def _run(self, group: Group) -> None:
         """Runs a group until it ends, splits, waits, or meets another."""
@@ -87,8 +99,7 @@ class Machine:
         queue.groups.remove(group)
         boundary = queue.boundary(group)
         state.exclusive = queue.alone() or (
-            not any(g.depth >= group.depth for g in queue.groups)
-            and not (state.waiting or queue.held or queue.parked)
+            not any(g.depth >= group.depth for g in queue.groups) and queue.nobody_waits()
         )
         frame = state.frame(group)
         code = frame.code
@@ -165,6 +176,9 @@ class Machine:
         state = self.state
         registers, logs, tick = frame.registers, frame.logs, state.tick
         simple = state.exclusive or group.mask is None
+        if self.products.is_open:
+            for op in ops:
+                self.products.watch(frame, group, op)
         pairs, results = frame.pairs, frame.results
         for i, op in enumerate(ops, ops[0].instruction.pc - frame.code.first_pc):
             assert op.compute is not None
@@ -208,6 +222,8 @@ class Machine:
         mask, any_left = state.effective(frame, group, op)
         if not any_left:
             return
+        if self.products.is_open:
+            self.products.watch(frame, group, op)
         site = -1 if frame.has_lines else state.site(op.instruction.pc, group.depth, mask)
         values = state.unit.execute(op, frame.registers, mask, state.tick, site)
         if op.payload.kind == "atomic":
@@ -249,7 +265,7 @@ class Machine:
         if not any_left:
             return True
         if op.kind is Kind.FENCE:
-            self.warps.tell("fence", pc, mask)
+            self.warps.tell(op.payload, pc, mask)
             return True
         together = (Kind.CROSS_LANE, Kind.ACTION)
         if op.guard >= 0 and mask is not None and op.kind not in together:
@@ -308,10 +324,6 @@ class Machine:
     ) -> None:
         """Each lane arrives at the named barrier of its number, for an action."""
         self.barriers.named.come(lanes, numbers, count, votes, waits=waits)
-
-    def tell_barrier(self, event: BarrierEvent) -> None:
-        """Tells the observers and the record of an arrival."""
-        self.state.tell_barrier(event, note=True)
 
     def place(self, pc: int, depth: int, mask: Mask) -> None:
         """Puts lanes at a pc, for an action."""

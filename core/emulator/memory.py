@@ -19,6 +19,7 @@ from core.cancelling import check
 from core.large_arrays import must_fit, zeroed
 
 SHARED_WINDOW = 1 << 40
+RANK_BITS = 24  # of a shared address: above them stands the rank of the block, plus 1
 LOCAL_WINDOW = 1 << 41
 PARAMETER_WINDOW = 1 << 42
 GLOBAL_WINDOW = 1 << 46

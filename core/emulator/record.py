@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, FaultEvent, Mask, Observer
+from core.emulator.events import (
+    AccessEvent,
+    BarrierEvent,
+    FaultEvent,
+    Mask,
+    Observer,
+    TransferEvent,
+)
 from core.emulator.groups import Geometry
 from core.emulator.memory import Region, zeros
 from core.emulator.program import FunctionCode
@@ -28,6 +35,7 @@ class ChunkRecord(Observer):
 
     Segments are straight stretches of code that a group ran through: `ticks[i]` is when, `firsts`
     and `ends` which instructions, `masks` who (None: every lane), `depths` how many calls deep.
+    `transfers` are the asynchronous operations, as they began.
     `faults` are the illegal accesses of lanes, by the place in `accesses` of what the other lanes
     of the instruction did; where no other lane accessed memory, that place holds an access without
     lanes. `values` holds, for each function, depth and register, every value it was given;
@@ -43,6 +51,7 @@ class ChunkRecord(Observer):
     accesses: list[AccessEvent] = field(default_factory=list)
     faults: dict[int, list[FaultEvent]] = field(default_factory=dict)
     barriers: list[BarrierEvent] = field(default_factory=list)
+    transfers: list[TransferEvent] = field(default_factory=list)
     values: dict[tuple[str, int], dict[int, Log]] = field(default_factory=dict)
     stack_bases: dict[tuple[str, int], int] = field(default_factory=dict)
 
@@ -74,6 +83,10 @@ class ChunkRecord(Observer):
     def on_access(self, event: AccessEvent) -> None:
         """Notes a memory access."""
         self.accesses.append(event.compact())
+
+    def on_transfer(self, event: TransferEvent) -> None:
+        """Notes that an asynchronous operation begins."""
+        self.transfers.append(event)
 
     def on_fault(self, event: FaultEvent) -> None:
         """Notes an illegal access, which comes after the legal ones of its instruction."""
@@ -109,6 +122,9 @@ class ChunkRecord(Observer):
         for event in self.accesses:
             for array in (event.base, *event.values):
                 unique[id(array)] = array.nbytes
+        for transfer in self.transfers:
+            for span in (*transfer.reads, *transfer.writes):
+                unique[id(span.place)] = span.place.nbytes
         for logs in self.values.values():
             for log in logs.values():
                 for _, array in log:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from core.emulator.groups import WARP, Group
 from core.emulator.spinning import FAIR, NEVER, Spinning
 from core.emulator.state import MachineState
 from core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from core.emulator.in_flight import InFlight
 
 # Hardware promises no order between barriers. In lock step (the default) all warps of the machine
 # go together, which is fast and hides races; the other orders let one warp of each block advance at
@@ -55,12 +58,15 @@ class RunQueue:
         self.parked: list[tuple[Group, int]] = []  # spin; and the changes of memory they had seen
         self.stuck = False  # whether threads were left that could not go on
         self.spinning = Spinning()
+        self.flight: InFlight  # set by the machine
         self.turn_left = 0  # memory accesses left of a warp's turn, 0 for no limit
         # In its block: the warps of one number of all blocks take their turns together.
         self._warp_of_lane = np.arange(state.count) % state.geometry.threads // WARP
 
     def unblock(self) -> bool:
         """No group can run: wakes or releases some; False where none is left."""
+        if (self.flight.has_sleepers or self.parked) and self.flight.unblock() and self.groups:
+            return True
         for group, changes in self.parked[:]:
             if changes not in (NEVER, self.state.unit.changes):
                 self.parked.remove((group, changes))
@@ -76,6 +82,8 @@ class RunQueue:
 
     def _give_up(self) -> None:
         """The threads that are left can never go on: a GPU would hang."""
+        asleep = self.flight.has_sleepers
+        self.flight.give_up()
         for group, _ in self.parked:
             lanes = group.lanes(self.state.count)
             self.state.fault("livelock", group.pc, group.depth, lanes, tick=group.since)
@@ -89,7 +97,7 @@ class RunQueue:
                 int(self.state.arrived_at[lanes[0]]),
             )
             self.state.fault("deadlock", at, depth, lanes, others, tick=tick)
-        self.stuck = bool(waiting) or any(seen != NEVER for _, seen in self.parked)
+        self.stuck = bool(waiting) or asleep or any(seen != NEVER for _, seen in self.parked)
         self.parked.clear()
         self.state.waiting.clear()
 
@@ -145,7 +153,11 @@ class RunQueue:
 
     def alone(self) -> bool:
         """Whether there is no other group."""
-        return not (self.groups or self.state.waiting or self.held or self.parked)
+        return not self.groups and self.nobody_waits()
+
+    def nobody_waits(self) -> bool:
+        """Whether there is no group that waits for anything but its turn."""
+        return not (self.state.waiting or self.held or self.parked or self.flight.has_sleepers)
 
     def _in_block_of(self, lane: int) -> Mask:
         same: Mask = (

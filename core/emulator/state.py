@@ -39,7 +39,7 @@ class MachineState:
         self.unit = MemoryUnit(image, geometry, observers)
         self.tick = 0
         self.next_check = 0
-        self.alive = np.ones(self.count, bool)
+        self.alive = self.unit.alive = np.ones(self.count, bool)
         self.waiting: dict[int, Mask] = {}  # barrier number -> lanes that wait there
         self.resume_at = np.zeros(self.count, np.int64)  # pc after the barrier
         self.resume_depth = np.zeros(self.count, np.int64)
@@ -136,6 +136,7 @@ class MachineState:
         piece: Piece | None = None,
         region: Region | None = None,
         address: NDArray[np.int64] = _NO_ADDRESS,
+        width: int = 0,
     ) -> None:
         """Tells the observers of a fault that is no memory access; `tick` -1 is now."""
         site = self.call_site(pc, depth, int(lanes[0]))
@@ -147,7 +148,7 @@ class MachineState:
             kind,
             lanes,
             address,
-            0,
+            width,
             region,
             detail,
             site,

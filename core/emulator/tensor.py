@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,15 @@ from core.ptx.types import TYPES, bits_of
 #
 # All the products of an instruction and C are aligned to the greatest exponent among them, where
 # the exponent of a product is the sum of its factors', cut off 25 bits below it, and added exactly.
-# The sum is cut off to float32, or rounded to nearest float16. `wmma` of tf32 is done as two
+# The sum is cut off to float32, or rounded to nearest float16. Products of 8-bit floats are cut off
+# 13 bits below instead, and so is a sum that becomes a float32. `wmma` of tf32 is done as two
 # halves, one after the other. float64 goes through a chain of fused multiply-adds in order of
 # depth. Integers are exact.
 
 
 Matrices = NDArray[Any]
 _KEPT_BITS = 25
+KEPT_OF_SMALL = 13  # of 8-bit floats
 _NOTHING = -(1 << 20)  # exponent of a zero
 
 
@@ -52,30 +55,36 @@ def doubles(left: Matrices, right: Matrices, c: Matrices) -> Matrices:
     return total.reshape(c.shape)
 
 
-def floats(left: Matrices, right: Matrices, c: Matrices, result: str, block: int) -> Matrices:
+def floats(
+    left: Matrices, right: Matrices, c: Matrices, result: str, block: int, kept: int = _KEPT_BITS
+) -> Matrices:
     """Factors of at most 11 bits and C, in float64, to "f32" or "f16"; `block` depths at once."""
     for first in range(0, left.shape[2], block):
         part = slice(first, first + block)
-        c = _block(left[:, :, part], right[:, :, part], c, result)
+        c = _block(left[:, :, part], right[:, :, part], c, result, kept)
     return c
 
 
-def _block(left: Matrices, right: Matrices, c: Matrices, result: str) -> Matrices:
+def _block(left: Matrices, right: Matrices, c: Matrices, result: str, bits: int) -> Matrices:
     products = left[:, :, None, :] * right[:, None, :, :]
-    exponents = _exponent(left)[:, :, None, :] + _exponent(right)[:, None, :, :]
-    exponents = np.where(products == 0, _NOTHING, exponents)
-    top = np.maximum(exponents.max(axis=3), _exponent(c))
-    shift = _KEPT_BITS - np.where(top == _NOTHING, 0, top)
-    kept = np.trunc(np.ldexp(products, shift[..., None])).sum(axis=3) + np.trunc(np.ldexp(c, shift))
-    total = np.ldexp(kept, -shift)
     plain = products.sum(axis=3) + c  # says what becomes of infinities
+    exponents = _exponent(left)[:, :, None, :] + _exponent(right)[:, None, :, :]
+    top = np.maximum(exponents.max(axis=3), _exponent(c))
+    shift = bits - np.where(top < _NOTHING // 2, 0, top)
+    products *= np.ldexp(1.0, shift)[..., None]
+    kept = np.trunc(products, out=products).sum(axis=3) + np.trunc(np.ldexp(c, shift))
+    total = np.ldexp(kept, -shift)
+    if bits < _KEPT_BITS and result == "f32":
+        cut = bits - np.where(total == 0, 0, np.frexp(total)[1] - 1)
+        total = np.ldexp(np.trunc(np.ldexp(total, cut)), -cut)
     total = np.where(np.isfinite(plain), total, plain)
     return round_to(total, FORMATS[result], "rz" if result == "f32" else "rn")
 
 
-def _exponent(x: Matrices) -> NDArray[np.int64]:
-    exponent = np.frexp(np.where(np.isfinite(x), x, 1.0))[1].astype(np.int64) - 1
-    return np.where(x == 0, _NOTHING, exponent)
+def _exponent(x: Matrices) -> NDArray[np.int32]:
+    exponent = np.frexp(np.where(np.isfinite(x), x, 1.0))[1] - 1
+    exponent[x == 0] = _NOTHING
+    return exponent.astype(np.int32)
 
 
 # How the elements of a matrix lie in the registers of a warp.
@@ -121,6 +130,11 @@ class Element:
         return max(1, 32 // self.bits)
 
     @property
+    def small_floats(self) -> NDArray[np.float64]:
+        """The values of all the bytes there are, of an 8-bit float."""
+        return _small_floats(self.name)
+
+    @property
     def register(self) -> str:
         """The type of the register they are in."""
         if self.name in ("f32", "f64", "s32"):
@@ -132,6 +146,10 @@ class Element:
         if self.name in ("s8", "u8"):
             small = np.int8 if self.name == "s8" else np.uint8
             return np.ascontiguousarray(raw).view(small).reshape(*raw.shape, 4).astype(np.int64)
+        if self.name in ("e4m3", "e5m2"):
+            return self.small_floats[np.ascontiguousarray(raw).view(np.uint8)].reshape(
+                *raw.shape, 4
+            )
         if self.name == "tf32":  # the low 13 bits do not take part
             return (
                 (raw.view(np.uint32) & np.uint32(0xFFFFE000))
@@ -155,8 +173,25 @@ ELEMENTS = {
         Element("s32", 32),
         Element("s8", 8),
         Element("u8", 8),
+        Element("e4m3", 8),
+        Element("e5m2", 8),
     )
 }
+
+
+@cache
+def _small_floats(name: str) -> NDArray[np.float64]:
+    """PTX ISA, "Alternate floating-point data formats": e4m3 has no infinity and one NaN."""
+    mantissa, bias = (3, 7) if name == "e4m3" else (2, 15)
+    bits = np.arange(128)
+    exponent, fraction = bits >> mantissa, bits & ((1 << mantissa) - 1)
+    scale = np.ldexp(1.0, np.maximum(exponent, 1) - bias - mantissa)
+    values = np.where(exponent > 0, fraction + (1 << mantissa), fraction) * scale
+    if name == "e4m3":
+        values[127] = np.nan
+    else:
+        values[124:] = [np.inf, np.nan, np.nan, np.nan]
+    return np.concatenate([values, -values])
 
 
 def operand_places(rows: int, depth: int, elements: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -7,7 +7,7 @@ shadow of the memory (`Shadow`) and the order of accesses (`Order`).
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -15,7 +15,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, CallEvent, Mask, Observer, SyncEvent
+from core.emulator.events import (
+    AccessEvent,
+    AwaitEvent,
+    BarrierEvent,
+    CallEvent,
+    Mask,
+    Observer,
+    PhaseEvent,
+    Span,
+    SyncEvent,
+    TransferEvent,
+)
 from core.emulator.groups import WARP, Geometry
 from core.emulator.memory import Region
 from core.ptx.ast import (
@@ -282,11 +293,14 @@ def pieces(
 
 # What threads know of each other's accesses, and the serials that say which came first.
 #
-# A stamp is `serial << 32 | thread`; the thread counts through the grid.
+# A stamp is `serial << 32 | thread`; the thread counts through the grid. Asynchronous operations
+# have numbers of their own from `AGENTS` on: nothing but the end of an operation, which somebody
+# waits for, orders what it does.
 
 
 Stamps = NDArray[np.int64]
 LOW = np.int64(0xFFFFFFFF)
+AGENTS = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,6 +399,10 @@ class Order:
         self._by_warp: Stamps | None = None  # (warps of the machine, warps of a block)
         self._fence = np.zeros(count, np.int64)
         self._arrival = np.zeros(count, np.int64)  # when the lane last came to a barrier
+        # Up to which serial what others wrote, and a lane knew of, has passed its proxy fence.
+        self._proxy = np.zeros(count, np.int64)  # what the lane itself wrote
+        self._proxy_block = np.zeros(len(geometry.blocks), np.int64)  # what its block did
+        self._gathered: dict[int, list[Knowledge]] = {}  # by mbarrier: what its phase will tell
         self._known: dict[int, Knowledge] = {}  # lane -> what it has acquired
         self._block_known: dict[int, Knowledge] = {}  # place of a block -> all its threads
         self.bound: Stamps = self._by_block << 32  # stamps below are before the block's barrier
@@ -536,6 +554,74 @@ class Order:
         else:
             self._fence[mask] = self.timeline.serial
 
+    # -- asynchronous operations ------------------------------------------------------------
+
+    def proxy_fence(self, mask: Mask | None) -> None:
+        """What these lanes wrote, and what their block's last barrier ordered, may be read."""
+        now = self.timeline.next()
+        lanes = np.arange(len(self._proxy)) if mask is None else np.flatnonzero(mask)
+        self._proxy[lanes] = now
+        place = self._place[lanes]
+        np.maximum.at(self._proxy_block, place, self._by_block[lanes])
+
+    def has_passed_proxy(self, stamps: Stamps, lane: int) -> NDArray[np.bool_]:
+        """Whether asynchronous operations that the lane begins see these threads' writes.
+
+        A fence of the writing thread counts, or a later one in its block behind a barrier.
+        """
+        serial, thread = stamps >> 32, stamps & LOW
+        here = (thread >= self.thread[0]) & (thread <= self.thread[-1]) & (stamps != 0)
+        place = np.searchsorted(self.block[:: self._size], thread // self._size)
+        place = np.minimum(place, len(self._geometry.blocks) - 1)
+        lanes = np.where(here, place * self._size + thread % self._size, 0)
+        passed: NDArray[np.bool_] = serial < self._proxy[lanes]
+        passed |= serial < self._proxy_block[place]
+        passed |= ~here
+        return passed
+
+    def unordered_with(self, stamps: Stamps, lanes: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether each stamp is unordered with what any of these lanes begins together."""
+        several = np.tile(stamps, len(lanes))
+        found = self.unordered(several, np.repeat(lanes, len(stamps)))
+        result: NDArray[np.bool_] = np.logical_or.reduce(found.reshape(len(lanes), -1))
+        return result
+
+    def know(self, lanes: NDArray[np.intp], agent: int, serial: int) -> None:
+        """Lanes know that what an agent did up to a serial is done."""
+        nothing = np.zeros(0, np.int64)
+        new = Knowledge(np.array([agent]), np.array([serial + 1]), nothing, nothing)
+        joined: dict[int, Knowledge] = {}
+        for lane in lanes.tolist():
+            old = self._known.get(lane)
+            if id(old) not in joined:
+                joined[id(old)] = new if old is None else merged((new, old))
+            self._known[lane] = joined[id(old)]
+
+    def will_tell(self, place: int, agent: int, serial: int) -> None:
+        """The phase that an mbarrier is in ends no sooner than an agent's operation."""
+        nothing = np.zeros(0, np.int64)
+        known = Knowledge(np.array([agent]), np.array([serial + 1]), nothing, nothing)
+        self._gathered.setdefault(place, []).append(known)
+
+    def phase(self, event: PhaseEvent, name: str) -> None:
+        """Lanes arrive at mbarriers, a phase ends, or lanes know that it has ended."""
+        if event.kind == "wait":
+            self.acquire(name, event.places.astype(np.int64), event.lanes)
+        elif event.kind == "end":
+            for place in event.places.tolist():
+                parts = self._gathered.pop(place, [])
+                old = self.timeline.published.get((name, place))
+                if parts:
+                    parts = parts if old is None else [*parts, old]
+                    self.timeline.published[name, place] = merged(parts)
+        else:
+            self.timeline.next()
+            for place in np.unique(event.places).tolist():
+                lanes = event.lanes[event.places == place]
+                parts = [self._published_by(lanes, fenced=True)]
+                parts += [k for lane in lanes.tolist() for k in self._of(lane)]
+                self._gathered.setdefault(place, []).append(merged(parts))
+
     def acquire(self, region: str, offset: NDArray[np.int64], lanes: NDArray[np.intp]) -> None:
         """Lanes read, by an atomic or volatile access, the bytes at `offset` in a region."""
         published = self.timeline.published
@@ -591,7 +677,21 @@ class Order:
         useful = met > since[:, None]
         threads.append((mates[:, None] + np.arange(WARP))[useful])
         serials.append(met[useful])
+        if self._by_warp is not None:
+            self._of_warps(lanes, own, threads, serials)
         return Knowledge(*latest(threads, serials), *latest([block[after]], [since[after]]))
+
+    def _of_warps(
+        self, lanes: NDArray[np.intp], own: Stamps, threads: list[Stamps], serials: list[Stamps]
+    ) -> None:
+        """Adds what barriers with a count have told the lanes' warps of others."""
+        assert self._by_warp is not None
+        within = np.arange(self._size)
+        for row in np.unique(self._machine_warp[lanes]).tolist():
+            first = row // self._geometry.warps * self._size
+            known = np.minimum(self._by_warp[row][within // WARP], own.max())
+            threads.append(self.thread[first + within][known > 0])
+            serials.append(known[known > 0])
 
 
 # Shadow of a piece of memory: who wrote and who read every granule of it last.
@@ -603,7 +703,7 @@ class Order:
 # wrong since Volta.
 
 
-Class = Literal["plain", "volatile", "atomic"]
+Class = Literal["plain", "volatile", "atomic", "async"]
 Bad = NDArray[np.bool_]
 
 
@@ -660,6 +760,7 @@ class Shadow:
         size = self._size()
         self._writes: dict[Class, Stamps] = {}
         self._reads: dict[Class, Reads] = {}
+        self._read_by: dict[int, Stamps] = {}  # the latest read of each asynchronous agent
         self._values: NDArray[np.unsignedinteger] = np.zeros(size, "u4")
         self.written: NDArray[np.bool_] | None = None if initialised else np.zeros(size, bool)
 
@@ -685,6 +786,7 @@ class Shadow:
             return np.repeat(old, factor)[:size]
 
         self._writes = {how: cut(stamps) for how, stamps in self._writes.items()}
+        self._read_by = {agent: cut(stamps) for agent, stamps in self._read_by.items()}
         for reads in self._reads.values():
             reads.last, reads.first = cut(reads.last), cut(reads.first)
             reads.before = cut(reads.before)
@@ -696,10 +798,23 @@ class Shadow:
         """Nobody has touched these bytes."""
         granules = slice(start // self.granule, -(-(start + nbytes) // self.granule))
         reads = (stamps for kind in self._reads.values() for stamps in kind.slots())
-        for stamps in (*self._writes.values(), *reads):
+        for stamps in (*self._writes.values(), *self._read_by.values(), *reads):
             stamps[granules] = 0
         if self.written is not None:
             self.written[granules] = False
+
+    def is_copied(self, place: NDArray[np.int64]) -> Bad:
+        """Whether asynchronous operations wrote these bytes last."""
+        copied = self._writes.get("async")
+        if copied is None:
+            return np.zeros(len(place), bool)
+        granules = place // self.granule
+        mine = copied.take(granules)
+        result: Bad = mine != 0
+        for how, stamps in self._writes.items():
+            if how != "async":
+                result &= stamps.take(granules) < mine
+        return result
 
     def unwritten(self, first: NDArray[np.int64], granules: int) -> Bad:
         """Whether no granule of each element has been written."""
@@ -738,10 +853,10 @@ class Shadow:
             if rule is None:
                 continue
             found = stamps.take(touch.place)
-            bad = self._suspects(found, touch, order)
+            bad = self._suspects(found, touch, order, by_thread=how != "async")
             if bad is None:
                 continue
-            if touch.value is not None and how != "atomic":
+            if touch.value is not None and how not in ("atomic", "async"):
                 bad &= self._values[touch.place] != touch.value
             if rule == "in a warp":
                 bad &= order.same_warp(found, touch.lanes)
@@ -749,6 +864,11 @@ class Shadow:
                 yield bad, found
 
     def _against_reads(self, touch: Touch, order: Order) -> Iterator[tuple[Bad, Stamps]]:
+        for stamps in self._read_by.values():
+            found = stamps.take(touch.place)
+            bad = self._suspects(found, touch, order, by_thread=False)
+            if bad is not None:
+                yield bad, found
         for how, reads in self._reads.items():
             rule = self._rule(touch.how, how)
             if rule is None:
@@ -766,9 +886,49 @@ class Shadow:
                 if bad.any():
                     yield bad, found
 
-    def _suspects(self, found: Stamps, touch: Touch, order: Order) -> Bad | None:
-        """The lanes not ordered after these stamps, None if there are none."""
-        if self._private:
+    def begin(
+        self, place: NDArray[np.int64], stamp: int, order: Order, lanes: NDArray[np.intp], how: str
+    ) -> Iterator[tuple[str, NDArray[np.intp], Stamps]]:
+        """Notes that an asynchronous operation of these lanes reads or writes (`how`) granules.
+
+        Yields what is wrong, in which places, with the stamps of the other accesses.
+        """
+        agent = stamp & int(LOW)
+        others: list[tuple[str, Stamps]] = [("write", s) for s in self._writes.values()]
+        if how == "write":
+            reads = [s for kind in self._reads.values() for s in kind.slots()]
+            others += [("read", s) for s in (*reads, *self._read_by.values())]
+        for what, stamps in others:
+            found = stamps.take(place)
+            several, inverse = np.unique(found, return_inverse=True)
+            bad = order.unordered_with(several, lanes) & ((several & LOW) != agent)
+            if bad.any():
+                yield "race", np.flatnonzero(bad[inverse]), found
+            elif what == "write" and how == "read":
+                hidden = (several != 0) & (several & LOW < AGENTS)
+                hidden &= ~order.has_passed_proxy(several, int(lanes[0]))
+                if hidden.any():
+                    yield "proxy_fence", np.flatnonzero(hidden[inverse]), found
+        if how == "read":
+            if agent not in self._read_by:
+                self._read_by[agent] = np.zeros(self._size(), np.int64)
+            self._read_by[agent][place] = stamp
+            return
+        if "async" not in self._writes:
+            self._writes["async"] = np.zeros(self._size(), np.int64)
+        for how_written, stamps in self._writes.items():
+            stamps[place] = stamp if how_written == "async" else 0
+        if self.written is not None:
+            self.written[place] = True
+
+    def _suspects(
+        self, found: Stamps, touch: Touch, order: Order, *, by_thread: bool = True
+    ) -> Bad | None:
+        """The lanes not ordered after these stamps, None if there are none.
+
+        `by_thread`: the stamps are those of threads, which barriers order.
+        """
+        if self._private and by_thread:
             bound = order.bound
             if len(touch.lanes) != len(bound):
                 bound = bound[touch.lanes]
@@ -824,6 +984,7 @@ class GlobalState:
     partly: Mapping[str, int] = field(default_factory=dict)
     timeline: Timeline = field(default_factory=Timeline)
     shadows: dict[str, Shadow] = field(default_factory=dict)
+    agents: int = 0  # asynchronous agents so far
     manners: dict[int, Manner] = field(default_factory=dict)
 
     @cached_property
@@ -858,6 +1019,7 @@ class GlobalState:
         return found
 
 
+_PIECE = 16  # bytes that a swizzle moves together
 _QUEUE = 256  # shared accesses kept back until a barrier tells whether they matter
 
 
@@ -875,6 +1037,8 @@ class Hazard:
     is_store: bool
     other_thread: int = -1
     other_pc: int = -1
+    other_lane: int = -1  # that began the operation which is the other access
+    begins: bool = False  # the access itself is that of an asynchronous operation
     count: int = 1
     is_across: bool = False  # of a race: any of those counted is between two warps
 
@@ -903,7 +1067,8 @@ class Hazards(Observer):
         self._geometry, self._state = geometry, state
         self._order = Order(geometry, state.timeline)
         blocks = len(geometry.blocks)
-        self._shared = Shadow(stride * blocks, initialised=False, private=True)
+        alone = geometry.cluster.count == 1
+        self._shared = Shadow(stride * blocks, initialised=False, private=alone)
         self._shared.fill_gaps(shared_bytes, stride, blocks)
         self._lanes = np.arange(geometry.lanes)
         self._queue: list[tuple[AccessEvent, int]] = []
@@ -911,6 +1076,11 @@ class Hazards(Observer):
         self._local: Shadow | None = None
         self._local_stride = 0
         self._carried: dict[tuple[int, int], _Carried] = {}  # by the load's pc and element
+        # How the tile is laid out that a bulk copy put into each piece: its swizzle + 1, or 0.
+        self._layouts = np.zeros(stride * blocks // _PIECE + 1, np.int16)
+        self._agents: dict[Hashable, int] = {}
+        self._begun: dict[tuple[Hashable, int], tuple[int, int]] = {}  # (agent, number): serial
+        self._begun_by: dict[int, int] = {}  # serial of an operation: the lane that began it
         self.found: dict[tuple[str, int], Hazard] = {}
 
     # -- observer ---------------------------------------------------------------------------
@@ -924,7 +1094,7 @@ class Hazards(Observer):
                     self._note(
                         "uninitialised", carried.event, carried.bad, carried.offset, carried.lanes
                     )
-        if region.space == "shared":
+        if region.space in ("shared", "cluster"):
             self._queue.append((event, self._serial(event)))
             self._stores_since |= event.kind != "load"
             if event.kind == "atomic" or len(self._queue) >= _QUEUE:
@@ -959,8 +1129,76 @@ class Hazards(Observer):
         self._flush()
         if event.kind == "fence":
             self._order.fence(event.mask)
+        elif event.kind == "proxy":
+            self._order.proxy_fence(event.mask)
         else:
             self._order.synchronised(event)
+
+    def on_transfer(self, event: TransferEvent) -> None:
+        """An asynchronous operation: checked as of when it begins."""
+        self._flush()
+        self._stores_since = True
+        agent = self._agents.get(event.agent)
+        if agent is None:
+            self._state.agents += 1
+            agent = self._agents[event.agent] = AGENTS + WARP * self._state.agents
+        serial = self._state.timeline.next(event.site)
+        self._begun[event.agent, event.number] = agent, serial
+        self._begun_by[serial] = int(event.lanes[0])
+        if event.barrier >= 0:
+            self._order.will_tell(event.barrier, agent, serial)
+        stamp = serial << 32 | agent
+        for how, spans in (("read", event.reads), ("write", event.writes)):
+            for span in spans:
+                self._begin(event, span, stamp, how)
+
+    def _begin(self, event: TransferEvent, span: Span, stamp: int, how: str) -> None:
+        """One span of an operation."""
+        if span.region.space == "shared":
+            shadow: Shadow | None = self._shared
+        else:
+            shadow = self._state.shadow(span.region, stores=how == "write")
+        if shadow is None or not len(span.place):
+            return
+        shadow.refine(min(span.width, 4))
+        per_piece = max(span.width // shadow.granule, 1)
+        first = span.place // shadow.granule
+        place = (first[:, None] + np.arange(per_piece)).reshape(-1)
+        if how == "read" and shadow.written is not None:
+            bare = np.flatnonzero(~shadow.written.take(place))
+            if len(bare):
+                self._note_begun("uninitialised", event, span, shadow, place[bare])
+        if span.region.space == "shared" and span.swizzle >= 0:
+            mistaken = self._laid_out(span, how)
+            if len(mistaken):
+                self._note_begun("bad_descriptor", event, span, shadow, first[mistaken])
+        for kind, bad, others in shadow.begin(place, stamp, self._order, event.lanes, how):
+            other = others[bad[:1]]
+            self._note_begun(kind, event, span, shadow, place[bad], int(other[0]), how)
+
+    def _laid_out(self, span: Span, how: str) -> NDArray[np.intp]:
+        """Notes how a copied tile is laid out, or says which pieces a product reads otherwise.
+
+        What threads have written since is theirs.
+        """
+        piece = span.place // _PIECE
+        if how == "write":
+            self._layouts[piece] = span.swizzle + 1
+            return np.zeros(0, np.intp)
+        known = self._layouts[piece]
+        wrong = (known != 0) & (known != span.swizzle + 1)
+        return np.flatnonzero(wrong & self._shared.is_copied(span.place))
+
+    def on_await(self, event: AwaitEvent) -> None:
+        """Lanes know of the end of operations."""
+        self._flush()
+        agent, serial = self._begun[event.agent, event.number]
+        self._order.know(event.lanes, agent, serial)
+
+    def on_phase(self, event: PhaseEvent) -> None:
+        """Lanes came to mbarriers, or a phase of one is over."""
+        self._flush()
+        self._order.phase(event, f"mbarriers {id(self)}")
 
     def on_call(self, event: CallEvent) -> None:
         """A function's stack frame holds nothing yet."""
@@ -1128,6 +1366,11 @@ class Hazards(Observer):
         i = int(bad.argmax())
         lane, region = int(lanes[i]), event.region
         start = 0 if region.lane_offset is None else int(region.lane_offset[lane])
+        if other is not None and int(other[i] & LOW) >= AGENTS:
+            kind = "not_awaited"
+        if (known := self.found.get((kind, event.site))) is not None:
+            known.count += count
+            return
         hazard = Hazard(
             kind,
             event.site,
@@ -1141,8 +1384,53 @@ class Hazards(Observer):
             is_across=across,
         )
         if other is not None:
-            hazard.other_thread = int(other[i] & LOW)
-            hazard.other_pc = self._state.timeline.sites[int(other[i] >> 32)]
+            self._name_other(hazard, int(other[i]))
+        self.found[(kind, event.site)] = hazard
+
+    def _name_other(self, hazard: Hazard, stamp: int) -> None:
+        """Says whose the other access is."""
+        serial = stamp >> 32
+        hazard.other_thread = stamp & int(LOW)
+        hazard.other_pc = self._state.timeline.sites[serial]
+        if hazard.other_thread >= AGENTS:
+            hazard.other_lane = self._begun_by.get(serial, hazard.lane)
+
+    def _note_begun(
+        self,
+        kind: str,
+        event: TransferEvent,
+        span: Span,
+        shadow: Shadow,
+        places: NDArray[np.int64],
+        other: int = 0,
+        how: str = "read",
+    ) -> None:
+        """Notes what is wrong with granules that an asynchronous operation touches."""
+        if kind == "race" and other & int(LOW) >= AGENTS:
+            kind = "not_awaited"
+        known = self.found.get((kind, event.site))
+        if known is not None:
+            known.count += len(places)
+            return
+        lane, region = int(event.lanes[0]), span.region
+        offset = int(places[0]) * shadow.granule
+        if region.lane_offset is not None:
+            stride = region.data.size // len(self._geometry.blocks)
+            offset %= max(stride, 1)
+        hazard = Hazard(
+            kind,
+            event.site,
+            event.tick,
+            lane,
+            region.space,
+            region.name,
+            offset,
+            how == "write",
+            begins=True,
+            count=len(places),
+        )
+        if other:
+            self._name_other(hazard, other)
         self.found[(kind, event.site)] = hazard
 
     def _across(self, lanes: NDArray[np.intp], others: Stamps) -> bool:

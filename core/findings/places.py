@@ -45,7 +45,7 @@ class Places:
 
     def at_offset(self, space: str, region: str, offset: int, pc: int) -> Place:
         """The place at an offset in a region; an index outside its array is a flat one."""
-        if space == "shared":
+        if space in ("shared", "cluster"):
             return self._shared(offset)
         if space == "local":
             return self._local(offset, pc)

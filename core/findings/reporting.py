@@ -181,6 +181,12 @@ class Reporter:
 
     def _divergent_barrier(self, event: FaultEvent, _: Place) -> str:
         lane, other = self._pair(event)
+        if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier
+            return (
+                f"{self._thread(lane)} waits at this barrier while "
+                f"{self._thread(int(event.others[0]))} has left the kernel; every thread of a "
+                "cluster must come to its barrier as often as the others."
+            )
         if event.other_pc < 0:
             rest = "has left the kernel"
         elif self._line(event.other_pc) == self._line(event.site):
@@ -226,6 +232,8 @@ class Reporter:
     def _deadlock(self, event: FaultEvent, _: Place) -> str:
         lane, other = self._pair(event)
         rest = f", such as thread {self._short(other)}" if other >= 0 else ""
+        if other < 0 and event.others is not None and len(event.others):  # a cluster's barrier
+            rest = f", such as {self._thread(int(event.others[0]))}"
         return (
             f"{self._thread(lane)} waits at this barrier for ever, for threads that never come to "
             f"it{rest}: a deadlock. A GPU would hang."
@@ -237,12 +245,137 @@ class Reporter:
             "this loop's end changes any more. A GPU would hang."
         )
 
+    def _register(self, event: FaultEvent, _: Place) -> str:
+        """A register that a matrix product uses is read or overwritten too early."""
+        verb, does = event.detail.split("|")
+        line = self._line(event.other_pc)
+        return (
+            f"{self._thread(int(event.lanes[0]))} {verb} a register that the matrix product of "
+            f"line {line} still {does}; wgmma.wait_group must come before."
+        )
+
+    def _no_wgmma_fence(self, event: FaultEvent, _: Place) -> str:
+        return (
+            f"{self._thread(int(event.lanes[0]))} begins a matrix product without a wgmma.fence "
+            "before it; its registers need not be ready."
+        )
+
+    def _bad_rank(self, event: FaultEvent, _: Place) -> str:
+        rank, count = event.detail.split("|")
+        return (
+            f"{self._thread(int(event.lanes[0]))} asks for an address in block {rank} of its "
+            f"cluster, which has {count}."
+        )
+
+    def _remote_exit(self, event: FaultEvent, place: Place) -> str:
+        verb = {"load": "reads", "store": "writes"}.get(event.access, "updates")
+        return (
+            f"{self._thread(int(event.lanes[0]))} {verb} {place.text} of another block of its "
+            "cluster, which has ended; let the cluster meet at a barrier.cluster before a block "
+            "ends."
+        )
+
+    def _bad_descriptor(self, event: FaultEvent, _: Place) -> str:
+        who = self._thread(int(event.lanes[0]))
+        factor, problem, *swizzle = event.detail.split("|")
+        if problem == "beyond":
+            return f"{who} multiplies by a descriptor of {factor} that leads beyond shared memory."
+        return (
+            f"{who} multiplies by a descriptor of {factor} that begins at byte {int(problem):,} of "
+            f"shared memory, within the pattern of its {swizzle[0]}-byte swizzle; begin at a "
+            f"multiple of {8 * int(swizzle[0]):,}, or set the base offset."
+        )
+
+    def _hang(self, event: FaultEvent, place: Place) -> str:
+        phase, parity, pending, expected, missing, bytes_ = map(int, event.detail.split("|"))
+        who = self._thread(int(event.lanes[0]))
+        return (
+            f"{who} waits for ever for phase {parity} of {place.text}: "
+            f"{self._lacking(phase, parity, pending, expected, missing, bytes_)}"
+            f"{self._held_up(event)}. A GPU would hang."
+        )
+
+    @staticmethod
+    def _lacking(
+        phase: int, parity: int, pending: int, expected: int, missing: int, bytes_: int
+    ) -> str:
+        """What a phase of an mbarrier still lacks."""
+        if phase & 1 != parity:
+            return f"the phase that it is in is {phase & 1}"
+        lacks = []
+        if pending:
+            lacks.append(f"{pending:,} of {expected:,} arrivals have not come")
+        if missing > 0:
+            lacks.append(f"{missing:,} of {bytes_:,} expected bytes have not come")
+        if missing < 0:
+            lacks.append(f"{-missing:,} bytes more have come than are expected")
+        return " and ".join(lacks)
+
+    def _held_up(self, event: FaultEvent) -> str:
+        """What has become of a thread that came to the mbarrier before."""
+        if event.others is None or not len(event.others):
+            return ""
+        other = self._short(int(event.others[0]))
+        if event.other_pc < 0:
+            return f"; thread {other}, which arrived before, has left the kernel"
+        line = self._line(event.other_pc)
+        return f"; thread {other}, which arrived before, itself waits in line {line}"
+
+    def _bad_mbarrier(self, event: FaultEvent, place: Place) -> str:
+        who = self._thread(int(event.lanes[0]))
+        if event.detail:
+            return (
+                f"{who} arrives at {place.text} once more than the {event.detail} arrivals that "
+                "its phase takes; raise the count of mbarrier.init, or wait before arriving again."
+            )
+        return (
+            f"{who} uses the mbarrier at {place.text}, which nobody has initialised; one thread "
+            "must execute mbarrier.init before."
+        )
+
+    def _bad_tensor_map(self, event: FaultEvent, _: Place) -> str:
+        address, rank = event.detail.split("|")
+        return (
+            f"{self._thread(int(event.lanes[0]))} copies by the tensor map at {address}, where "
+            f"there is none of {rank} dimensions; pass it as a const __grid_constant__ parameter."
+        )
+
+    def _beyond_map(self, event: FaultEvent, _: Place) -> str:
+        corner, sizes = event.detail.split("|")
+        if not sizes:
+            return (
+                f"{self._thread(int(event.lanes[0]))} stores the box at ({corner}); a coordinate "
+                "of a store cannot be less than 0, and a GPU stops there."
+            )
+        return (
+            f"{self._thread(int(event.lanes[0]))} copies the box at ({corner}), all of which lies "
+            f"outside the array of {sizes} elements; coordinates are elements, innermost first."
+        )
+
     def _hazard(self, hazard: Hazard) -> Finding:
         who = self._thread(hazard.lane)
         place = self._places.at_offset(hazard.space, hazard.region, hazard.offset, hazard.pc)
         if hazard.kind == "uninitialised":
             by = "it has not written" if hazard.space == "local" else "no thread has written"
-            sentence = f"{who} reads {place.text}, which {by}."
+            sentence = f"{self._whose(hazard, who)} reads {place.text}, which {by}."
+        elif hazard.kind == "not_awaited":
+            sentence = self._not_awaited(hazard, who, place)
+        elif hazard.kind == "bad_descriptor":
+            sentence = (
+                f"{self._whose(hazard, who)} reads {place.text} with another swizzle than the bulk "
+                "copy that wrote it; give the descriptor and the tensor map the same."
+            )
+        elif hazard.kind == "proxy_fence":
+            sentence = (
+                f"{self._whose(hazard, who)} reads {place.text}, which {self._writer(hazard)} "
+                "wrote; between the two, a fence.proxy.async of the writing threads is missing."
+            )
+        elif hazard.begins:
+            verb = "writes" if hazard.is_store else "reads"
+            sentence = (
+                f"{self._whose(hazard, who)} {verb} {place.text} with no barrier after "
+                f"{self._writer(hazard)} uses it; let the threads meet before it begins."
+            )
         else:
             verb = "writes" if hazard.is_store else "reads"
             sentence = f"{who} {verb} {place.text}{self._clash(hazard)}"
@@ -257,6 +390,37 @@ class Reporter:
             place.array,
             place.index,
             hazard.count,
+        )
+
+    def _operation(self, pc: int) -> str:
+        """What an asynchronous instruction is called."""
+        modifiers = self._program.module.instructions[pc].modifiers
+        return "matrix product" if "mma_async" in modifiers else "bulk copy"
+
+    def _whose(self, hazard: Hazard, who: str) -> str:
+        """Whose access it is: a thread's, or that of an operation which it begins."""
+        return f"{who} begins a {self._operation(hazard.pc)} that" if hazard.begins else who
+
+    def _writer(self, hazard: Hazard) -> str:
+        """`thread (3,0) (line 12)`, whose access the hazard clashes with."""
+        thread = hazard.other_thread % self._geometry.threads
+        line = self._line(hazard.other_pc)
+        return f"thread {index_text(thread, self._geometry.block)} (line {line})"
+
+    def _not_awaited(self, hazard: Hazard, who: str, place: Place) -> str:
+        """An access to what an operation, which nobody has waited for, still uses."""
+        verb = "writes" if hazard.is_store else "reads"
+        other = self._operation(hazard.other_pc)
+        line = self._line(hazard.other_pc)
+        if other == "matrix product":
+            cure = "wgmma.wait_group must come before"
+        elif "bulk_group" in self._program.module.instructions[hazard.other_pc].modifiers:
+            cure = "cp.async.bulk.wait_group must come before"
+        else:
+            cure = "a wait for the right phase of its mbarrier must come before"
+        return (
+            f"{self._whose(hazard, who)} {verb} {place.text} while the {other} of line {line} may "
+            f"still use it; {cure}."
         )
 
     def _clash(self, hazard: Hazard) -> str:
@@ -300,6 +464,15 @@ _SENTENCES: dict[str, Callable[[Reporter, FaultEvent, Place], str]] = {
     "inactive_lane": Reporter._inactive_lane,
     "deadlock": Reporter._deadlock,
     "livelock": Reporter._livelock,
+    "not_awaited": Reporter._register,
+    "bad_rank": Reporter._bad_rank,
+    "remote_exit": Reporter._remote_exit,
+    "no_wgmma_fence": Reporter._no_wgmma_fence,
+    "bad_descriptor": Reporter._bad_descriptor,
+    "hang": Reporter._hang,
+    "bad_mbarrier": Reporter._bad_mbarrier,
+    "bad_tensor_map": Reporter._bad_tensor_map,
+    "beyond_map": Reporter._beyond_map,
 }
 _OF_THREADS = (
     "assert",
@@ -310,6 +483,8 @@ _OF_THREADS = (
     "divergent_warp",
     "deadlock",
     "livelock",
+    "hang",
+    "bad_mbarrier",
 )
 
 

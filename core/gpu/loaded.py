@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import struct
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.cubin import variables_called
+from core.compiler.cubin import parameters_begin, variables_called
 from core.errors import TilescopeError
+from core.gpu import tensor_map_bytes
 from core.gpu.failures import WorkerFailure
 from core.gpu.session import Session
 from core.launch import Argument, Arithmetic, ArrayArgument, Launch, ScalarArgument, grouped, packed
+from core.tensor_maps import ALIGNMENT, TensorMap
 
 # The flush writes at least this much, so that it lasts longer than queueing a launch does (about
 # 20 us) and the GPU never waits for the CPU between the two events.
@@ -107,6 +110,8 @@ class Launchable(ABC):
         """Queues one launch on the default stream."""
 
     def _allocate(self) -> None:
+        if any(array.texture is not None for array in self._launch.arrays):
+            raise WorkerFailure("A kernel with textures is emulated and not run on the GPU.")
         free, _ = self._cuda.mem_get_info()
         needed = sum(array.data.nbytes for array in self._launch.arrays)
         if needed > free:
@@ -128,7 +133,7 @@ class LoadedKernel(Launchable):
     """A kernel of a cubin."""
 
     def __init__(self, session: Session, cubin: bytes, entry: str, launch: Launch) -> None:
-        self._cubin = cubin
+        self._cubin, self._entry = cubin, entry
         with session.errors():
             self._module = session.cuda.module_from_buffer(cubin)
             self._function = self._module.get_function(entry)
@@ -155,14 +160,15 @@ class LoadedKernel(Launchable):
             self._function.set_attribute(attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)
 
     def _prepare(self) -> None:
+        begin = "x" * parameters_begin(self._cubin, self._entry)
         formats = ""
         self._values: list[Any] = []
         for group in self._launch.parameters:
-            form, values = _words(group, packed(group, self._address))
-            align = group[0].member.align if group[0].member else 1  # 1: as `struct` does it
+            form, values = _words(group, packed(group, self._address, _encoded))
+            align = _alignment(group[0])
             formats += "x" * (-struct.calcsize(formats) % align) + form
             self._values += values
-        self._function.prepare(formats)
+        self._function.prepare(begin + formats)
         for symbols in grouped(self._launch.symbols):
             self._fill(symbols)
 
@@ -179,14 +185,29 @@ class LoadedKernel(Launchable):
             self._cuda.memcpy_htod(address, np.ascontiguousarray(raw))
 
 
+def _encoded(what: TensorMap) -> bytes:
+    driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    try:
+        return tensor_map_bytes.encoded(driver, what)
+    except TilescopeError as error:
+        raise WorkerFailure(str(error), "launch_refused") from error
+
+
+def _alignment(argument: Argument) -> int:
+    """Of a parameter in bytes; 1 where `struct` knows it."""
+    if isinstance(argument, ArrayArgument) and argument.map is not None:
+        return ALIGNMENT
+    return argument.member.align if argument.member else 1
+
+
 def _words(group: tuple[Argument, ...], raw: bytes) -> tuple[str, list[Any]]:
     """A parameter for `struct.pack`: a number as it is, a structure as words of its alignment."""
     only = group[0]
-    if len(group) == 1 and only.member is None:
+    if len(group) == 1 and only.member is None and len(raw) <= 8:
         if isinstance(only, ScalarArgument):
             return only.value.dtype.char, [only.value]
         return np.dtype(np.uintp).char, [np.frombuffer(raw, np.uintp)[0]]
-    size = min(8, only.member.align) if only.member else 8
+    size = min(8, _alignment(only))
     words = np.frombuffer(raw, f"u{size}")
     return words.dtype.char * len(words), list(words)
 

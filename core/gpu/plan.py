@@ -261,6 +261,8 @@ def _sizes(point: Point) -> list[int]:
 def parse_values(text: str, what: str) -> tuple[int, ...]:
     """`512,1024`, `256..4096` (doubling) or `16..64:16` (steps of 16) as numbers, in order.
 
+    From 0 nothing doubles: `0..4` are 0, 1, 2, 3 and 4.
+
     Raises ParameterError; `what` names the axis in it.
     """
     found: list[int] = []
@@ -277,10 +279,12 @@ def parse_values(text: str, what: str) -> tuple[int, ...]:
 
 def _spread(first: str, last: str | None, step: str | None, what: str) -> list[int]:
     low, high = int(first), int(last or first)
-    if high < low or (last is not None and low == 0 and step is None) or step == "0":
+    if high < low or step == "0":
         raise ParameterError(f"`{first}..{last}` is no range for {what}: count upwards.")
     if last is None:
         return [low]
+    if step is None and low == 0:
+        step = "1"
     if step is not None:
         if (high - low) // int(step) > MOST_POINTS:
             raise ParameterError(f"`{first}..{last}:{step}` are too many values for {what}.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
+import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -13,13 +15,24 @@ import numpy as np
 
 from core.errors import ParameterError, TilescopeError
 from core.ladder.expressions import IntExpression, MatrixExpression
-from core.ladder.rules import ArrayRule, Constraint, Parameter, ScalarRule, listing
+from core.ladder.rules import ArrayRule, Constraint, MapRule, Parameter, ScalarRule, listing
 from core.ladder.rung import DEFAULT_SEED, Orientation, Rung, check_pairs
 from core.launch import MatrixLayout
 
-__all__ = ["DEFAULT_SEED", "Ladder", "Parameter", "Rung", "UnknownRungError", "load_ladder"]
+__all__ = [
+    "DEFAULT_SEED",
+    "Ladder",
+    "Parameter",
+    "Rung",
+    "UnknownRungError",
+    "all_kernels",
+    "load_ladder",
+]
 
 KERNELS_FOLDER = Path(__file__).resolve().parents[2] / "kernels"
+LESSON_KERNELS = KERNELS_FOLDER.parent / "resources" / "lessons" / "kernels"
+LESSON = "lesson"
+"""The group of kernels that lessons name and no list shows."""
 REGISTRY = "ladder.toml"
 
 _REQUIRED = (
@@ -63,18 +76,20 @@ class Ladder(Mapping[str, Rung]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The rungs' names in order."""
-        return tuple(self._rungs)
+        """The names of the rungs that are listed, in order: not those of lessons alone."""
+        return tuple(name for name, rung in self._rungs.items() if rung.group != LESSON)
 
     def __getitem__(self, name: str) -> Rung:
         try:
             return self._rungs[name]
         except KeyError:
+            import difflib  # which is large, for mistakes alone
+
             close = difflib.get_close_matches(name, self._rungs, 1)
             hint = f": did you mean {close[0]}?" if close else "."
             raise UnknownRungError(
                 f"There is no kernel called {name}{hint} "
-                f"The ladder has {listing(list(self._rungs))}."
+                f"The ladder has {listing(list(self.names))}."
             ) from None
 
     def __contains__(self, name: object) -> bool:
@@ -99,6 +114,28 @@ def load_ladder(folder: Path | None = None) -> Ladder:
     Raises TilescopeError, naming the file and the rung, where the registry is wrong.
     """
     home = folder or KERNELS_FOLDER
+    ladder = _read(home)
+    try:
+        check_pairs(ladder)
+    except TilescopeError as error:
+        raise TilescopeError(f"{home / REGISTRY}, {error}") from None
+    return ladder
+
+
+def _read(home: Path) -> Ladder:
+    """A ladder whose pairs may not agree."""
+    try:
+        with os.scandir(home) as found:
+            files = sorted((f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in found)
+    except OSError:
+        raise TilescopeError(f"There is no {REGISTRY} in {home}.") from None
+    return _loaded(home, tuple(files))
+
+
+@lru_cache(maxsize=4)
+def _loaded(home: Path, files: tuple[tuple[str, int, int], ...]) -> Ladder:
+    """`_read`, once for the files as they are: name, size and date of each."""
+    del files
     path = home / REGISTRY
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -113,12 +150,22 @@ def load_ladder(folder: Path | None = None) -> Ladder:
         values = [getattr(rung, field) for rung in rungs]
         if twice := {value for value in values if values.count(value) > 1}:
             raise TilescopeError(f"{path}: two rungs have the {field} {twice.pop()}.")
-    ladder = Ladder(rungs)
-    try:
-        check_pairs(ladder)
-    except TilescopeError as error:
-        raise TilescopeError(f"{path}, {error}") from None
-    return ladder
+    return Ladder(rungs)
+
+
+def all_kernels() -> Ladder:
+    """The ladder, and the kernels of the program's own lessons, which links may name too.
+
+    A lesson's kernel may be the other mapping of a rung.
+    """
+    rungs = {**load_ladder(), **_read(LESSON_KERNELS)}
+    for name, rung in list(rungs.items()):
+        if rung.mapping is not None and rung.group == LESSON:
+            twin, ways = rungs[rung.mapping.other], rung.mapping.rungs(name)
+            way = next(way for way, other in ways.items() if other == twin.name)
+            rungs[twin.name] = replace(twin, mapping=Orientation(way, name))
+    check_pairs(rungs)
+    return Ladder(tuple(rungs.values()))
 
 
 def _rung(row: Mapping[str, Any], home: Path) -> Rung:
@@ -196,7 +243,9 @@ def _argument(item: Mapping[str, Any]) -> ArrayRule | ScalarRule:
     if fill not in ("inputs", "zeros"):
         raise TilescopeError(f"fill {fill!r} is neither inputs nor zeros.")
     shape = _expressions(item["shape"])
-    return ArrayRule(item["name"], dtype, shape, item["role"], fill == "zeros")
+    given = item.get("map")
+    tensor_map = MapRule(_expressions(given["box"]), given["swizzle"]) if given else None
+    return ArrayRule(item["name"], dtype, shape, item["role"], fill == "zeros", tensor_map)
 
 
 def _expression(value: str | int) -> IntExpression:

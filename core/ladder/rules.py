@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import ParameterError
 from core.ladder.buffers import MAKERS, Inputs, poisoned
 from core.ladder.expressions import IntExpression
 from core.launch import ArrayArgument, Dim3, Role, ScalarArgument
+from core.tensor_maps import TensorMap
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,19 @@ class Constraint:
 
 
 @dataclass(frozen=True)
+class MapRule:
+    """The tensor map that a kernel gets instead of an array's pointer: its box and swizzle."""
+
+    box: tuple[IntExpression, ...]  # elements, the innermost dimension first
+    swizzle: int  # bytes
+
+    def make(self, data: NDArray[Any], values: Mapping[str, int]) -> TensorMap:
+        """Of one array. Raises LaunchError where the driver would refuse it."""
+        box = [side.evaluate(values) for side in self.box]
+        return TensorMap.of_array(data.shape, data.itemsize, box, self.swizzle)
+
+
+@dataclass(frozen=True)
 class ArrayRule:
     """How one array argument of a rung is made."""
 
@@ -66,6 +81,7 @@ class ArrayRule:
     shape: tuple[IntExpression, ...]
     role: Role
     zeroed: bool = False  # rather than filled with inputs
+    map: MapRule | None = None  # what the kernel gets instead of a pointer
 
     def make(
         self,
@@ -79,13 +95,13 @@ class ArrayRule:
         """
         shape = tuple(extent.evaluate(values) for extent in self.shape)
         if generator is None or self.zeroed:
-            return ArrayArgument(self.name, np.zeros(shape, self.dtype), self.role)
-        data = (
-            poisoned(self.dtype, shape)
-            if self.role == "output"
-            else MAKERS[inputs](generator, self.dtype, shape)
-        )
-        return ArrayArgument(self.name, data, self.role)
+            data: NDArray[Any] = np.zeros(shape, self.dtype)
+        elif self.role == "output":
+            data = poisoned(self.dtype, shape)
+        else:
+            data = MAKERS[inputs](generator, self.dtype, shape)
+        tensor_map = self.map.make(data, values) if self.map else None
+        return ArrayArgument(self.name, data, self.role, map=tensor_map)
 
     def nbytes(self, values: Mapping[str, int]) -> int:
         """Its size in bytes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -213,6 +212,8 @@ class Rung:
         return {p.name: p.check(wanted.get(p.name, p.default)) for p in self.parameters}
 
     def _unknown(self, name: str) -> str:
+        import difflib  # which is large, for mistakes alone
+
         names = [*self.defaults, *self.shorthands]
         close = difflib.get_close_matches(name, names, 1)
         hint = f": did you mean {close[0]}? It" if close else ": it"

@@ -11,23 +11,35 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiler.kernel_signature import SignatureParameter
 from core.errors import ArgumentError
 from core.ladder.buffers import MAKERS, Maker, filled, poisoned
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.ladder.rules import listing
-from core.launch import Argument, ArrayArgument, InlineArgument, Member, Role, ScalarArgument
+from core.launch import (
+    Argument,
+    ArrayArgument,
+    InlineArgument,
+    Member,
+    Role,
+    ScalarArgument,
+    Texture,
+    TextureMode,
+)
 from core.launching.user_files import load_array
+from core.tensor_maps import TensorMap
+
+if TYPE_CHECKING:
+    from core.compiler.kernel_signature import SignatureParameter
 
 # An array from its text: what it is filled with, its type and its shape, or the file it lies in.
 #
 # `float32[64,64]` (random), `zeros:int32[8]`, `@b.npy`; `zeros:int32[64]:16` where the host has set
-# no more than the first 16 elements.
+# no more than the first 16 elements; `float32[72]+4` where the kernel gets a pointer to element 4.
 
 
 DTYPES = [
@@ -37,7 +49,8 @@ DTYPES = [
 _MOST_AXES = 16  # of an array
 _BFLOAT16 = "bfloat16"
 _BUFFER = re.compile(
-    r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\](?::(?P<written>\d{1,15}))?"
+    r"(?:(?P<fill>\w+):)?(?P<dtype>[A-Za-z]\w*)\[(?P<shape>[^\]]*)\]"
+    r"(?:\+(?P<start>\d{1,15}))?(?::(?P<written>\d{1,15}))?"
 )
 FILLS: Mapping[str, Maker] = {
     **dict[str, Maker](MAKERS.items()),
@@ -46,6 +59,9 @@ FILLS: Mapping[str, Maker] = {
     "range": lambda _, dtype, shape: filled(dtype, shape, np.arange),
     "index": lambda generator, dtype, shape: filled(
         dtype, shape, lambda start, end: generator.integers(0, shape[0], end - start)
+    ),
+    "letters": lambda generator, dtype, shape: filled(
+        dtype, shape, lambda start, end: generator.integers(ord("a"), ord("z") + 1, end - start)
     ),
     "poison": lambda _, dtype, shape: poisoned(dtype, shape),
 }
@@ -128,6 +144,40 @@ def _load(path: Path, room: int) -> NDArray[Any]:
     return data
 
 
+# A texture is an array and how it is read: `random:uint8[64,64,4]:2d:linear:wrap:normalized`.
+
+
+_MODES = get_args(TextureMode)
+_DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3}
+_TEXTURE_WORDS = (*_DIMENSIONS, "linear", "point", *_MODES, "normalized")
+_TEXTURE = re.compile(rf"(?P<buffer>.*?)(?P<words>(?::(?:{'|'.join(_TEXTURE_WORDS)}))*)")
+_CHANNELS = (1, 2, 4)
+
+
+def _texture(value: str) -> tuple[str, Texture]:
+    """An array's text, and how the texture in it is read; of 0 dimensions where it does not say."""
+    match = _TEXTURE.fullmatch(value)
+    assert match is not None  # it matches every line
+    words = match["words"].split(":")
+    return match["buffer"], Texture(
+        next((_DIMENSIONS[word] for word in words if word in _DIMENSIONS), 0),
+        "linear" in words,
+        next((mode for mode in _MODES if mode in words), "clamp"),
+        "normalized" in words,
+    )
+
+
+def _check_texture(
+    parameter: SignatureParameter, value: str, data: NDArray[Any], texture: Texture
+) -> None:
+    rest = data.shape[texture.dimensions :]
+    if data.ndim < texture.dimensions or len(rest) > 1 or (rest and rest[0] not in _CHANNELS):
+        raise ArgumentError(
+            f"`{value}`: {parameter.name} is a texture: write its sizes, x last, and behind them "
+            "its channels (1, 2 or 4) and its dimensions, such as uint8[64,64,4]:2d."
+        )
+
+
 _NULL = ("null", "nullptr", "none")
 
 
@@ -190,19 +240,30 @@ def make_argument(
         if parameter.whole
         else None
     )
+    if parameter.is_tensor_map and member is not None:
+        return _mapped(parameter, value, generator, room, member)
     if parameter.is_pointer:
         if value.strip().lower() in _NULL:
             return ScalarArgument(parameter.name, np.uint64(0), member)
-        data = make_buffer(parameter, value, generator, room)
         role: Role = "input" if parameter.is_const else "inout"
+        if parameter.is_texture:
+            buffer, texture = _texture(value)
+            data = make_buffer(parameter, buffer, generator, room)
+            texture = replace(texture, dimensions=texture.dimensions or min(data.ndim, 3))
+            _check_texture(parameter, value, data, texture)
+            return ArrayArgument(parameter.name, data, role, member, texture=texture)
+        data = make_buffer(parameter, value, generator, room)
         made = _BUFFER.fullmatch(value)
+        start = int((made and made["start"]) or 0)
+        if start >= data.size:
+            raise ArgumentError(f"`{value}`: element {start} lies beyond the array.")
         if made is None or made["written"] is None:
-            return ArrayArgument(parameter.name, data, role, member)
+            return ArrayArgument(parameter.name, data, role, member, start=start)
         front = min(int(made["written"]), data.size)
         rest = poisoned(data.dtype, (data.size - front,))
         data = np.concatenate([data.reshape(-1)[:front], rest]).reshape(data.shape)
         written = front * data.dtype.itemsize
-        return ArrayArgument(parameter.name, data, role, member, written)
+        return ArrayArgument(parameter.name, data, role, member, written, start=start)
     if parameter.count > 1 and member is not None:
         return InlineArgument(parameter.name, _inline(parameter, value, generator), member)
     if value.startswith("@") or "[" in value:
@@ -211,6 +272,45 @@ def make_argument(
             f"write {parameter.name}=128 or the like."
         )
     return ScalarArgument(parameter.name, _scalar(parameter, value), member)
+
+
+# A tensor map of a buffer: `tensormap(float16[256,128], box=64x128, swizzle=128B)`, whose box has
+# the innermost dimension first, as `cuTensorMapEncodeTiled` takes it.
+_MAP = re.compile(r"tensormap\(\s*(?P<buffer>@[^,]+|[^()]*?\])\s*,(?P<options>[^()]*)\)")
+_MAP_EXAMPLE = "tensormap(float16[256,128], box=64x128, swizzle=128B)"
+
+
+def _mapped(
+    parameter: SignatureParameter,
+    value: str,
+    generator: np.random.Generator,
+    room: int,
+    member: Member,
+) -> ArrayArgument:
+    """The buffer of a tensor map, and the map; or ArgumentError."""
+    match = _MAP.fullmatch(value.strip())
+    wrong = ArgumentError(
+        f"{parameter.name} is a tensor map, and `{value}` is none: write {parameter.name}="
+        f"{_MAP_EXAMPLE}; the box has the innermost dimension first."
+    )
+    if match is None:
+        raise wrong
+    options = {
+        name.strip(): text.strip()
+        for name, _, text in (option.partition("=") for option in match["options"].split(","))
+    }
+    if "box" not in options or not options.keys() <= {"box", "swizzle", "steps"}:
+        raise wrong
+    sizes = [options["box"], options.get("steps", "1")]
+    swizzle = re.fullmatch(r"none|(\d{1,3})B?", options.get("swizzle", "none"))
+    if not all(re.fullmatch(r"\d{1,4}(x\d{1,4})*", size) for size in sizes) or swizzle is None:
+        raise wrong
+    box, steps = ([int(side) for side in size.split("x")] for size in sizes)
+    data = make_buffer(replace(parameter, dtype=None), match["buffer"], generator, room)
+    made = TensorMap.of_array(
+        data.shape, data.itemsize, box, int(swizzle[1] or 0), steps if "steps" in options else ()
+    )
+    return ArrayArgument(parameter.name, data, "inout", member, map=made)
 
 
 def _inline(

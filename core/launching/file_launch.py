@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from core.compiler.kernel_signature import SignatureParameter, kernel_names, read_signature
-from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError
+from core.errors import ArgumentError, Cancelled, LaunchError, TilescopeError, TooMuchWork
 from core.foreign_text import visible
 from core.ladder.limits import (
     MAX_ARRAY_BYTES,
@@ -33,7 +32,9 @@ from core.launching.arguments import array_bytes, divided, make_argument
 from core.launching.user_files import local_files, local_headers
 from core.side_process.client import stoppable
 from core.source.constants import with_defines
-from core.source.kernel_text import host_launches, kernels
+
+if TYPE_CHECKING:
+    from core.compiler.kernel_signature import SignatureParameter
 
 # Grid, block and macros of a launch from their texts, and what CUDA allows of them.
 
@@ -131,6 +132,8 @@ def _read(
     headers: tuple[tuple[str, str], ...],
     name: str,
 ) -> tuple[SignatureParameter, ...]:
+    from core.compiler.kernel_signature import kernel_names, read_signature  # loads the compiler
+
     if not kernel_names("\n".join((source, *(text for _, text in headers)))):
         raise NoKernel(f"{name} has no kernel: mark a function __global__.")
     return read_signature(source, kernel, dict(defines), dict(headers), name)
@@ -184,6 +187,8 @@ def at_its_kernels(source: str, asked: FileLaunch) -> tuple[str, FileLaunch]:
     A file of headers alone is launched as they are, with the source before them, as the source
     may have the types that a kernel takes, and launches it.
     """
+    from core.source.kernel_text import host_launches, kernels
+
     wanted = asked.kernel.partition("<")[0].rpartition("::")[2].strip()
 
     def has(text: str) -> bool:
@@ -223,7 +228,7 @@ def file_workload(source: str, launch: FileLaunch, seed: int = DEFAULT_SEED) -> 
     def field(name: str, make: Callable[[], _T]) -> _T | None:
         try:
             return make()
-        except (Cancelled, NoKernel):
+        except (Cancelled, NoKernel, TooMuchWork):
             raise
         except TilescopeError as error:
             wrong[name] = str(error)

@@ -160,6 +160,7 @@ _WHOLE = (
     r"(?:(?:const|unsigned|long)\s+)*(?!float|double|bool|char|half|cuda|real)[a-z_]\w*\s+(\w+)"
 )
 _KNOWN_BY_NAME = (
+    (re.compile(r"\w*batch(_?(size|count))?|batches", re.IGNORECASE), 4),
     (re.compile(r"\w*threads\w*|block_?(size|dim)\w*", re.IGNORECASE), 128),
     (re.compile(r"\w*(blocks|grid)\w*", re.IGNORECASE), 4),
     (re.compile(r"n|\w*(size|len|length|count|elements|total|num)", re.IGNORECASE), 1024),

@@ -6,6 +6,7 @@ thread touches memory gets another value. Nothing is recorded, and a run that ta
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from core.emulator.events import AccessEvent, FaultEvent, Observer
 from core.emulator.groups import Geometry
 from core.emulator.image import Image
 from core.emulator.machine import Machine
-from core.errors import BudgetExceeded, Cancelled, TilescopeError
+from core.errors import BudgetExceeded, Cancelled, TilescopeError, TooMuchWork
 from core.gc_control import uncollected
 from core.ladder.limits import MAX_SHARED_BYTES
 from core.ladder.rung import DEFAULT_SEED
@@ -32,11 +33,16 @@ from core.side_process.client import stoppable
 
 _INSTRUCTIONS = 50_000  # of the blocks that run together
 _SECONDS = 1.0
+_MORE_ASTRAY = 3  # times as long, where some array is too small
+_SECONDS_IN_ALL = 8.0  # then each further trial runs its first blocks alone
 _LANES = 4096
 _MOST_ELEMENTS = 1 << 22  # of an array that was made larger
+_FEW = 4  # a number with which a kernel reaches less far
 _FAR = 1.25  # a kernel that knows its size and reaches less beyond it has a fault
+_HALO = 16  # elements beyond the next row, likewise
+_SMALL = 8  # a number with which most kernels reach not far
 _ROUNDS = 3
-_BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\]")
+_BUFFER = re.compile(r"(?P<fill>\w+):(?P<dtype>\w+)\[(?P<shape>[\d,]+)\](?P<start>(?:\+\d+)?)")
 
 
 @dataclass
@@ -74,8 +80,11 @@ class Reach(Observer):
         self.sizes[region.name] = max(self.sizes.get(region.name, 0), end)
 
 
-def reach_of(workload: Workload) -> Reach:
-    """How the launch touches memory, as far as its blocks run within a second."""
+def reach_of(workload: Workload, seconds: float = _SECONDS) -> Reach:
+    """How the launch touches memory, as far as its blocks run within the time.
+
+    Where an array is too small it may take three times as long.
+    """
     build = build_of(workload)
     entry = find_entry(build, workload.kernel)
     launch = workload.launch
@@ -84,7 +93,8 @@ def reach_of(workload: Workload) -> Reach:
     image = Image(module, entry, launch)
     found, start = Reach(), time.thread_time()
     at_once = max(1, _LANES // launch.block.count)
-    for first in range(0, launch.grid.count, at_once):
+    firsts = [*range(0, launch.grid.count, at_once)]
+    for first in (*firsts[:1], *firsts[:0:-1]):  # the last blocks reach furthest
         check()
         blocks = np.arange(first, min(launch.grid.count, first + at_once))
         geometry = Geometry(launch.grid, launch.block, blocks)
@@ -93,7 +103,7 @@ def reach_of(workload: Workload) -> Reach:
             Machine(image, geometry, (found,), None, limits).run()
         except BudgetExceeded:
             break
-        if time.thread_time() - start > _SECONDS:
+        if time.thread_time() - start > seconds * (_MORE_ASTRAY if found.sizes else 1):
             break
     sizes = {a.name: a.data.dtype.itemsize for a in launch.arrays}
     found.shared = found.shared and launch.shared_bytes + found.shared
@@ -118,17 +128,18 @@ def fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         return launch
     try:
         return _fitted(source, guess, seed)
-    except Cancelled:
+    except (Cancelled, TooMuchWork):  # whoever runs the launch would wait for as long again
         raise
     except TilescopeError:  # whoever runs the launch says what is wrong with it
         return launch
 
 
 def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
-    launch = guess.launch
+    launch, start = guess.launch, time.thread_time()
 
     def tried(one: FileLaunch) -> Reach:
-        return reach_of(file_workload(source, one, seed))
+        late = time.thread_time() - start > _SECONDS_IN_ALL
+        return reach_of(file_workload(source, one, seed), 0.0 if late else _SECONDS)
 
     found = tried(launch)
     if not found.touched:
@@ -140,6 +151,8 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
         if larger == launch:
             break
         launch, found = larger, tried(larger)
+    if any(need > _MOST_ELEMENTS for need in found.sizes.values()):
+        launch, found = _reaching_less(launch, guess, tried) or (launch, found)
     if found.astray or found.sizes:  # elements that nobody knew to be indices may be
         indices = _with_indices(launch, guess)
         if indices != launch:
@@ -149,7 +162,30 @@ def _fitted(source: str, guess: Guess, seed: int) -> FileLaunch:
                 indices, again = larger, tried(larger)
             if not again.astray and not again.sizes:
                 return indices
+        numbers = {
+            n: str(_SMALL)
+            for n, text in launch.arguments
+            if n in guess.open and text.isdecimal() and int(text) > _SMALL
+        }
+        meant = any(n in guess.tied and s <= _meant(guess, n) for n, s in found.sizes.items())
+        for other in (launch, indices) if numbers and not meant else ():
+            small, again = _grown(with_arguments(other, numbers), guess, tried)
+            if again.touched and not again.astray and not again.sizes:
+                return small
     return launch
+
+
+def _grown(
+    launch: FileLaunch, guess: Guess, tried: Callable[[FileLaunch], Reach]
+) -> tuple[FileLaunch, Reach]:
+    """The launch with arrays as long as they are reached, and what is reached then."""
+    found = tried(launch)
+    for _ in range(_ROUNDS):
+        larger = _larger(launch, guess, found.sizes)
+        if larger == launch:
+            break
+        launch, found = larger, tried(larger)
+    return launch, found
 
 
 def _touching(
@@ -168,6 +204,19 @@ def _touching(
     return None
 
 
+def _reaching_less(
+    launch: FileLaunch, guess: Guess, tried: Callable[[FileLaunch], Reach]
+) -> tuple[FileLaunch, Reach] | None:
+    """The launch with one guessed number so small that arrays hold what the kernel reaches."""
+    for name, text in launch.arguments:
+        if name not in guess.open or not text.isdecimal() or int(text) <= _FEW:
+            continue
+        less, found = _grown(with_arguments(launch, {name: str(_FEW)}), guess, tried)
+        if found.touched and not found.sizes and not found.astray:
+            return less, found
+    return None
+
+
 def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileLaunch:
     """The launch with arrays as long as they are reached, where their sizes are guesses."""
     changed = {}
@@ -177,12 +226,24 @@ def _larger(launch: FileLaunch, guess: Guess, sizes: Mapping[str, int]) -> FileL
             continue
         shape = [int(extent) for extent in buffer["shape"].split(",")]
         have, need = int(np.prod(shape)), sizes[name]
-        stays = name in guess.tied and (guess.is_ragged or need < _FAR * have)
+        stays = name in guess.tied and (guess.is_ragged or need <= _meant(guess, name))
         if need > _MOST_ELEMENTS or stays:
             continue
         shape[0] = -(-need * shape[0] // have)
-        changed[name] = f"{buffer['fill']}:{buffer['dtype']}[{','.join(map(str, shape))}]"
+        changed[name] = (
+            f"{buffer['fill']}:{buffer['dtype']}[{','.join(map(str, shape))}]{buffer['start']}"
+        )
     return with_arguments(launch, changed)
+
+
+def _meant(guess: Guess, name: str) -> float:
+    """Elements up to which a kernel that reaches beyond the guessed size has a fault."""
+    buffer = _BUFFER.fullmatch(dict(guess.launch.arguments)[name])
+    if not buffer:
+        return 0
+    shape = [int(extent) for extent in buffer["shape"].split(",")]
+    have, row = math.prod(shape), math.prod(shape[1:])
+    return min(_FAR * have, have + row + _HALO)
 
 
 def _with_indices(launch: FileLaunch, guess: Guess) -> FileLaunch:

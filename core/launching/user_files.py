@@ -22,13 +22,11 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from core.compiler.nvrtc import is_known
 from core.errors import ArgumentError, TilescopeError
 from core.files import replace_file
 from core.ladder.buffers import filled
 from core.ladder.limits import MAX_ARRAY_BYTES
 from core.source.host_headers import FIRST
-from core.source.syntax import includes, without_include
 
 # Reading the files that a launch names: plain files of a bounded size, never a pipe or a device.
 #
@@ -216,6 +214,8 @@ def local_headers(
     `included` (--include) come before the source, with their own headers; where one of them
     includes the source itself it gets nothing. Raises TilescopeError where one cannot be read.
     """
+    from core.source.syntax import without_include
+
     files = dict(local_files(source, path, folders))
     first = []
     for file in included:
@@ -256,25 +256,38 @@ class _Roots:
         for folder in candidates:
             if _is_file(folder / name):
                 return folder / name
+        from core.compiler.nvrtc import is_known  # NVRTC, and a parser, which not all read
+
         if is_known(name):
             return None
         return next((f / name for f in self._above if _is_file(f / name)), None)
 
     @cached_property
     def _above(self) -> tuple[Path, ...]:
-        found: list[Path] = []
-        try:
-            home, folder = Path.home(), self._path.resolve().parent
-        except (OSError, RuntimeError, ValueError):
-            return ()
-        for _ in range(_DEEPEST):
-            if folder in (home, folder.parent):  # nobody's project
-                break
-            found += (folder / usual for usual in _USUAL if (folder / usual).is_dir())
-            if (folder / ".git").exists():
-                break
-            folder = folder.parent
-        return tuple(found)
+        folders = _folders_above(self._path)
+        return tuple(f / usual for f in folders for usual in _USUAL if (f / usual).is_dir())
+
+
+def repository_of(path: Path) -> Path | None:
+    """The folder with a `.git` in which a file lies, none more than six folders above it."""
+    return next((f for f in _folders_above(path) if (f / ".git").exists()), None)
+
+
+def _folders_above(path: Path) -> tuple[Path, ...]:
+    """A file's folder and those above it, up to that of its repository."""
+    found: list[Path] = []
+    try:
+        home, folder = Path.home(), path.resolve().parent
+    except (OSError, RuntimeError, ValueError):
+        return ()
+    for _ in range(_DEEPEST):
+        if folder in (home, folder.parent):  # nobody's project
+            break
+        found.append(folder)
+        if (folder / ".git").exists():
+            break
+        folder = folder.parent
+    return tuple(found)
 
 
 def _is_file(path: Path) -> bool:
@@ -285,6 +298,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _collect(source: str, folder: Path, found: dict[str, tuple[Path, str]], roots: _Roots) -> None:
+    from core.source.syntax import includes
+
     for name, is_quoted in includes(source):
         room = _MOST_OF_HEADERS - sum(len(text) for _, text in found.values())
         if name in found or len(found) >= _MOST or _ELSEWHERE.match(name):

@@ -21,6 +21,7 @@ from core.ladder.rung import DEFAULT_SEED
 PLACES = ("block", "step", "thread", "seed")
 LOOKS = (
     *("page", "view", "heat", "close_up", "warp_trail", "large", "theme", "element", "line"),
+    *("bank", "sector"),
     *("device", "size", "ceiling", "threads", "registers", "shared"),
 )
 """Keys that say what the window shows, and do not change the record."""

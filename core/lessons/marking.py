@@ -39,7 +39,8 @@ class Verdict:
     """What an answer is worth.
 
     `say` is the reply to it, "" where there is none; `belief` the misconception that it shows.
-    `right` is the computed answer as text, `why` the explanation. `goals` are those of a kernel.
+    `right` is the computed answer as text, `wanted` as `right_answer` gives it, `why` the
+    explanation. `goals` are those of a kernel.
     """
 
     mark: Mark
@@ -48,6 +49,7 @@ class Verdict:
     why: str
     belief: str = ""
     goals: tuple[Met, ...] = ()
+    wanted: Value = None
 
 
 def mark(posed: Posed, answer: Answer) -> Verdict:
@@ -71,7 +73,7 @@ def mark(posed: Posed, answer: Answer) -> Verdict:
         case Order():
             found = _ordered(_as_list(answer), wanted)
     say, belief = ("", "") if found == "right" else _reply(posed, answer)
-    return Verdict(found, say, answer_text(posed, wanted), posed.why, belief)
+    return Verdict(found, say, answer_text(posed, wanted), posed.why, belief, wanted=wanted)
 
 
 def answer_text(posed: Posed, wanted: Value) -> str:

@@ -132,6 +132,23 @@ def save_progress(path: Path, progress: Progress) -> None:
     replace_file(path, json.dumps(_data(progress), indent=1, ensure_ascii=False) + "\n")
 
 
+def keep_answer(path: Path, progress: Progress) -> Progress:
+    """Write it with the answers that another window has written since. Raises TilescopeError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    theirs = load_progress(path).answers if path.exists() else ()
+    known = {_identity(a) for a in progress.answers}
+    others = [a for a in theirs if _identity(a) not in known]
+    if others:
+        every = sorted([*progress.answers, *others], key=lambda a: a.when)
+        progress = replace(progress, answers=tuple(every))
+    save_progress(path, progress)
+    return progress
+
+
+def _identity(one: Answered) -> tuple[object, ...]:
+    return one.when, one.step, one.attempt, one.origin, one.mark
+
+
 def load_progress(path: Path) -> Progress:
     """Read it. Raises TilescopeError where there is no such file, or it is none of progress."""
     try:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from core.errors import TilescopeError
-from core.ladder import KERNELS_FOLDER, REGISTRY, Ladder, load_ladder
+from core.ladder import REGISTRY, Ladder, all_kernels, load_ladder
 from core.ladder.expressions import MatrixExpression
 from core.ladder.rules import listing
 from core.ladder.rung import Rung
@@ -226,8 +226,7 @@ def lesson_ladder(folder: Path) -> Ladder:
 
 @cache
 def _program_ladder() -> Ladder:
-    own = load_ladder(LESSONS_FOLDER / _KERNELS)
-    return Ladder((*load_ladder(KERNELS_FOLDER).values(), *own.values()))
+    return all_kernels()
 
 
 def inside(folder: Path, name: str) -> Path:

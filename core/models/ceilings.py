@@ -37,8 +37,13 @@ NAMES: Mapping[str, str] = {
     "fp32": "FP32 peak",
 }
 
-# Rates of tensor cores by the type of the factors, over that for halves with float sums.
+# Rates of tensor cores by the type of the factors, over that for halves with float sums; `wgmma`
+# reaches all that they do, and 8-bit factors twice that (NVIDIA H100 whitepaper).
 _TENSOR_RATES: Mapping[str, float] = {"f16": 1, "bf16": 1, "tf32": 0.5}
+_GROUP_RATES: Mapping[str, float] = {
+    **{f"wgmma {kind}": rate for kind, rate in _TENSOR_RATES.items()},
+    **{f"wgmma {kind}": 2 for kind in ("e4m3", "e5m2", "s8", "u8")},
+}
 
 
 @dataclass(frozen=True)
@@ -248,12 +253,14 @@ def _tensor(case: Case) -> Made:
     done = case.counts.work.tensor
     if not done:
         return ""
-    rate = case.device.mma_sync_per_clock
+    by_groups = all(name in _GROUP_RATES for name in done)
+    rates = _GROUP_RATES if by_groups else _TENSOR_RATES
+    rate = case.device.tensor_per_clock if by_groups else case.device.mma_sync_per_clock
     if not rate:
         return f"{case.device.name} has no tensor cores in the table"
-    if odd := [name for name in done if name not in _TENSOR_RATES]:
+    if odd := [name for name in done if name not in rates]:
         return f"how fast tensor cores multiply {odd[0]} is not in the table"
-    halves = sum(flops / _TENSOR_RATES[name] for name, flops in done.items())
+    halves = sum(flops / rates[name] for name, flops in done.items())
     peak = case.device.sms * case.device.boost_mhz / 1e3 * rate
     gflops = peak * case.flops / halves
     scale = f" x {number(case.flops / halves)}" if round(halves) != case.flops else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,7 +28,8 @@ class Counts:
 
     `read_sectors` and `written_sectors` are the 32-byte sectors of each array that are loaded and
     stored, each once. `uniform` says that every block does the same. `note` says why every block
-    had to be run, where that was so.
+    had to be run, where that was so. `counters` are those of `core.rules.counters`, by their names,
+    of the build that runs.
     """
 
     workload: Workload
@@ -39,6 +40,7 @@ class Counts:
     written_sectors: Mapping[str, int]
     uniform: bool
     note: str
+    counters: Mapping[str, int]
 
     @property
     def flops(self) -> int:
@@ -110,6 +112,7 @@ def measure(
         _touched(workload, own.footprint.sectors("store"), own.total.store_sectors),
         len(found.kinds) == 1,
         note,
+        {name: int(one.value) for name, one in found.counters.totals.items()},
     )
 
 
@@ -260,7 +263,8 @@ def _extrapolated(
     if work is None:
         return None
     written = Asked.of(work) if len(as_written) == 1 else line.asked(as_written)
-    if written is None:
+    counters = line.table([c.counters for c in small])
+    if written is None or counters is None:
         return None
     first = small[0]
     return replace(
@@ -270,6 +274,7 @@ def _extrapolated(
         work=work,
         read_sectors=_whole(target, first.read_sectors),
         written_sectors=_whole(target, first.written_sectors),
+        counters=counters,
         uniform=all(counts.uniform for counts in small),
         note=f"Counted at N = {step}, {2 * step} and {3 * step}, where every figure of a block "
         f"lies on a line that is followed to N = {n:,}.",
@@ -331,6 +336,14 @@ class _Line:
             Asked, several, ("loaded_bytes", "stored_bytes", "loads"), ("load_sectors",)
         )
 
+    def table(self, several: Sequence[Mapping[str, int]]) -> Mapping[str, int] | None:
+        """The figures of a table there, likewise; all have the same names."""
+        if any(table.keys() != several[0].keys() for table in several):
+            return None
+        ends = {key: self._end([table[key] for table in several]) for key in several[0]}
+        found = {key: end for key, end in ends.items() if end is not None}
+        return found if len(found) == len(ends) else None
+
     def _whole(
         self, kind: type[T], parts: list[T], sums: tuple[str, ...], tables: tuple[str, ...]
     ) -> T | None:
@@ -338,9 +351,5 @@ class _Line:
             name: self._end([getattr(part, name) for part in parts]) for name in sums
         }
         for name in tables:
-            several = [getattr(part, name) for part in parts]
-            if any(table.keys() != several[0].keys() for table in several):
-                return None
-            ends = {key: self._end([table[key] for table in several]) for key in several[0]}
-            found[name] = None if None in ends.values() else ends
+            found[name] = self.table([getattr(part, name) for part in parts])
         return None if None in found.values() else kind(**found)

@@ -42,10 +42,14 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Address:
-    """`[base + offset]`; `base` is None for an absolute address."""
+    """`[base + offset]`; `base` is None for an absolute address.
+
+    `[base, {x, y}]` of a texture, a surface or a tensor map has `coordinates`.
+    """
 
     base: Register | Symbol | None
     offset: int = 0
+    coordinates: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ def registers(*operands: Operand) -> Iterator[str]:
         elif isinstance(operand, Address):
             if isinstance(operand.base, Register):
                 yield operand.base.name
+            yield from registers(*operand.coordinates)
         elif isinstance(operand, Vector | Group):
             yield from registers(*operand.elements)
         elif isinstance(operand, Pair):
@@ -183,6 +188,7 @@ class Function:
     end_pc: int
     most_threads: tuple[int, ...] = ()  # .maxntid: x, y, z of the largest block
     wanted_threads: tuple[int, ...] = ()  # .reqntid: x, y, z of the only block
+    cluster: tuple[int, ...] = ()  # .reqnctapercluster: blocks of a cluster in x, y, z
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,13 @@ Kind = Literal[
     "breakpoint",
     "barrier",
     "barrier object",
+    "address of a block",  # of a cluster
     "fence",
     "lanes",  # lanes of a warp exchange values
     "matrix",  # products of matrices, and their fragments
     "matrix move",
     "hint",  # changes no value in the emulator
-    "texture",  # not executed
+    "texture",  # fetches of textures, accesses of surfaces
     "left out",  # not executed
 ]
 
@@ -65,7 +66,7 @@ class Opcode:
     @property
     def is_executed(self) -> bool:
         """Whether the emulator executes some form of it."""
-        return self.kind not in ("texture", "left out")
+        return self.kind != "left out"
 
     @property
     def ends_block(self) -> bool:
@@ -103,8 +104,8 @@ def _left_out(why: str, *examples: str) -> Opcode:
     return Opcode(name, "left out", refused=tuple((example, why) for example in examples))
 
 
-_TEXTURES = "textures and surfaces need host objects"
-_CLUSTERS = "clusters of blocks"
+_QUERIES = "what a texture is like is asked of the host's objects"
+_CLUSTERS = "stores between blocks that an mbarrier hears of, and launches of further clusters"
 _BULK = "the bulk copy engine (TMA)"
 _STACKS = "stacks that grow at run time"
 
@@ -164,7 +165,11 @@ _ROWS = (
         ("red.async.relaxed.cluster.global.add.u32 [%d1], %r1, [%d2];", _CLUSTERS)
     ),
     Opcode("cp", "copy", writes=False, stores=True).but(
-        ("cp.async.bulk.commit_group;", _BULK),
+        (
+            "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+            "[%r1], [%d1, {%r2, %r2, %r2}], [%r3], {%h1};",
+            "tensor maps of images",
+        ),
         ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;", _BULK),
     ),
     Opcode("discard", "hint", writes=False, stores=True),
@@ -177,19 +182,13 @@ _ROWS = (
     Opcode("brkpt", "breakpoint", writes=False),
     # Threads together.
     Opcode("bar", "barrier", writes=_with("red"), orders=True),
-    Opcode("barrier", "barrier", writes=_with("red"), orders=True).but(
-        ("barrier.cluster.arrive;", _CLUSTERS)
-    ),
+    Opcode("barrier", "barrier", writes=_with("red"), orders=True),
+    *_same("mapa getctarank", Opcode("", "address of a block")),
     Opcode(
         "mbarrier",
         "barrier object",
         writes=_with("arrive arrive_drop test_wait try_wait pending_count"),
         orders=True,
-    ).but(
-        (
-            "mbarrier.arrive.expect_tx.shared.b64 %d1, [%r1], %r2;",
-            "transaction counts of bulk copies",
-        )
     ),
     *_same("membar fence", Opcode("", "fence", writes=False, orders=True)),
     *_same("shfl vote match elect activemask", Opcode("", "lanes")),
@@ -219,6 +218,13 @@ _ROWS = (
         ),
     ),
     Opcode("wmma", "matrix", writes=_with("load mma"), stores=_with("store")),
+    Opcode("wgmma", "matrix", writes=_with("mma_async"), orders=True).but(
+        (
+            "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f2, %f3, %f4}, %d1, %d2, "
+            "%r1, 0, %p1, 1, 1, 0, 0;",
+            "sparse matrices",
+        )
+    ),
     Opcode("ldmatrix", "matrix move").but(
         (
             "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r3}, [%r2];",
@@ -227,29 +233,35 @@ _ROWS = (
     ),
     Opcode("stmatrix", "matrix move", writes=False, stores=True),
     Opcode("movmatrix", "matrix move"),
-    # Not executed. The operands of these have forms of their own, and the parser passes over them.
-    *(
-        Opcode(text.partition(".")[0], "texture", refused=((text, _TEXTURES),))
-        for text in (
-            "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}];",
-            "tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6}];",
-            "txq.width.b32 %r1, [%d1];",
-            "istypep.texref %p1, %d1;",
-            "suld.b.1d.b32.trap {%r1}, [%d1, {%r2}];",
-            "sust.b.1d.b32.trap [%d1, {%r1}], {%r2};",
-            "sured.b.add.1d.u32.trap [%d1, {%r1}], %r2;",
-            "suq.width.b32 %r1, [%d1];",
+    # Textures and surfaces: their values are right, their sectors are not counted.
+    Opcode("tex", "texture").but(
+        (
+            "tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6, %f7, %f7}];",
+            "maps of a cube",
+        ),
+        (
+            "tex.grad.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5}], {%f6}, {%f7};",
+            "levels of detail",
+        ),
+    ),
+    Opcode("tld4", "texture"),
+    Opcode("suld", "texture"),
+    Opcode("sust", "texture", writes=False, stores=True).but(
+        (
+            "sust.p.2d.v4.b32.trap [%d1, {%r1, %r2}], {%r3, %r4, %r5, %r6};",
+            "surfaces that convert",
         )
     ),
-    _left_out(_CLUSTERS, "mapa.shared::cluster.u64 %d1, %d2, %r1;"),
-    _left_out(_CLUSTERS, "getctarank.u32 %r1, %r2;"),
+    _left_out("sums in surfaces", "sured.b.add.1d.u32.trap [%d1, %r1], %r2;"),
+    _left_out(_QUERIES, "txq.width.b32 %r1, [%d1];"),
+    _left_out(_QUERIES, "istypep.texref %p1, %d1;"),
+    _left_out(_QUERIES, "suq.width.b32 %r1, [%d1];"),
     _left_out(_CLUSTERS, "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %d1;"),
     _left_out(
         "memory of several GPUs at one address",
         "multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%d1];",
     ),
     _left_out(_BULK, "tensormap.replace.tile.global_address.global.b1024.b64 [%d1], %d2;"),
-    _left_out("warp-group matrix products (sm_90a)", "wgmma.fence.sync.aligned;"),
     _left_out("tensor memory (sm_100a)", "tcgen05.fence::before_thread_sync;"),
     _left_out(_STACKS, "alloca.u64 %d1, 16;"),
     _left_out(_STACKS, "stacksave.u64 %d1;"),

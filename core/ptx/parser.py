@@ -59,14 +59,19 @@ _GROUPS = (
     "row col sp m8n8 m8n16 m16n16 m16n8 x1 x2 x4 trans load store mma a b c d num",
     # asynchronous copies and their barriers
     "commit_group wait_group wait_all mbarrier noinc init inval arrive_drop test_wait try_wait "
-    "pending_count noComplete parity expect_tx complete_tx",
+    "pending_count noComplete parity expect_tx complete_tx bulk bulk_group tensor tile read "
+    "1d 2d 3d 4d 5d cp_mask prefetch im2col",
+    # products of warpgroups
+    "mma_async fence",
+    # textures and surfaces
+    "a1d a2d cube acube 2dms a2dms base level grad trap zero r g",
     # hints
     "L1 L2 launch_dependents wait mask tensormap fractional range cvt",
 )
 _KNOWN = frozenset(TYPES) | frozenset(" ".join(_GROUPS).split())
 _QUALIFIERS = (
     "shared:: param:: L1:: L2:: level:: tensormap:: sync_restrict:: mbarrier:: proxy:: async:: "
-    "cluster:: op_restrict::"
+    "cluster:: op_restrict:: multicast::"
 )
 _QUALIFIED = tuple(_QUALIFIERS.split())
 _SHAPE = re.compile(r"m\d+n\d+k\d+")
@@ -514,20 +519,21 @@ def _address(cursor: Cursor, scope: Scope) -> Address:
         offset = _offset(cursor)
     else:
         offset = cursor.integer_or_bits() + _offset(cursor)
-    if cursor.peek().text == ",":
-        raise UnsupportedPtx(token.line, f"[{token.text}, …]", "is a texture's address")
+    coordinates: list[Operand] = []
+    while cursor.accept(","):
+        coordinates.append(parse_operand(cursor, scope))
     cursor.expect("]")
-    return Address(base, offset)
+    return Address(base, offset, tuple(coordinates))
 
 
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
 # Performance directives that change nothing we model (PTX ISA, "Performance-Tuning Directives").
 _TUNING = (
     ".minnctapersm .maxnctapersm .maxnreg .noreturn .pragma .explicitcluster .maxclusterrank "
-    ".reqnctapercluster .abi_preserve .unique .abi_preserve_control .blocksareclusters"
+    ".abi_preserve .unique .abi_preserve_control .blocksareclusters"
 )
 _IGNORED_IN_FUNCTION = frozenset(_TUNING.split())
-_BLOCKS = (".maxntid", ".reqntid")
+_BLOCKS = (".maxntid", ".reqntid", ".reqnctapercluster")
 _MOST_LINES = 1 << 31  # of a source file
 _MOST_REGISTERS = 1 << 17  # of one declaration
 
@@ -826,16 +832,18 @@ class _Parser:
         word = cursor.take("word")
         opcode, *modifiers = word.text.split(".")
         operands = []
-        skips = opcode in OPCODES and OPCODES[opcode].kind == "texture"
-        if skips:
-            cursor.skip_statement()
-        while not skips and not cursor.accept(";"):
+        while not cursor.accept(";"):
             operands.append(parse_operand(cursor, scope))
             if cursor.accept(","):
                 if cursor.peek().text == ";":
                     raise PtxSyntaxError(cursor.peek().line, "an operand is missing before the ;.")
             elif cursor.peek().text != ";" and opcode != "call":
                 cursor.expect(",")
+        has_places = "tensor" in modifiers or (
+            opcode in OPCODES and OPCODES[opcode].kind == "texture"
+        )
+        if not has_places and any(isinstance(o, Address) and o.coordinates for o in operands):
+            raise UnsupportedPtx(start.line, self._text_from(start), "has a texture's address")
         return Instruction(
             len(self.instructions),
             opcode,

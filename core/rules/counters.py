@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from core.emulator.events import AccessEvent, BarrierEvent, Observer
+from core.emulator.events import AccessEvent, BarrierEvent, Observer, Span, TransferEvent
 from core.emulator.groups import Geometry, warp_rows
 from core.ptx.arithmetic.operation import immediate
 from core.rules import atomics, global_memory, shared_memory
@@ -41,6 +41,7 @@ class Count:
 FIGURES = ("requests", "units", "ideal", "conflicts")
 """What the observer finds for every access: a row's `figure` and `ideal` are two of these."""
 _ALL_WAYS = ("ld", "st", "atom", "red")
+_BULK = ("tma_ld", "tma_st")  # what bulk copies load and store
 
 
 @dataclass(frozen=True)
@@ -60,43 +61,50 @@ class Measure:
     metric: str
     noun: str
     rule: str
+    own: tuple[tuple[str, str], ...] = ()  # metrics of ways that have another than `metric`
 
 
 MEASURES: tuple[Measure, ...] = (
     Measure(
         name="requests",
         space="global",
-        ways=_ALL_WAYS,
+        ways=(*_ALL_WAYS, *_BULK),
         figure="requests",
         ideal="requests",
         metric="l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum",
         noun="requests",
-        rule="Memory instructions of a warp.",
+        rule="Memory instructions of a warp, and bulk copies.",
+        own=tuple((way, "") for way in _BULK),
     ),
     Measure(
         name="sectors",
         space="global",
-        ways=_ALL_WAYS,
+        ways=(*_ALL_WAYS, *_BULK),
         figure="units",
         ideal="ideal",
         metric="l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum",
         noun="sectors",
         rule="32-byte sectors, summed over the requests.",
+        own=(
+            ("tma_ld", "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum"),
+            ("tma_st", "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum"),
+        ),
     ),
     Measure(
         name="requests",
         space="shared",
-        ways=_ALL_WAYS[:3],
+        ways=(*_ALL_WAYS[:3], "gmma"),
         figure="requests",
         ideal="requests",
         metric="smsp__sass_inst_executed_op_shared_{}.sum",
         noun="requests",
-        rule="Memory instructions of a warp.",
+        rule="Memory instructions of a warp, and its matrix products.",
+        own=(("gmma", "l1tex__lsuin_requests_op_gmma.sum"),),
     ),
     Measure(
         name="wavefronts",
         space="shared",
-        ways=_ALL_WAYS[:3],
+        ways=(*_ALL_WAYS[:3], "gmma"),
         figure="units",
         ideal="ideal",
         metric="l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum",
@@ -106,7 +114,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         name="conflicts",
         space="shared",
-        ways=_ALL_WAYS[:3],
+        ways=(*_ALL_WAYS[:3], "gmma"),
         figure="conflicts",
         ideal="",
         metric="l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum",
@@ -146,7 +154,7 @@ class Counter:
     @property
     def metric(self) -> str:
         """Nsight Compute's name, "" where it has none."""
-        return self.measure.metric.format(self.way)
+        return dict(self.measure.own).get(self.way, self.measure.metric.format(self.way))
 
     def count(self, figures: Mapping[str, int]) -> Count:
         """The counter's value, given sums of `FIGURES`."""
@@ -159,7 +167,15 @@ COUNTERS: Mapping[str, Counter] = {
 METRICS: Mapping[str, str] = {name: c.metric for name, c in COUNTERS.items() if c.metric}
 """The counters that Nsight Compute has as well, with its names."""
 
-WAYS: Mapping[str, str] = {"ld": "load", "st": "store", "atom": "atomic", "red": "reduction"}
+WAYS: Mapping[str, str] = {
+    "ld": "load",
+    "st": "store",
+    "atom": "atomic",
+    "red": "reduction",
+    "tma_ld": "bulk load",
+    "tma_st": "bulk store",
+    "gmma": "matrix product",
+}
 """Ways to access memory, as the counters' names have them, and in words.
 
 A reduction is an atomic whose old value nobody asks for.
@@ -257,6 +273,7 @@ def _counts(sums: _Sums) -> Counts:
 
 SharedNamer = Callable[[int], str]
 _SHORT = {"load": "ld", "store": "st"}
+_WAVEFRONT = 128  # bytes
 
 
 @dataclass(frozen=True)
@@ -474,6 +491,36 @@ class CountingObserver(Observer):
             return None
         mask = np.ones(self.geometry.lanes, bool) if event.mask is None else event.mask
         return warp_rows(mask, self.geometry, 0)
+
+    def on_transfer(self, event: TransferEvent) -> None:
+        """Counts a matrix product's reads of shared memory, or a bulk copy's global memory.
+
+        A product reads each factor once, A for each of its warps, without conflicts: 128 bytes a
+        wavefront, as all layouts of its descriptors were seen to on an H200.
+        """
+        site = event.site if event.site >= 0 else event.pc
+        if event.kind == "product":
+            requests = len(event.lanes)
+            for span in event.reads:
+                units = -(-len(span.place) * span.width // _WAVEFRONT)
+                sums = figures(requests=requests, units=units, ideal=units)
+                self.tally.add(site, self._of_span(span), "shared_gmma", sums)
+                requests = 0
+            return
+        for span, name in ((event.reads[0], "tma_ld"), (event.writes[0], "tma_st")):
+            if span.region.space == "global":
+                sectors = global_memory.bulk_sectors(
+                    span.region.base + span.place,
+                    span.row,
+                    event.outside if name == "tma_ld" else None,
+                )
+                least = -(-len(span.place) * span.width // global_memory.SECTOR)
+                sums = figures(requests=1, units=sectors, ideal=min(sectors, least))
+                self.tally.add(site, span.region.name, f"global_{name}", sums)
+
+    def _of_span(self, span: Span) -> str:
+        stride = span.region.data.size // len(self.geometry.blocks)
+        return self._shared_name(int(span.place[0]) % stride)
 
     def on_barrier(self, event: BarrierEvent) -> None:
         """Counts the warps that came, once."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.assembler.wide_loads import WideLoad, wide_loads
-from core.emulator.events import AccessEvent, Mask, Observer
+from core.emulator.events import AccessEvent, Mask, Observer, Span, TransferEvent
 from core.emulator.groups import Geometry, warp_rows
 from core.emulator.image import Image
 from core.emulator.memory import Region
@@ -50,10 +50,17 @@ class MatrixProduct:
     """What a tensor core's instruction does for a warp: operations, a multiply-add as two.
 
     `factors` is the PTX type of A and B, "f16" or "tf32"; `floating` whether they are floats.
+    `by_group`: four warps do it together, and each a quarter of it.
     """
 
     flops: int
     factors: str
+    by_group: bool = False
+
+    @property
+    def rate(self) -> str:
+        """How fast tensor cores are at it, by name: its factors, with `wgmma` before them."""
+        return f"wgmma {self.factors}" if self.by_group else self.factors
 
     @property
     def floating(self) -> bool:
@@ -64,7 +71,9 @@ class MatrixProduct:
 def is_tensor(instruction: Instruction) -> bool:
     """Whether it is a tensor core's matrix product."""
     is_matrix = opcode_of(instruction).kind == "matrix"
-    return is_matrix and "mma" in (instruction.opcode, *instruction.modifiers)
+    return is_matrix and not {"mma", "mma_async"}.isdisjoint(
+        (instruction.opcode, *instruction.modifiers)
+    )
 
 
 def tensor_operations(instruction: Instruction) -> MatrixProduct | None:
@@ -81,6 +90,8 @@ def tensor_operations(instruction: Instruction) -> MatrixProduct | None:
         return None
     m, n, k = (int(part) for part in shape.groups())
     factors = "f16" if instruction.opcode == "wmma" and len(types) == 2 else types[1]
+    if instruction.opcode == "wgmma":  # D's type, A's and B's
+        return MatrixProduct(2 * m * n * k // 4, factors, by_group=True)
     return MatrixProduct(2 * m * n * k, factors)
 
 
@@ -93,6 +104,8 @@ def machine_work(instruction: Instruction) -> tuple[str, int] | None:
     row, modifiers = opcode_of(instruction), set(instruction.modifiers)
     if row.kind == "copy":
         return ("LDGSTS", 1) if _COPIES & modifiers else None
+    if instruction.opcode == "wgmma":
+        return None
     if is_tensor(instruction):
         return ("HMMA", 1) if {"f16", "bf16", "tf32"} & modifiers else None
     if row.kind == "barrier" and not {"warp", "arrive"} & modifiers:
@@ -152,6 +165,7 @@ class Touched:
         count = len(geometry.blocks)
         self._block = np.repeat(np.arange(count), geometry.threads) << _OFFSET_BITS
         self._found: dict[tuple[str, str, Moves], list[NDArray[np.int64]]] = {}
+        self._copied: dict[tuple[str, str], list[NDArray[np.int64]]] = {}
         self._regions: dict[str, Region] = {}
         self._size = 0
 
@@ -168,8 +182,16 @@ class Touched:
             self._found = {n: [np.unique(np.concatenate(k))] for n, k in self._found.items()}
             self._size = sum(len(k[0]) for k in self._found.values())
 
+    def add_sectors(self, region: Region, kind: str, sectors: NDArray[np.int64]) -> None:
+        """Notes what a copy moves, which counts as traffic of its own and not for its block."""
+        self._copied.setdefault((region.name, kind), []).append(sectors)
+        self._regions[region.name] = region
+
     def groups(self) -> Iterator[Group]:
         """What was gathered."""
+        for (name, kind), copied in self._copied.items():
+            places = np.unique(np.concatenate(copied))
+            yield Group(self._regions[name], kind, (0, 0, 0), SECTOR_BITS, places, 0)
         for (name, kind, moves), parts in self._found.items():
             keys, unit = np.unique(np.concatenate(parts)), _unit(moves)
             places = np.unique(keys & ((1 << _OFFSET_BITS) - 1))
@@ -341,6 +363,14 @@ class IssueRecord(ChunkRecord):
         return np.cumsum(self._lanes)
 
 
+def _sectors_of(span: Span) -> NDArray[np.int64]:
+    """The sectors of a span, each once, counted from the start of its array."""
+    steps = np.arange(0, span.width + (1 << SECTOR_BITS) - 1, 1 << SECTOR_BITS)
+    last = span.place + span.width - 1
+    found = np.minimum(span.place[:, None] + steps, last[:, None]) >> SECTOR_BITS
+    return np.unique(found)
+
+
 class WorkPart(Observer):
     """Watches one machine."""
 
@@ -376,6 +406,23 @@ class WorkPart(Observer):
                 self.touched.add(event, address, moves)
         elif event.region.space == "shared":
             self._shared(event)
+
+    def on_transfer(self, event: TransferEvent) -> None:
+        """Counts what a bulk copy moves between global memory and an SM.
+
+        A copy asks the L2 cache by itself: no line of L1 is looked at, and no lane loads.
+        """
+        for kind, spans in (("load", event.reads), ("store", event.writes)):
+            for span in spans:
+                if span.region.space == "global":
+                    self._sums["loaded_bytes" if kind == "load" else "stored_bytes"] += (
+                        len(span.place) * span.width
+                    )
+                    sectors = _sectors_of(span)
+                    by_array = self._sectors[kind]
+                    by_array[span.region.name] = by_array.get(span.region.name, 0) + len(sectors)
+                    self._sums["l2_sectors"] += len(sectors)
+                    self.touched.add_sectors(span.region, kind, sectors)
 
     def _global(self, event: AccessEvent, address: NDArray[np.int64]) -> None:
         if event.pc in self._joined:
@@ -447,7 +494,7 @@ class WorkPart(Observer):
                 needs[name] = needs.get(name, 0) + units * int(lanes[instruction.pc])
             if product := tensor_operations(instruction):
                 done = product.flops * int(warps[instruction.pc])
-                tensor[product.factors] = tensor.get(product.factors, 0) + done
+                tensor[product.rate] = tensor.get(product.rate, 0) + done
                 sums["flops"] += done * product.floating
         loads, stores = self._sectors["load"], self._sectors["store"]
         return Work(**sums, tensor=tensor, needs=needs, load_sectors=loads, store_sectors=stores)

@@ -70,6 +70,20 @@ def chosen_blocks(total: int, threads: int, wanted: Sequence[int], *, only: bool
         yield from _spans(end, total, threads, recorded=False)
 
 
+def cluster_numbers(members: NDArray[np.int64], blocks: Sequence[int]) -> list[int]:
+    """The clusters that blocks belong to; `members` int64 (clusters, blocks of a cluster).
+
+    Raises ParameterError for a block outside the grid.
+    """
+    wrong = [block for block in blocks if not 0 <= block < members.size]
+    if wrong:
+        raise ParameterError(
+            f"Blocks are numbered from 0 to {members.size - 1}; asked for {wrong}."
+        )
+    own = np.isin(members, np.asarray(blocks))
+    return [int(number) for number in np.flatnonzero(own.any(axis=1))]
+
+
 def _spans(first: int, end: int, threads: int, *, recorded: bool) -> Iterator[Run]:
     """Blocks `first` up to `end`, a few at once: a grid may have more than memory could list."""
     at_once = max(1, LANES // threads)

@@ -22,7 +22,7 @@ from core.emulator.affine.dependences import DependsOnData
 from core.emulator.affine.machine import AffineMachine
 from core.emulator.affine.values import Affine, Dependence
 from core.emulator.events import AccessEvent, BarrierEvent, Observer
-from core.emulator.groups import Geometry
+from core.emulator.groups import Geometry, clusters
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
 from core.errors import LaunchError
@@ -152,7 +152,8 @@ class _Counter:
         return self.tally.counters(lambda pc: int(self.program.lines[pc]))
 
     def _geometry(self, blocks: NDArray[np.int64]) -> Geometry:
-        return Geometry(self.image.launch.grid, self.image.launch.block, blocks)
+        launch = self.image.launch
+        return Geometry(launch.grid, launch.block, blocks, self.image.cluster)
 
     def _observer(self, tally: Tally, geometry: Geometry) -> CountingObserver:
         return CountingObserver(tally, geometry, self._shared_name, self.program.issues)
@@ -167,19 +168,23 @@ class _Counter:
         total = self.image.launch.grid.count
         must_be_runnable(self.image.launch, total, counting=True)
         at_once = max(1, _LANES // self.image.launch.block.count)
-        for first in range(0, total, at_once):
+        members = clusters(self.image.launch.grid, self.image.cluster)
+        at_once = max(1, at_once // members.shape[1])
+        for first in range(0, len(members), at_once):
             check()
-            geometry = self._geometry(np.arange(first, min(total, first + at_once)))
+            geometry = self._geometry(np.sort(members[first : first + at_once].reshape(-1)))
             observer, part = self._observer(self.tally, geometry), self._part(geometry)
             observers = (observer,) if part is None else (observer, part)
             record = None if part is None else part.record
             Machine(self.image, geometry, observers, record, self.limits).run()
             self._keep(part, 1)
-            self.progress(min(1.0, (first + at_once) / total))
+            self.progress(min(1.0, (first + at_once) / len(members)))
 
     # -- one block of each kind -------------------------------------------------------------
 
     def by_kind(self) -> list[BlockKind]:
+        if self.image.cluster.count > 1:
+            raise DependsOnData("the blocks of a cluster run together")
         total = self.image.launch.grid.count
         left = np.arange(total)
         kinds: list[BlockKind] = []

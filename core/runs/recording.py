@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from core.assembler.assembled_module import module_of
 from core.cancelling import check
 from core.compiler.compiler import Build, build_of, find_entry
 from core.emulator.events import Observer, Printed
-from core.emulator.groups import Geometry
+from core.emulator.groups import Geometry, clusters
 from core.emulator.heap import HEAP_NAME
 from core.emulator.image import Image
 from core.emulator.machine import Limits, Machine
@@ -27,7 +27,13 @@ from core.gc_control import uncollected
 from core.launch import Workload
 from core.ptx.debug.variables import DebugInfo, debug_info
 from core.rules.counters import CountingObserver, Tally
-from core.runs.blocks import Run, as_many_as_fit, chosen_blocks, must_be_runnable
+from core.runs.blocks import (
+    Run,
+    as_many_as_fit,
+    chosen_blocks,
+    cluster_numbers,
+    must_be_runnable,
+)
 from core.trace import Trace
 from core.trace.access import owner_of
 from core.trace.block import with_step
@@ -55,6 +61,17 @@ class _Options:
     order: WarpOrder
     seed: int
     seconds: float | None
+    keep: bool = True  # recorded for stepping, and not counted only
+
+
+class Probe(Protocol):
+    """Follows all blocks that run: `start` once, then an observer for each stretch of them."""
+
+    def start(self, image: Image, issues: Any, lines: Any) -> None:
+        """What will run."""
+
+    def part(self, geometry: Geometry) -> Observer:
+        """An observer of some blocks."""
 
 
 Progress = Callable[[float], None]
@@ -125,6 +142,62 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.0f} h"
 
 
+def merge_finding(findings: dict[tuple[str, int, str], Finding], finding: Finding) -> None:
+    """One finding an instruction and kind; later blocks add to its count."""
+    key = (finding.kind, finding.line, finding.array)
+    known = findings.get(key)
+    if known is not None:
+        needs = max(known.needs, finding.needs) if known.needs and finding.needs else 0
+        finding = replace(known, count=known.count + finding.count, needs=needs)
+    findings[key] = finding
+
+
+@dataclass(frozen=True)
+class Part:
+    """What some blocks of a launch count and do wrong, without a record of their steps.
+
+    `sums` are those of a `Tally`. `waits`: they wait for other blocks, so that nothing is known.
+    """
+
+    sums: dict[tuple[int, str, str], NDArray[np.int64]]
+    findings: tuple[Finding, ...]
+    issued: int
+    prints: tuple[Printed, ...]
+    waits: bool = False
+
+
+def run_part(
+    workload: Workload,
+    blocks: range,
+    *,
+    kind: Literal["as_written", "as_compiled"] = "as_written",
+    checks: bool = True,
+    limits: Limits | None = None,
+    probe: Probe | None = None,
+) -> Part:
+    """Runs neighbouring blocks of a launch, and no others. Raises as `record` does."""
+    must_be_runnable(workload.launch, len(blocks))
+    build = build_of(workload, kind)
+    entry = find_entry(build, workload.kernel)
+    module = module_of(build, entry)
+    debug = debug_info(module)
+    image = Image(module, entry, workload.launch, lambda name: watched_registers(debug, name))
+    options = _Options(
+        blocks, True, checks, limits or Limits(), RECORD_BYTES, "lockstep", 0, None, keep=False
+    )
+    recording = _Recording(workload, build, image, debug, options, None, probe)
+    try:
+        recording.trace()
+    except _BlocksWait:
+        return Part({}, (), 0, (), waits=True)
+    return Part(
+        recording.tally.sums,
+        tuple(recording.findings.values()),
+        recording.issued,
+        tuple(recording.prints),
+    )
+
+
 class _BlocksWait(Exception):
     """Threads could not go on while other blocks had yet to run."""
 
@@ -148,7 +221,7 @@ class _Recording:
         debug: DebugInfo,
         options: _Options,
         progress: Progress | None,
-        l1: L1Probe | None = None,
+        l1: Probe | None = None,
         together: bool = False,
     ) -> None:
         """`together`: all blocks run side by side, because they wait for each other."""
@@ -206,6 +279,8 @@ class _Recording:
             while len(rest):
                 spent = time.thread_time() - started
                 fit = len(rest) if not ran else int((seconds - spent) / (spent / ran))
+                if fit and self.image.cluster.count > 1:  # whose blocks run together
+                    fit = len(rest)
                 if fit < 1:
                     return
                 if ran:
@@ -265,8 +340,22 @@ class _Recording:
         options, threads = self.options, self.image.launch.block.count
         if self.together:
             return iter([(np.arange(total), True)])
-        if options.blocks is not None:
-            return chosen_blocks(total, threads, options.blocks, only=options.only_recorded)
+        size = self.image.cluster.count
+        if size > 1:
+            members = clusters(self.image.launch.grid, self.image.cluster)
+            wanted = None if options.blocks is None else cluster_numbers(members, options.blocks)
+            return (
+                (np.sort(members[numbers].reshape(-1)), keep)
+                for numbers, keep in self._units(len(members), threads * size, wanted)
+            )
+        return self._units(total, threads, options.blocks)
+
+    def _units(self, total: int, threads: int, wanted: Sequence[int] | None) -> Iterator[Run]:
+        """Runs of blocks, or of clusters, of so many threads each."""
+        options = self.options
+        if wanted is not None:
+            runs = chosen_blocks(total, threads, wanted, only=options.only_recorded)
+            return runs if options.keep else ((blocks, False) for blocks, _ in runs)
         most = options.record_bytes
         return as_many_as_fit(
             total,
@@ -278,7 +367,7 @@ class _Recording:
     def _run(self, blocks: NDArray[np.int64], keep: bool, *, may_drop: bool) -> None:
         """Runs blocks; of those that take too long only the findings are kept, if `may_drop`."""
         launch = self.image.launch
-        geometry = Geometry(launch.grid, launch.block, blocks)
+        geometry = Geometry(launch.grid, launch.block, blocks, self.image.cluster)
         record = ChunkRecord(geometry) if keep else None
         faults, tally = FaultCollector(), Tally()
         observers: list[Observer] = [
@@ -317,7 +406,7 @@ class _Recording:
         found = reporter.faults(faults)
         found += reporter.hazards(list(hazards.found.values()) if hazards else [])
         for finding in found:
-            self._merge(finding)
+            merge_finding(self.findings, finding)
         if over is not None:
             raise over
 
@@ -325,15 +414,6 @@ class _Recording:
         launch = self.image.launch
         total = launch.grid.count
         return ran < total and not self.together and total * launch.block.count <= TOGETHER
-
-    def _merge(self, finding: Finding) -> None:
-        """One finding an instruction and kind; later chunks add to its count."""
-        key = (finding.kind, finding.line, finding.array)
-        known = self.findings.get(key)
-        if known is not None:
-            needs = max(known.needs, finding.needs) if known.needs and finding.needs else 0
-            finding = replace(known, count=known.count + finding.count, needs=needs)
-        self.findings[key] = finding
 
     def _shared_name(self, offset: int) -> str:
         array = owner_of(self.program.shared_arrays, offset)

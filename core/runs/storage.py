@@ -36,12 +36,14 @@ from core.launch import (
     MatrixLayout,
     Member,
     ScalarArgument,
+    Texture,
     Workload,
 )
 from core.launching.user_files import checked_size, promised
 from core.ptx.debug.variables import debug_info
 from core.rules.counters import Count, Counters
 from core.runs.recording import RECORD_BYTES, watched_registers
+from core.tensor_maps import TensorMap
 from core.trace import Trace
 from core.trace.finding import Finding
 from core.trace.program_info import program_info
@@ -230,6 +232,9 @@ def _argument(argument: Argument, kept: Mapping[str, Any], pool: Pool) -> dict[s
         **plain,
         "role": argument.role,
         "written": argument.written,
+        "map": None if argument.map is None else argument.map.encoded().hex(),
+        **({"start": argument.start} if argument.start else {}),
+        **({"texture": asdict(argument.texture)} if argument.texture is not None else {}),
         "data": pool.add(argument.data) if argument.name in kept else -1,
         "shape": argument.data.shape,
         "dtype": argument.data.dtype.str,
@@ -396,7 +401,19 @@ def _read_argument(plain: Mapping[str, Any], arrays: Arrays) -> Argument:
     data: NDArray[Any] = (
         np.zeros(plain["shape"], plain["dtype"]) if plain["data"] < 0 else arrays[plain["data"]]
     )
-    return ArrayArgument(plain["name"], data, plain["role"], member, plain.get("written"))
+    encoded = plain.get("map")
+    tensor = None if encoded is None else TensorMap.decoded(bytes.fromhex(encoded))
+    texture = Texture(**plain["texture"]) if "texture" in plain else None
+    return ArrayArgument(
+        plain["name"],
+        data,
+        plain["role"],
+        member,
+        plain.get("written"),
+        tensor,
+        texture,
+        plain.get("start", 0),
+    )
 
 
 def _read_counters(plain: Mapping[str, Any]) -> Counters:

@@ -45,7 +45,7 @@ class Child:
         # Linux begins the child's peak with that of the process that starts it.
         self._peak_before = _own_peak()
         self._peak_seen = 0
-        root = str(Path(__file__).resolve().parents[2])
+        root = str(Path(__file__).resolve().parents[__name__.count(".")])
         path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
         self._process = subprocess.Popen(
             list(command),
@@ -116,6 +116,14 @@ class Child:
         with contextlib.suppress(OSError, ValueError, IndexError):
             status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii", errors="replace")
             self._peak_seen = max(self._peak_seen, int(status.split("VmHWM:")[1].split()[0]) << 10)
+
+    def processor_s(self) -> float | None:
+        """Seconds that processors have worked for it, None where the system does not tell."""
+        try:
+            words = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b")")[2].split()
+            return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError, AttributeError):
+            return None
 
     def forget_stderr(self) -> None:
         """Begin a new job: what an earlier one said explains nothing about it."""

@@ -23,19 +23,22 @@ from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 from core.cancelling import check, is_cancellable
-from core.errors import TilescopeError
+from core.errors import TilescopeError, TooMuchWork
 from core.side_process.child import Child
 from core.side_process.frames import CALL, DONE, ConnectionLost, failure
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _ASK_S = 0.02  # how often it is asked whether the result is still wanted
+_LOOK_S = 0.2  # how often its time and memory are looked at: asking the system takes its own
 _GRACE_S = 0.1
 """What ends so soon after it was cancelled is waited for: a new process takes longer to start."""
 _MUCH_S, _MUCH_BYTES = 5.0, 4 << 20
 """A process that took longer, or that was told or answered more, is not kept."""
-MOST_S = 120.0
-"""Seconds after which reading or compiling a source is given up."""
+MOST_S, MOST_WALL_S = 60.0, 120.0
+"""Seconds of a processor, and of the clock, after which reading or compiling is given up."""
+IDLE_S = 20.0
+"""Seconds after which it is given up where no processor works for it: it waits, for a pipe say."""
 MOST_BYTES = 4 << 30
 """Memory that it may take; no more than half of what the machine has."""
 
@@ -44,9 +47,9 @@ def apart(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R
     """`function(...)` in another process; raises what it raises.
 
     The function is one of a module, what it takes and returns can be pickled. Raises Cancelled
-    as soon as this thread's job is cancelled (`core.cancelling`), and TilescopeError where the work
-    takes too long or too much memory, and where the process dies. Where no process can be started
-    the work is done in this one.
+    as soon as this thread's job is cancelled (`core.cancelling`), TooMuchWork where the work takes
+    too long or too much memory, and TilescopeError where the process dies of something else. Where
+    no process can be started the work is done in this one.
     """
     check()
     try:
@@ -72,13 +75,13 @@ def apart(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R
         process.end()
         _kept.renew()
     if answer is None:
-        raise TilescopeError(process.why_it_died())
+        raise process.why_it_died()
     kind, content = answer
     if kind == DONE:
         result: _R = pickle.loads(content)
         return result
     raised = failure(content)
-    raise TilescopeError(_of_memory()) if isinstance(raised, MemoryError) else raised
+    raise _of_memory() if isinstance(raised, MemoryError) else raised
 
 
 def stoppable(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -127,19 +130,17 @@ class _Process:
     def answer(self, request: bytes) -> tuple[bytes, bytes] | None:
         """The frame with which it answers a request, None if it dies of it.
 
-        Raises Cancelled, and TilescopeError after MOST_S: it is at work then.
+        Raises Cancelled, and TooMuchWork after its time: it is at work then.
         """
         self._is_asked = True
         self._child.send(CALL, request)
-        end = time.monotonic() + MOST_S
+        time_of, looked = _Time(self._child), 0.0
         while True:
             check()
-            if time.monotonic() > end:
-                raise TilescopeError(
-                    f"Reading or compiling the source stopped after {MOST_S:.0f} s: look for "
-                    "macros or templates that grow without end, and for an #include of a pipe or a "
-                    "device."
-                )
+            if time.monotonic() - looked > _LOOK_S:
+                looked = time.monotonic()
+                self._child.look_at_memory()
+                time_of.look()
             try:
                 frame = self._child.receive(_ASK_S)
             except ConnectionLost:
@@ -147,7 +148,6 @@ class _Process:
             if frame is not None:
                 self._is_asked = False
                 return frame
-            self._child.look_at_memory()
 
     def rests(self, patience: float) -> bool:
         """Whether it has answered, after a little while at most, and can be asked again."""
@@ -161,13 +161,13 @@ class _Process:
         self._child.kill()
         self._let_go()
 
-    def why_it_died(self) -> str:
+    def why_it_died(self) -> TilescopeError:
         """Whether it was memory (it was killed, or came near to its limit), or a crash."""
         code = self._child.exit_code(0) or 0
         is_killed = os.name == "posix" and code == -signal.SIGKILL
         if is_killed or self._child.used > _most_bytes() // 2:
             return _of_memory()
-        return (
+        return TilescopeError(
             f"The process that reads and compiles the source crashed (status {code}): a defect of "
             "the compiler, most likely. Find the lines that it stumbles over by leaving parts out."
         )
@@ -176,6 +176,43 @@ class _Process:
         if self._held >= 0:
             os.close(self._held)
             self._held = -1
+
+
+class _Time:
+    """How long a process has worked on a request, and whether it works at all.
+
+    A busy machine gives it little of a processor: it then has more of the clock.
+    """
+
+    def __init__(self, child: Child) -> None:
+        self._child = child
+        self._begun = self._seen = time.monotonic()
+        self._used_before = self._used = child.processor_s()
+
+    def look(self) -> None:
+        """Raises TooMuchWork where the time is over."""
+        now = time.monotonic()
+        used = self._child.processor_s()
+        if used is None or self._used_before is None:  # not every system tells
+            if now - self._begun > MOST_S:
+                raise _too_long(now - self._begun)
+            return
+        if used != self._used:
+            self._used, self._seen = used, now
+        if now - self._seen > IDLE_S:
+            raise TooMuchWork(
+                f"Reading or compiling the source has waited for {IDLE_S:.0f} s without working: "
+                "look for an #include or __has_include of a pipe or a device."
+            )
+        if used - self._used_before > MOST_S or now - self._begun > MOST_WALL_S:
+            raise _too_long(now - self._begun)
+
+
+def _too_long(seconds: float) -> TooMuchWork:
+    return TooMuchWork(
+        f"Reading or compiling the source stopped after {seconds:.0f} s: look for macros or "
+        "templates that grow without end, and for an #include of a pipe or a device."
+    )
 
 
 def _most_bytes() -> int:
@@ -229,8 +266,8 @@ _kept = _Kept()
 atexit.register(end_kept)
 
 
-def _of_memory() -> str:
-    return (
+def _of_memory() -> TooMuchWork:
+    return TooMuchWork(
         f"Reading or compiling the source takes more than the {_most_bytes() / 1e9:.1f} GB of "
         "memory that it is given here: look for macros or templates that grow beyond measure, or "
         "take a smaller source."

@@ -114,7 +114,10 @@ namespace std {{
 {{ return v < lo ? lo : hi < v ? hi : v; }}
 }}
 """
-_CUDA = _ONCE + "#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)\n"
+_CUDA = (
+    f"{_ONCE}#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)\n"
+    "typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
+)
 _STDIO = _ONCE + "namespace std { using ::printf; }\n"
 _STRING = _ONCE + "namespace std { using ::memcpy; using ::memset; }\n"
 _STDDEF = _ONCE + "namespace std { using ::size_t; }\n"
@@ -321,6 +324,7 @@ STAND_INS: Mapping[str, str] = MappingProxyType(
         "cstddef": _STDDEF,
         "algorithm": _ALGORITHM,
         "cuda.h": _CUDA,
+        "cudaTypedefs.h": '#include "cuda.h"\n',
     }
 )
 

@@ -283,6 +283,7 @@ _LONGEST_NAME = 4000  # characters, template arguments included
 _DEEPEST_CONSTANTS = 12  # constants of constants
 _LAMBDA = "[]"  # a type without a name
 _INTEGER = re.compile(r"\b(?:int|unsigned|signed|long|short|char|size_t|auto|u?int\d+_t|uint)\b")
+_INDEX_TYPE = re.compile(r"ind(ex|ices)|idx|offset|int(eger)?_?t|size_?t|key", re.IGNORECASE)
 _SIZES = re.compile(r"size|block|threads|tile|dim|bs|bm|bn", re.IGNORECASE)
 
 
@@ -372,6 +373,25 @@ def _launches(text: str) -> Iterator[HostLaunch]:
         if called:
             template = tuple(split_at_commas(called[2] or ""))
             yield HostLaunch(called[1], template, (*parts[1:3], *parts[4:5]), (), "", mark.start())
+    yield from _driver_launches(text)
+
+
+def _driver_launches(text: str) -> Iterator[HostLaunch]:
+    """`cuLaunchKernel` of a function that `cuModuleGetFunction` got by its name."""
+    for mark in re.finditer(r"\bcuLaunchKernel\s*\(", text):
+        parts = split_at_commas(text[mark.end() : closing(text, mark.end())], _ROUND)
+        if len(parts) < 10:  # function, grid, block, shared memory, stream, arguments
+            continue
+        before = text[max(0, mark.start() - _LONGEST_NAME) : mark.start()]
+        function = re.escape(parts[0])
+        got = rf'\bcuModuleGetFunction\s*\(\s*&\s*{function}\s*,[^,;]*,\s*"(\w+)"'
+        names = re.findall(got, before)
+        rows = re.findall(rf"\b{re.escape(parts[9])}\s*\[\]\s*=\s*\{{([^;]*)\}}", before)
+        if names:
+            sizes = tuple(f"dim3({', '.join(parts[at : at + 3])})" for at in (1, 4))
+            given = split_at_commas(rows[-1], _ROUND) if rows else []
+            plain = tuple(re.sub(r"\(\s*void\s*\*\s*\)|&", "", one).strip() for one in given)
+            yield HostLaunch(names[-1], (), (*sizes, parts[7]), plain, "", mark.start())
 
 
 def _named_before(text: str, at: int) -> tuple[str, tuple[str, ...]]:
@@ -587,7 +607,7 @@ def _likely(source: str, parameter: TemplateParameter) -> str:
         )
         if takes:
             return functors[0] if functors else ""
-        return "float"
+        return "int" if _INDEX_TYPE.search(parameter.name) else "float"
     if parameter.type == "bool":
         return "true"
     if not _INTEGER.search(parameter.type):

@@ -253,6 +253,8 @@ class Access:
     exchanges: bool = False  # an atomic that is a compare-and-swap
     wrong: NDArray[np.bool_] | None = None  # see `faulty`; None where no thread is
     fault: str = ""  # "out_of_bounds", "misaligned" or "use_after_free", where a thread is faulty
+    origin: int = 0  # the address at which the variable, or the thread's local memory, begins
+    pc: int = -1  # of the instruction
 
     @cached_property
     def faulty(self) -> NDArray[np.bool_]:

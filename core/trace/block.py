@@ -256,6 +256,8 @@ class BlockTrace(ThreadAxis):
             issue.is_exchange_if_equal,
             wrong,
             fault,
+            event.region.base,
+            event.pc,
         )
 
     @cached_property

@@ -13,6 +13,7 @@ from core.emulator.record import ChunkRecord
 from core.errors import TilescopeError
 from core.launch import Workload
 from core.ptx.ast import Instruction, Module
+from core.ptx.debug.names import source_name
 from core.rules.counters import Counters
 from core.trace.access import Array, SharedArray
 from core.trace.block import BlockTrace
@@ -62,6 +63,18 @@ class Trace:
     def parameters(self) -> Mapping[str, int]:
         """The rung's parameters that this launch was made with."""
         return self.workload.parameters
+
+    @property
+    def program(self) -> ProgramInfo:
+        """What is known of the compiled kernel."""
+        return self._program
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """The `__constant__` variables, by their symbols and by their names in the source."""
+        variables = self._program.module.variables
+        symbols = [name for name, variable in variables.items() if variable.space == "const"]
+        return frozenset([*symbols, *map(source_name, symbols)])
 
     @property
     def arrays(self) -> tuple[Array, ...]:

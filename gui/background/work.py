@@ -75,6 +75,7 @@ class Worker(QObject):
         self._keeps_all = keeps_all
         self._ticket = 0  # of the newest job
         self._busy = False
+        self._is_closed = False
         self._thread = QThread()
         self._thread.setObjectName(name)
         self._runner = _Runner(self._wanted)
@@ -90,7 +91,12 @@ class Worker(QObject):
         return self._busy
 
     def submit(self, job: Job) -> None:
-        """Run a job as soon as the one before it has given up, or is done."""
+        """Run a job as soon as the one before it has given up, or is done; none after `close`.
+
+        A slider that is let go of while its window closes may still send its last value.
+        """
+        if self._is_closed:
+            return
         if not self._thread.isRunning():
             self._thread.start()
         self._ticket += 1
@@ -109,6 +115,7 @@ class Worker(QObject):
             QMetaObject.invokeMethod(
                 self._runner, "rest", Qt.ConnectionType.BlockingQueuedConnection
             )
+        self._is_closed = True  # whoever is told that nothing is left to do may send something
         self.cancel()
         self._thread.quit()
         self._thread.wait()

@@ -61,6 +61,9 @@ class Stopping(QObject):
         if block is None or not block.n_steps:
             return
         lines = np.unique(np.asarray(block.line))
+        if session.pick_target == "line" and session.trace is not None:  # it may have no step
+            count = session.trace.workload.source.count("\n") + 1
+            lines = np.arange(1, count + 1, dtype=lines.dtype)
         now = session.line or session.current_line or 0
         ahead = lines[lines > now] if forward else lines[(lines < now) & (lines > 0)][::-1]
         if len(ahead):

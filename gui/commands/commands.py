@@ -8,8 +8,10 @@ from gui.commands.focus import focus_page
 from gui.commands.large_view import Enlarging
 from gui.commands.moments import Lecture, Moments
 from gui.commands.pictures import Exporter
+from gui.commands.presenting import Presenting
 from gui.commands.reporting import Reporter
-from gui.commands.touring import Touring
+from gui.commands.taking_along import Taker
+from gui.commands.teaching import Teaching
 from gui.commands.window import Window
 from gui.commands.workbench import Workbench
 
@@ -29,7 +31,10 @@ class Commands:
         self.explaining = Explaining(window)
         self.stopping = Stopping(window, window.session, window.step_page.source, window.message)
         self.reporter = Reporter(window, bench)
-        self.touring = Touring(window)
+        self.taker = Taker(window, self.moments)
+        bench.waiting.stopped.connect(self.taker.cancel)
+        self.teaching = Teaching(window, self.moments, bench, self.explaining)
+        self.presenting = Presenting(window, self.teaching)
 
     def leave_field(self) -> None:
         """End editing, put away what is said, or else bring all views back."""
@@ -44,7 +49,14 @@ class Commands:
         self.explaining.close()
         focus_page(window)
 
+    def turn(self, by: int) -> None:
+        """The next question of a lesson, or the one before; without a lesson another kernel."""
+        if not self.presenting.move(by) and not self.teaching.turn(by):
+            self._window.ladder_panel.choose_next(by)
+
     def close(self) -> None:
         """Stop what reads and writes files, and wait for it."""
         self.workbench.close()
         self.exporter.close()
+        self.taker.cancel()
+        self.teaching.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -14,7 +14,7 @@ from core.launching.file_launch import FieldErrors, FileLaunch
 from gui.background.coalescing import Coalescer
 from gui.background.work import Worker
 from gui.commands.moments import Moments
-from gui.commands.recording import Recorder
+from gui.commands.recording import CONDITIONS, Recorder
 from gui.commands.window import Window
 from gui.commands.workbench import Workbench
 from gui.jobs.opening import Opened, open_job
@@ -35,10 +35,6 @@ from gui.scenes.link import parse_link
 from gui.scenes.selection import Configuration
 from gui.scenes.session import Session
 from gui.views.ladder_panel import SideColumn
-
-if TYPE_CHECKING:
-    from core.ladder.buffers import Inputs
-
 
 # Goes to moments at which two compared launches differ, and opens the examples there.
 
@@ -139,7 +135,9 @@ class Comparing(QObject):
     def _connect(self) -> None:
         self.a.versus_changed.connect(self._compare_with)
         self.a.configuration_changed.connect(self._on_first)
-        self.a.inputs_changed.connect(self._take_inputs)
+        for name in CONDITIONS:
+            getattr(self.a, f"{name}_changed").connect(self._take_conditions)
+        self.a.veiled_changed.connect(self._veil)
         self.b.configuration_changed.connect(self._show_form)
         self.b.trace_changed.connect(self._on_trace)
         self.opener.finished.connect(self._opened)
@@ -169,7 +167,7 @@ class Comparing(QObject):
     def active(self, active: bool) -> None:
         self.comparison.active = active
         if active:
-            self._take_inputs(self.a.inputs)
+            self._take_conditions(None)
             self._on_first(self.a.configuration)
             self._compare_with(self.a.versus)
 
@@ -179,7 +177,9 @@ class Comparing(QObject):
         self.comparison.close()
         self.a.versus_changed.disconnect(self._compare_with)
         self.a.configuration_changed.disconnect(self._on_first)
-        self.a.inputs_changed.disconnect(self._take_inputs)
+        self.a.veiled_changed.disconnect(self._veil)
+        for name in CONDITIONS:
+            getattr(self.a, f"{name}_changed").disconnect(self._take_conditions)
         self.opener.close()
         self.recorder.close()
 
@@ -272,10 +272,14 @@ class Comparing(QObject):
         if self.active and self.a.versus is None and configuration is not None:
             self.a.versus = self._against(configuration)
 
-    def _take_inputs(self, inputs: Inputs) -> None:
-        """Both sides read the same numbers."""
+    def _take_conditions(self, _: object) -> None:
+        """Both sides read the same numbers, and their warps take turns in the same order."""
         if self.active:
-            self.b.inputs = inputs
+            self.b.update(**{name: getattr(self.a, name) for name in CONDITIONS})
+
+    def _veil(self, names: frozenset[str]) -> None:
+        """A question is about both sides."""
+        self.b.veiled = names
 
     def _compare_with(self, versus: Configuration | None) -> None:
         if versus is None or not self.active or versus == self.b.configuration:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.commands.window import Window
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.counters import CounterRow
 from gui.scenes.session import Session
 from gui.scenes.why import (
@@ -87,6 +88,7 @@ class Explaining(QObject):
         self._view: QRect | None = None
         window.session.question_changed.connect(self._answer)
         window.session.page_changed.connect(self._leave_page)
+        window.session.veiled_changed.connect(self._veil)
         page = window.step_page
         connect_numbers(page, window.session, lambda topic: self.ask(topic, here=True))
         page.ptx.line_wanted.connect(page.source.go_to_next)
@@ -131,9 +133,19 @@ class Explaining(QObject):
         if isinstance(topic, OnPage) and topic.page != page:
             self.close()
 
+    def _veil(self, _: object) -> None:
+        """An open explanation would answer the question."""
+        if self.session.hides("why"):
+            self.close()
+
     def _answer(self, topic: Topic | None) -> None:
         if topic is None:
             self.panel.hide()
+        elif self.session.hides("why"):
+            self.close()
+            self.window_.message.show_message(
+                f"{ANSWER_FIRST}: then Why? explains the number.", kind="info"
+            )
         else:
             self.panel.ask(topic, self._beside, self._view or self._view_of(topic))
         self._beside = self._view = None

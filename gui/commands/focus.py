@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from gui.commands.window import Window
 from gui.docks.dock_area import DockArea
+from gui.views.answer_fields import FigureLine
 from gui.views.focus_ring import FocusRing
 
 ROW = 6  # pixels: rows of controls are further apart, and those of one row never so much
@@ -48,13 +49,15 @@ def tab_on(window: Window, *, forward: bool) -> bool:
 def _reading_order(window: Window) -> Iterator[QWidget]:
     """Everything in sight that can have the keyboard: from the top left, part by part.
 
-    The header, the left column, the page, what is said over it, and the clock. The views of a page
-    of docks come as they lie, column by column: the tabs of a place, its controls, its view.
+    The header, a lesson, the left column, the page, what is said over it, and the clock. The views
+    of a page of docks come as they lie, column by column: the tabs of a place, its controls, its
+    view.
     """
     # Not Qt's own chain: what PySide makes of it takes away headers that tables still need.
     chain = [w for w in window.findChildren(QWidget) if _takes_tab(w)]
     page = window.pages.current
-    parts: list[QWidget] = [window.header, window.left_button, window.left]
+    lesson = [part for part in (window.presenter, window.lesson_panel) if part is not None]
+    parts: list[QWidget] = [window.header, *lesson, window.left_button, window.left]
     parts += [page, window.message, window.transport]
     for part in parts:
         inside = [w for w in chain if w is part or part.isAncestorOf(w)]
@@ -117,10 +120,8 @@ def focus_page(window: Window) -> None:
     """Give the keyboard to the page's main view, so that Space plays and no tab keeps it.
 
     The view is what the page's `main_view()` gives; the page itself is one from which Tab leads
-    to its first control. While the tour is shown, the keys stay the tour's.
+    to its first control.
     """
-    if window.overlay is not None:
-        return
     window.pages.current.main_view().setFocus()
 
 
@@ -130,6 +131,8 @@ def focus_page(window: Window) -> None:
 NAVIGATION = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
 SIDEWAYS = {Qt.Key.Key_Left, Qt.Key.Key_Right}
 PAGE_KEYS = {Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
+FIGURELESS = NAVIGATION | SIDEWAYS | {Qt.Key.Key_Space}
+"""Keys that a question's field of a number leaves to the window, beside letters."""
 KEEPERS = (
     QAbstractSlider,
     QAbstractItemView,
@@ -203,7 +206,7 @@ class FocusKeys(QObject):
         writes = isinstance(watched, QPlainTextEdit) and not watched.isReadOnly()
         if modified or writes or not isinstance(watched, QWidget):
             return False
-        if watched.window() is not self._main or self._main.overlay is not None:
+        if watched.window() is not self._main:
             return False
         self._by_keys = True
         return tab_on(self._main, forward=forward)
@@ -218,8 +221,12 @@ def _line(widget: QWidget | None) -> Iterator[QWidget]:
 
 def _is_no_figure(widget: QObject, event: QKeyEvent) -> bool:
     """Whether this is the field of a number, which the key could be no part of."""
-    field = widget.parent() if isinstance(widget, QLineEdit) else widget
     key = event.key()
+    if isinstance(widget, FigureLine):  # a question's: the clock and the views stay in reach
+        shift = Qt.KeyboardModifier.ShiftModifier
+        plain = not event.modifiers() & ~shift
+        return plain and (key in FIGURELESS or Qt.Key.Key_A <= key <= Qt.Key.Key_Z)
+    field = widget.parent() if isinstance(widget, QLineEdit) else widget
     letter = isinstance(field, QSpinBox) and Qt.Key.Key_A <= key <= Qt.Key.Key_Z
     number = isinstance(field, QAbstractSpinBox)
     return number and _is_typed(event) and (key == Qt.Key.Key_Space or letter)

@@ -25,6 +25,7 @@ from gui.scenes.link import (
     link_to,
     parse_link,
     read,
+    show_pages,
     write,
 )
 from gui.scenes.selection import Configuration
@@ -127,13 +128,14 @@ class Moments(QObject):
             if wanted.untitled and moment.source is not None:
                 wanted = replace(wanted, pasted=checksum(moment.source))
             self._expect(moment, wanted)
-            self.workbench.reopen(wanted, moment.first_block, linked=True)
+            given = replace(moment.given, inputs=self.session.inputs)  # its form says what it reads
+            self.workbench.reopen(wanted, moment.first_block, linked=True, given=given)
             return
         defaults = self.recorder.ladder[moment.rung].defaults
         parameters = {**defaults, **moment.parameters}
         wanted = Configuration(moment.rung, parameters, moment.source)
         self._expect(moment, wanted)
-        self.recorder.ask(wanted, moment.first_block, inputs=moment.inputs or "random")
+        self.recorder.ask(wanted, moment.first_block, given=moment.given)
 
     def restore(self, wanted: Configuration, places: Moment, instead: str) -> None:
         """Record what an earlier session showed; the rung `instead` where that fails."""
@@ -153,6 +155,7 @@ class Moments(QObject):
             self.session.update(versus=moment.versus, page=moment.page or "compare")
         else:
             self.main.show_page(moment.page or "step")
+        show_pages(self.session, moment)
         self.awaited, self._key, self._instead = moment, wanted.key, instead
 
     def _arrive(self) -> None:

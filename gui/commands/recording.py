@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
@@ -12,13 +12,13 @@ from core.errors import Cancelled, TilescopeError
 from gui.background.work import Worker
 from gui.jobs.record_work import Recorded, count_job, record_job
 from gui.scenes.prefetch import Looks, Standpoint
-from gui.scenes.selection import Configuration
+from gui.scenes.selection import Conditions, Configuration
 from gui.scenes.session import Session, source_key
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from core.ladder.buffers import Inputs
 
+CONDITIONS = tuple(field.name for field in fields(Conditions))
 _STOPPED = (
     "The recording was stopped: the views show the launch before. Change a value, or run the "
     "source again, to record."
@@ -59,9 +59,9 @@ class Recorder(QObject):
         self.ladder = ladder
         self._first_block: int | None = None
         self._under_way: Configuration | None = None
-        self._given: Configuration | None = None  # whose record is there already
+        self._loaded: Configuration | None = None  # whose record is there already
         self._counting: tuple[Configuration, str] | None = None
-        self._inputs: Inputs = "random"  # of what was recorded last
+        self._given = Conditions()  # of what was recorded last
         self.worker = Worker(self, "recorder")
         self.worker.started.connect(self.started)
         self.worker.progressed.connect(self.progressed)
@@ -73,7 +73,8 @@ class Recorder(QObject):
         self.counter.idle.connect(lambda: self.counting_changed.emit(False))
         self.counter.finished.connect(self._take_counts)
         session.configuration_changed.connect(self._record)
-        session.inputs_changed.connect(self._record_inputs)
+        for name in CONDITIONS:
+            getattr(session, f"{name}_changed").connect(self._record_conditions)
         session.block_wanted.connect(self._record_block)
 
     @property
@@ -99,24 +100,24 @@ class Recorder(QObject):
         self.ask(Configuration(rung, {**defaults, **(parameters or {})}, source))
 
     def ask(
-        self, wanted: Configuration, block: int | None = None, *, inputs: Inputs | None = None
+        self, wanted: Configuration, block: int | None = None, *, given: Conditions | None = None
     ) -> None:
         """Record a configuration, even the one there is; `block` is the one to look at first.
 
-        With `inputs` the arrays of rungs hold that from now on.
+        What is `given` holds from now on.
         """
         self._first_block = block
-        inputs = inputs or self.session.inputs
-        if wanted == self.session.configuration and inputs == self.session.inputs:
+        given = given or self.conditions
+        if wanted == self.session.configuration and given == self.conditions:
             self._record(wanted)
         else:
-            self.session.update(configuration=wanted, inputs=inputs)
+            self.session.update(configuration=wanted, **asdict(given))
 
     def show(self, recorded: Recorded) -> None:
         """Show a record from a file as if it had been recorded now; only what it holds counts."""
-        self._given = recorded.origin.configuration
-        self.session.update(configuration=self._given)
-        self._given = None
+        self._loaded = recorded.origin.configuration
+        self.session.update(configuration=self._loaded)
+        self._loaded = None
         self.worker.cancel()
         self.counter.cancel()
         self._show(recorded)
@@ -137,21 +138,35 @@ class Recorder(QObject):
     def close(self) -> None:
         """Cancel and wait for the thread."""
         self.session.configuration_changed.disconnect(self._record)
-        self.session.inputs_changed.disconnect(self._record_inputs)
+        for name in CONDITIONS:
+            getattr(self.session, f"{name}_changed").disconnect(self._record_conditions)
         self.session.block_wanted.disconnect(self._record_block)
         self.worker.close()
         self.counter.close()
 
     def _record(self, configuration: Configuration) -> None:
-        if configuration is self._given:
+        if configuration is self._loaded:
             return
         block = self.session.block if self._first_block is None else self._first_block
         self._first_block = None
         self._submit(configuration, block)
 
-    def _record_inputs(self, inputs: Inputs) -> None:
-        """Record a rung with other inputs, if its new configuration has not just brought them."""
-        if self.newest is not None and self.newest.own is None and inputs != self._inputs:
+    @property
+    def conditions(self) -> Conditions:
+        """What a record depends on besides its configuration, as the session has it."""
+        return Conditions(**{name: getattr(self.session, name) for name in CONDITIONS})
+
+    def _record_conditions(self, _: object) -> None:
+        """Record under other conditions, if a new configuration has not just brought them.
+
+        The arrays of a user's kernel hold what its form says.
+        """
+        if self.newest is None:
+            return
+        given = self.conditions
+        if self.newest.own is not None:
+            given = replace(given, inputs=self._given.inputs)
+        if given != self._given:
             self._submit(self.newest, self.session.block)
 
     def _record_block(self, block: int) -> None:
@@ -161,9 +176,9 @@ class Recorder(QObject):
     def _submit(self, configuration: Configuration, block: int) -> None:
         self._under_way = configuration
         looks = Looks(self.session.heat, self.session.warp_trail)
-        self._inputs = self.session.inputs
+        self._given = self.conditions
         self.worker.submit(
-            record_job(self.ladder, configuration, block, self._standpoint(), looks, self._inputs)
+            record_job(self.ladder, configuration, block, self._standpoint(), looks, self._given)
         )
 
     def _standpoint(self) -> Standpoint | None:

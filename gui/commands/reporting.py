@@ -14,9 +14,10 @@ from core.launching.user_files import read_source
 from gui.commands.recording import Stopped
 from gui.commands.window import Window
 from gui.commands.workbench import Workbench
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.findings import fault_names, finding_rows, go_to
 from gui.scenes.results import Outcome, outcome
-from gui.scenes.selection import Configuration
+from gui.scenes.selection import ORDER_TITLES, Configuration
 from gui.scenes.text import clipped, plural
 from gui.scenes.verdict import repaired_text
 
@@ -50,6 +51,7 @@ class Reporter(QObject):
         self.recorder.counting_changed.connect(lambda _: self.show_size())
         self.session.trace_changed.connect(lambda _: self.show_size())
         self.session.page_changed.connect(lambda _: self.show_size())
+        self.session.veiled_changed.connect(lambda _: self._veil())
         window.step_page.phases.offer_blocks_of(self.recorder.ladder)
 
     def _on_recorded(self) -> None:
@@ -58,6 +60,12 @@ class Reporter(QObject):
         self.main.form.file.show_errors({})
         self.main.message.clear()
         self._announce_findings(self._repaired())
+
+    def _veil(self) -> None:
+        """Say nothing that a question is about; what has been said goes away."""
+        if self.session.hides("findings"):
+            self.main.message.clear()
+        self.show_size()
 
     def _on_failure(self, error: TilescopeError) -> None:
         wanted, shown = self.session.configuration, self.session.origin
@@ -125,6 +133,8 @@ class Reporter(QObject):
         A run that was cut is said to be.
         """
         trace = self.session.trace
+        if self.session.hides("findings"):
+            return
         rows, cut = finding_rows(trace), trace.cut if trace is not None else ""
         if not rows and trace is not None and cut:
             self.main.message.show_message(f"{cut} {trace.note}")
@@ -169,6 +179,9 @@ class Reporter(QObject):
         if trace is None:
             self.main.form.show_facts("")
             return
+        if self.session.hides("form"):
+            self.main.form.show_facts(f"{ANSWER_FIRST}: the question veils the size of the launch.")
+            return
         launch = trace.workload.launch
         threads = launch.grid.count * launch.block.count
         run = plural(len(trace.recorded_blocks), "block")
@@ -186,6 +199,8 @@ class Reporter(QObject):
             f"{plural(launch.grid.count, 'block')} of {plural(launch.block.count, 'thread')}, "
             f"{plural(threads, 'thread')} in all; {scope}."
         )
+        if self.session.order != "lockstep":
+            words += f" Warps run {ORDER_TITLES[self.session.order][0].lower()}."
         if self.session.page in WITH_SIZES and trace.workload.rung:
             words = "N above is that of Step through and Compare; this page has one of its own."
         self.main.form.show_facts(words)

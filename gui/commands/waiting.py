@@ -65,6 +65,8 @@ class Waiting(QObject):
         self.main.busy_sign.say("")
 
     def _say(self) -> None:
+        if self.main.pages.row(self.main.session.page).bare:
+            return  # nothing is waited for there
         what = "Reading" if self.opener.busy else "Compiling and recording"
         before = f"; {_BEFORE}" if self.main.session.trace is not None else ""
         self._said = f"{what} takes a while{before}."

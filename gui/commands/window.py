@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gui.views.moment_title import MomentTitle
     from gui.views.page_stack import Pages
     from gui.views.step_page import StepPage
-    from gui.views.tour_overlay import TourOverlay
     from gui.views.transport_bar import TransportBar
     from gui.views.widgets import Segmented
 
@@ -38,6 +37,10 @@ class Window(QMainWindow):
     moment_title: MomentTitle
     body: QSplitter
     left: QWidget
+    lesson_panel: QWidget | None = None
+    """The panel of lessons, once there was one."""
+    presenter: QWidget | None = None
+    """The bar of a presented lesson, once there was one."""
     left_button: QWidget
     """Brings the left column back while it is hidden."""
     ladder_panel: LadderPanel
@@ -47,8 +50,18 @@ class Window(QMainWindow):
     message: MessageBar
     busy_sign: BusySign
     transport: TransportBar
-    overlay: TourOverlay | None = None
-    """The tour, while it is shown."""
+
+    def show_lesson_panel(self, panel: QWidget) -> None:
+        """Take up the panel of lessons, left of the page."""
+        raise NotImplementedError
+
+    def show_presenter(self, bar: QWidget) -> None:
+        """Take up the bar of a presented lesson, above the page."""
+        raise NotImplementedError
+
+    def lesson_shown(self, on: bool) -> None:
+        """Show the panel of lessons in place of the left column, or that again."""
+        raise NotImplementedError
 
     def show_page(self, key: str) -> None:
         """Show a page, by its key; see `gui.shell.pages`."""
@@ -84,6 +97,10 @@ class Window(QMainWindow):
 
     def toggle_sidebar(self) -> None:
         """Hide or show the left column."""
+        raise NotImplementedError
+
+    def show_glossary(self) -> None:
+        """Show the words of the field."""
         raise NotImplementedError
 
     def show_cheat_sheet(self) -> None:

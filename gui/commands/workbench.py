@@ -12,7 +12,6 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog
 
-from core.compiler.kernel_signature import kernel_names
 from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.launching.file_launch import LARGE, FileLaunch, split_defines
@@ -24,7 +23,7 @@ from gui.commands.window import Window
 from gui.jobs.opening import NO_NUMBER, Loaded, Opened, follow_job, load_job, open_job, turn_job
 from gui.scenes.launch_form import Kind, knob_rows, renumbered, turned
 from gui.scenes.link import checksum
-from gui.scenes.selection import UNTITLED, Configuration
+from gui.scenes.selection import UNTITLED, Conditions, Configuration
 from gui.scenes.source import ELSEWHERE, made_elsewhere
 
 CUDA_FILES = "CUDA sources (*.cu *.cuh);;All files (*)"
@@ -56,6 +55,7 @@ class Workbench(QObject):
         self.form = window.form.file
         self.launches: dict[str, FileLaunch] = {}
         self._saved: dict[str, tuple[Path, str]] = {}  # where texts in no file went, by their keys
+        self._given: Conditions | None = None  # of the file that is being opened
         self.opener = Worker(self, "opener")
         self.opener.finished.connect(self._take)
         self.opener.failed.connect(self._refuse)
@@ -118,8 +118,11 @@ class Workbench(QObject):
     def stands_alone(self) -> bool:
         """Whether the text is an edit of a rung's and has a kernel, which could run by itself."""
         now, draft = self.session.configuration, self.source.draft
-        rung = now is not None and now.own is None
-        return rung and draft.edited and bool(kernel_names(draft.text))
+        if now is None or now.own is not None or not draft.edited:
+            return False
+        from core.compiler.kernel_signature import kernel_names  # loads the compiler
+
+        return bool(kernel_names(draft.text))
 
     def run_alone(self) -> None:
         """Run the shown text as a file of one's own, with a launch that is guessed from it."""
@@ -225,13 +228,19 @@ class Workbench(QObject):
             self.opener.submit(open_job(path, own, None))
 
     def reopen(
-        self, wanted: Configuration, block: int | None = None, *, linked: bool = False
+        self,
+        wanted: Configuration,
+        block: int | None = None,
+        *,
+        linked: bool = False,
+        given: Conditions | None = None,
     ) -> None:
         """Open the file of an earlier session or of a link with its launch and edits.
 
-        `block` is the one to look at first.
+        `block` is the one to look at first; what is `given` holds once it is read.
         """
         assert wanted.own is not None
+        self._given = given
         job = open_job(
             wanted.own.path,
             wanted.own,
@@ -312,7 +321,8 @@ class Workbench(QObject):
         self.opened.emit(wanted.key)
         self.form.show_launch(opened.launch, opened.kernels, opened.signature)
         self.form.show_errors({})
-        self.recorder.ask(wanted, opened.block)
+        given, self._given = self._given, None
+        self.recorder.ask(wanted, opened.block, given=given)
 
     def _show_loaded(self, loaded: Loaded) -> None:
         self.main.show_page("step")

@@ -37,7 +37,7 @@ from gui.scenes.step_views import names_in
 
 
 WIDE = 155  # digits: from here on, shared memory has a place of its own beside the other
-LOW = 28  # lines of text: below, one view at a time is all there is room for beside the matrices
+LOW = 28  # lines of text: below, there is room for two views, beside each other
 HIGH = 80  # lines of text: from here on, what shared a place stands above each other
 
 
@@ -76,7 +76,8 @@ def layout_for(size: QSize, digit: int, line: int) -> Layout:
     """The layout for a size in pixels, with the width of a digit and the height of a line."""
     wide, high = size.width() > WIDE * digit, size.height() > HIGH * line
     if size.height() < LOW * line:
-        return _beside_matrices(50, Row((Cell((*MEMORY, *CODE, *FIGURES, *LISTS)),)))
+        left, right = (*MATRICES, *FIGURES, *LISTS), (*MEMORY, *CODE)  # no tab is out of sight
+        return tuple(Column((Row((Cell(names),)),), 50) for names in (left, right))
     if wide and high:
         return _large()
     if wide:

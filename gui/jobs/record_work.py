@@ -10,17 +10,17 @@ from core.cancelling import within
 from core.errors import TilescopeError
 from core.gc_control import uncollected
 from gui.scenes.prefetch import Looks, Standpoint, look_ahead
-from gui.scenes.selection import UNTITLED, Configuration, Origin
+from gui.scenes.selection import UNTITLED, Conditions, Configuration, Origin
 from gui.scenes.session import source_key
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from core.ladder.buffers import Inputs
     from core.launch import Workload
     from core.launching.file_launch import FileLaunch
     from core.trace import Trace
     from gui.background.work import Job, Progress
 
+DEFAULT = Conditions()
 WHOLE_LAUNCH_FLOPS = 8_000_000
 """Up to this much arithmetic every block is run and counted; beyond, only the block looked at."""
 
@@ -44,11 +44,11 @@ class Recorded:
 
 
 def make_workload(
-    ladder: Ladder, wanted: Configuration, inputs: Inputs = "random"
+    ladder: Ladder, wanted: Configuration, given: Conditions = DEFAULT
 ) -> tuple[Workload, str]:
     """The launch that a configuration asks for, and its source before any edit.
 
-    A rung's arrays hold what `inputs` says.
+    A rung's arrays hold what `given.inputs` says, of the random numbers of `given.seed`.
 
     Raises TilescopeError.
     """
@@ -57,34 +57,34 @@ def make_workload(
     if wanted.source is not None:
         must_be_short_enough(wanted.source, "The text")
     if wanted.own is not None:
-        return _file_workload(wanted.own, wanted.source)
+        return _file_workload(wanted.own, wanted.source, given.seed)
     values: dict[str, Any] = dict(wanted.parameters)
-    workload = ladder[wanted.rung].workload_of(inputs, **values)
+    workload = ladder[wanted.rung].workload_of(given.inputs, given.seed, **values)
     original = workload.source
     if wanted.source is not None:
         workload = replace(workload, source=wanted.source)
     return workload, original
 
 
-def _file_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str]:
+def _file_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """An edited text is enough: the file itself may be gone by now, or there is none."""
     from core.launching.file_launch import file_workload
     from core.launching.user_files import read_source
 
     if launch.path.endswith(".ptx"):
-        return _ptx_workload(launch, edited)
+        return _ptx_workload(launch, edited, seed)
     if edited is not None and launch.path == UNTITLED:
-        return file_workload(edited, launch), edited
+        return file_workload(edited, launch, seed), edited
     try:
         original = read_source(Path(launch.path))
     except TilescopeError:
         if edited is None:
             raise
         original = edited
-    return file_workload(original if edited is None else edited, launch), original
+    return file_workload(original if edited is None else edited, launch, seed), original
 
 
-def _ptx_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str]:
+def _ptx_workload(launch: FileLaunch, edited: str | None, seed: int) -> tuple[Workload, str]:
     """PTX may be edited; the text that it was compiled from is another compiler's."""
     from core.launching.ptx_files import ptx_workload, read_ptx
     from core.launching.user_files import must_be_short_enough
@@ -99,7 +99,7 @@ def _ptx_workload(launch: FileLaunch, edited: str | None) -> tuple[Workload, str
             )
         file = read_ptx(launch.path, launch.kernel, edited)
     must_be_short_enough(file.source, file.source_name)
-    return ptx_workload(file, launch), original
+    return ptx_workload(file, launch, seed), original
 
 
 def record_job(
@@ -108,7 +108,7 @@ def record_job(
     block: int,
     at: Standpoint | None = None,
     looks: Looks | None = None,
-    inputs: Inputs = "random",
+    given: Conditions = DEFAULT,
 ) -> Job:
     """The work of recording a configuration's launch; gives a `Recorded`.
 
@@ -120,7 +120,7 @@ def record_job(
         from core.runs.recording import CutShort, record
         from core.source.constants import knobs
 
-        workload, original = make_workload(ladder, wanted, inputs)
+        workload, original = make_workload(ladder, wanted, given)
         whole = runs_whole(workload)
         block_shown = min(block, workload.launch.grid.count - 1)
         try:
@@ -128,6 +128,8 @@ def record_job(
                 workload,
                 blocks=None if whole else [block_shown],
                 only_recorded=not whole,
+                order=given.order,
+                seed=given.seed,
                 progress=progress,
             )
         except CutShort as error:  # what ran until then is shown all the same

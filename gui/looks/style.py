@@ -73,13 +73,23 @@ def window_name(theme: str) -> str:
 
 def stylesheet() -> str:
     """Rules for everything in a window of any `window_name`."""
-    return "".join(_within(window_name(name), rules(load_theme(name))) for name in theme_names())
+    return _stylesheet(tuple(theme_names()))
+
+
+@cache
+def _stylesheet(names: tuple[str, ...]) -> str:
+    return "".join(_within(window_name(name), rules(load_theme(name))) for name in names)
 
 
 def size_rules() -> str:
     """Of each theme what other text sizes change, for a window with the property `TEXT_SIZE`."""
+    return _size_rules(tuple(theme_names()))
+
+
+@cache
+def _size_rules(names: tuple[str, ...]) -> str:
     found = ""
-    for name in theme_names():
+    for name in names:
         plain = _blocks(rules(load_theme(name)))
         for size in TEXT_SIZES:
             changes = _changes(plain, _blocks(rules(load_theme(name, size))))
@@ -163,6 +173,28 @@ def rules(theme: Theme) -> str:
     QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
     QLabel[role="figure"] {{ color: {s.text}; font-size: {z.body}pt; font-weight: 600; }}
 
+    #lessonPanel {{ background: {s.panel}; border: 1px solid {s.border};
+        border-radius: {p.radius}px; }}
+    QLabel[role="lesson"] {{ color: {s.text_dim}; font-size: {z.heading}pt; font-weight: 600; }}
+    QLabel[role="way"] {{ color: {s.text}; font-size: {z.body * 1.7:g}pt; font-weight: 600; }}
+    QLabel[role="ask"] {{ color: {s.text}; font-size: {z.body * 1.1:g}pt; }}
+    QLabel[role="prose"], QLabel[role="choice"], QLabel[role="goal"] {{ color: {s.text};
+        font-size: {z.body}pt; }}
+    QLabel[role="goal"] {{ padding: 1px 0; }}
+    QLabel[role="goal"][told="right"] {{ color: {m.ideal}; }}
+    QLabel[role="choice"] {{ padding: 1px 6px; border-left: 3px solid transparent; }}
+    QLabel[role="choice"][told="right"] {{ border-left-color: {m.ideal};
+        background: {theme.tint("ideal", 0.12).name()}; }}
+    QLabel[role="choice"][told="wrong"] {{ border-left-color: {m.error};
+        background: {theme.tint("error", 0.10).name()}; }}
+    QLabel[role="choice"][told="other"] {{ color: {s.text_dim}; }}
+    QLabel[role="hint"] {{ color: {s.text}; font-size: {z.body}pt; padding: 6px 8px;
+        background: {s.raised}; border-radius: {p.radius}px; }}
+    QLabel[role="verdict"] {{ color: {s.text}; font-size: {z.body * 1.2:g}pt; font-weight: 600; }}
+    QLabel[role="verdict"][told="right"] {{ color: {m.ideal}; }}
+    QLabel[role="verdict"][told="near"] {{ color: {m.warning}; }}
+    QLabel[role="verdict"][told="wrong"] {{ color: {m.error}; }}
+    QListWidget[role="lines"] {{ border: 1px solid {s.border}; border-radius: {p.radius}px; }}
     #momentTitle {{ background: {s.panel}; border-bottom: 1px solid {s.border}; }}
     QLabel[role="moment"] {{ color: {s.text}; font-size: {z.heading * 1.2:g}pt; font-weight: 600; }}
     #message {{ background: {theme.tint("error", 0.10).name()};

@@ -436,7 +436,8 @@ def choices(ladder: Ladder, configuration: Configuration | None, setup: Setup) -
             else configuration.own.name
         )
         found[CONFIGURED] = f"Configured: {title}"
-    found |= {rung.name: rung.title for rung in ladder.values() if rung.group != "broken"}
+    listed = (ladder[name] for name in ladder.names)
+    found |= {rung.name: rung.title for rung in listed if rung.group != "broken"}
     found[CUBLAS] = CublasKernel().title
     return found | {f"file:{i}": kernel.title for i, kernel in enumerate(setup.files)}
 

@@ -82,7 +82,7 @@ def _neighbour(rung: Rung, ladder: Ladder) -> Rung:
     """
     if rung.mapping is not None:
         return ladder[rung.mapping.other]
-    others = [other for other in ladder.values() if other is not rung]
+    others = [ladder[name] for name in ladder.names if name != rung.name]
     same = [o for o in others if o.defaults.keys() == rung.defaults.keys() and _alike(o, rung)]
     after = [o for o in others if o.number > rung.number]
     return min(same or after or others, key=lambda o: (abs(o.number - rung.number), o.number))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from core.rules.counters import SPACES, UNITS, WAYS
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from core.trace import Trace
     from gui.scenes.session import Session
 
+CONSTANT_HEAD = "Constant memory, read by generic addresses: 32-byte sectors"
+"""What a build as written reads so, hardware counts among the loads of global memory: the totals
+have it too."""
 Grouping = Literal["array", "line"]
 
 
@@ -34,6 +37,8 @@ class CounterRow:
     ideal: int
     unit: str
     line: int | None = None
+    constant: bool = False
+    """Whether the place is a `__constant__` variable, read by generic addresses."""
 
     @property
     def excessive(self) -> int:
@@ -66,7 +71,10 @@ def counter_rows(
     rows: list[CounterRow] = []
     if grouping == "array":
         for name, counts in counters.by_array.items():
-            rows += _rows_of(name, counts, None)
+            found = _rows_of(name, counts, None)
+            if name in trace.constants:
+                found = tuple(replace(row, constant=True) for row in found)
+            rows += found
         order = [a.name for a in trace.arrays] + [a.name for a in trace.shared_arrays]
         rows.sort(key=lambda r: order.index(r.place) if r.place in order else len(order))
     else:
@@ -79,8 +87,10 @@ def sections(rows: tuple[CounterRow, ...]) -> tuple[CounterRow | str, ...]:
     """The rows of each space under a heading that names it and its unit."""
     found: list[CounterRow | str] = []
     for name, space in SPACES.items():
-        chosen = [row for row in rows if row.space == name]
+        chosen = [row for row in rows if row.space == name and not row.constant]
         found += [f"{space.title}, {space.unit_title}", *chosen] if chosen else []
+    constants = [row for row in rows if row.constant]
+    found += [CONSTANT_HEAD, *constants] if constants else []
     return tuple(found)
 
 
@@ -135,6 +145,12 @@ def counters_caption(session: Session) -> str:
             )
     scope = "The whole launch" if session.counts_complete else _recorded(session)
     said = ", and ".join(sentences) or "nothing"
+    met = counts.counters.totals.get("barriers")
+    waits = () if met is None or not met.value else (_barriers(met.value),)
     assembly = None if session.trace is None else session.trace.assembly
     doubts = () if assembly is None or assembly.exact else assembly.sentences
-    return " ".join((capital(f"{scope} moved {said}."), *doubts))
+    return " ".join((capital(f"{scope} moved {said}."), *waits, *doubts))
+
+
+def _barriers(count: int) -> str:
+    return f"Its warps came to {plural(count, 'barrier')}, summed over the warps."

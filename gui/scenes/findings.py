@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.launch import ScalarArgument
-from core.launching.guess import size_is_guessed
 from core.trace.finding import of_guessed_size
 from gui.scenes.text import index_text, plural, spaced
 from gui.scenes.weak_memo import once_for_each
@@ -61,6 +60,8 @@ def _is_guessed(trace: Trace, name: str) -> bool:
         return False
     scalars = (a for a in work.launch.arguments if isinstance(a, ScalarArgument))
     given = {a.name: str(a.value) for a in scalars}
+    from core.launching.guess import size_is_guessed  # loads the reading of C++
+
     return len(work.source) <= MOST_READ and size_is_guessed(
         work.source, work.source_name, work.kernel, given, array.name, array.shape
     )

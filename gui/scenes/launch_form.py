@@ -16,7 +16,6 @@ from core.errors import TilescopeError
 from core.launch import ScalarArgument
 from core.launching import arguments
 from core.launching.file_launch import LARGE, FileLaunch, join_defines, split_defines
-from core.launching.guess import guess_launch
 from core.source.constants import Knob, knobs, with_value
 from gui.scenes.selection import Configuration
 
@@ -39,7 +38,11 @@ def split_array(text: str, dtype: str) -> tuple[str, str]:
         return FILE, text[1:]
     if text.strip() == NULL:
         return NULL, ""
-    fill, _, buffer = text.rpartition(":")
+    fill, _, buffer = text.partition(":")
+    if "[" in fill:  # no fill, but words behind the shape
+        fill, buffer = "", text
+    elif not buffer:
+        fill, buffer = "", fill
     match = re.fullmatch(r"(\w+)\[([^\]]*)\]", buffer.strip())
     shape = match[2] if match and match[1] == dtype else buffer.strip()
     return fill.strip() or "random", shape
@@ -139,6 +142,8 @@ _BUFFER = re.compile(r"(?P<fill>.*?)(?P<buffer>\w+\[[^\]]*\])")
 
 def follow(launch: FileLaunch, before: str, after: str) -> FileLaunch:
     """A launch for a changed source: what was guessed from the one before is guessed anew."""
+    from core.launching.guess import guess_launch  # loads the reading of C++
+
     try:
         old = guess_launch(before, launch.path, launch.kernel)
         new = guess_launch(after, launch.path, launch.kernel)
@@ -152,6 +157,8 @@ def renumbered(before: FileLaunch, after: FileLaunch, source: str) -> FileLaunch
 
     Nothing follows in a source that takes long to read.
     """
+    from core.launching.guess import guess_launch  # loads the reading of C++
+
     if before.kernel != after.kernel or before == after or len(source) > LARGE:
         return after
     was, wanted = dict(before.arguments), dict(after.arguments)
@@ -179,6 +186,8 @@ def _numbers(launch: FileLaunch, plain: FileLaunch) -> set[str]:
 
 def _given(launch: FileLaunch, plain: FileLaunch, source: str) -> Mapping[str, str]:
     """The numbers that were chosen: those that do not follow from the others anyway."""
+    from core.launching.guess import guess_launch  # loads the reading of C++
+
     texts = dict(launch.arguments)
     given = {name: texts[name] for name in sorted(_numbers(launch, plain))}
     for name in list(given) if len(given) > 1 else ():

@@ -11,24 +11,34 @@ import base64
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
 from core.errors import ParameterError, TilescopeError
 from core.files import replace_file
-from core.ladder.buffers import INPUTS, Inputs
+from core.ladder.buffers import INPUTS
 from core.ladder.link_text import link_pairs
 from core.launching.file_launch import FileLaunch
 from core.launching.user_files import read_plain
-from gui.scenes.selection import MOST, PAGE_KEYS, UNTITLED, Configuration, Element
+from gui.scenes.asking import LANES
+from gui.scenes.selection import (
+    MOST,
+    PAGE_KEYS,
+    UNTITLED,
+    Conditions,
+    Configuration,
+    Element,
+)
+from gui.scenes.session import Session
 from gui.scenes.step_views import VIEW_NAMES
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
-    from gui.scenes.session import Session
+
+T = TypeVar("T")
 
 # A source text as a part of a link: compressed, in letters that need no quoting.
 
@@ -155,10 +165,14 @@ def refuse_unknown(keys: Mapping[str, str], more: tuple[str, ...], prefix: str =
 
 LONGEST = 8000  # characters of a link that may be typed at any prompt
 LONGEST_READ = 2 * LONGEST  # what is read may have been quoted by a program on its way
-PLACES = ("block", "step", "thread", "line")
+PLACES = ("block", "step", "thread", "line", "bank", "sector")
 LOOKS = ("heat", "close_up", "warp_trail")
 LARGE = "large"
-EXTRAS = (*PLACES, "at", "element", *LOOKS, "view", LARGE, "page", "inputs", "theme")
+SIZES = ("size", "threads", "registers", "shared")
+PAGES = ("device", "ceiling", *SIZES)
+"""Settings of Ceilings and Occupancy, by their names in the session."""
+GIVEN = ("inputs", "order", "seed")
+EXTRAS = (*PLACES, "at", "element", *LOOKS, "view", LARGE, "page", *PAGES, *GIVEN, "theme")
 EXAMPLE = "tiled?n=4&tile=2&step=12"
 VERSUS = "vs"
 
@@ -186,6 +200,8 @@ class Moment:
     at: str | None = None
     """The step by name (`core.trace.places`), which goes before its number."""
     line: int | None = None
+    bank: int | None = None
+    sector: int | None = None
     element: Element | None = None
     looks: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
     """How the matrices are shown: settings of the session, by name."""
@@ -193,8 +209,10 @@ class Moment:
     """The view in front, by its name in `gui.scenes.step_views`."""
     page: str | None = None
     """The page, by its key; None for the one that steps, or that compares where `versus` is."""
-    inputs: Inputs | None = None
-    """What the arrays of a rung hold."""
+    given: Conditions = field(default_factory=Conditions)
+    """What the arrays of a rung hold, and in which order its warps take turns."""
+    pages: Mapping[str, str | int] = field(default_factory=lambda: MappingProxyType({}))
+    """What Ceilings and Occupancy look at: settings of the session, by name."""
     large: bool = False
     """Whether that view alone is shown, over the whole page."""
     exact: bool = field(default=False, compare=False)
@@ -239,9 +257,9 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
     page = pairs.pop("page", None)
     if page is not None and page not in PAGE_KEYS:
         raise ParameterError(f"The link's page is `{page}`: use one of {', '.join(PAGE_KEYS)}.")
-    inputs = pairs.pop("inputs", None)
-    if inputs is not None and inputs not in INPUTS:
-        raise ParameterError(f"The link's inputs are `{inputs}`: use {', '.join(INPUTS)}.")
+    defaults = {} if own is not None else ladder[name].defaults
+    given = _given(pairs, defaults)
+    pages = _pages({key: pairs.pop(key) for key in PAGES if key in pairs and key not in defaults})
     at = pairs.pop("at", None)
     if at is not None:
         from core.trace.places import check_name  # it loads the emulator
@@ -264,11 +282,61 @@ def parse_link(text: str, ladder: Ladder, themes: tuple[str, ...]) -> Moment:
         looks=MappingProxyType(looks),
         view=view,
         page=page,
-        inputs=inputs,
+        given=given,
+        pages=MappingProxyType(pages),
         large=large,
         exact=True,
         **places,
     )
+
+
+def _given(pairs: dict[str, str], parameters: Mapping[str, int]) -> Conditions:
+    """What a record depends on besides its launch, its keys taken out of `pairs`."""
+    own = [key for key in GIVEN if key in pairs and key not in parameters]
+    texts = {key: pairs.pop(key) for key in own}
+    given = Conditions()
+    if "inputs" in texts:
+        given = replace(given, inputs=_one_of("inputs are", texts["inputs"], INPUTS))
+    if "order" in texts:
+        from core.emulator.run_queue import ORDERS  # it loads the emulator
+
+        given = replace(given, order=_one_of("order is", texts["order"], ORDERS))
+    if "seed" in texts:
+        given = replace(given, seed=_number("seed", texts["seed"]))
+    return given
+
+
+def _one_of(what: str, text: str, known: tuple[T, ...]) -> T:
+    for one in known:
+        if one == text:
+            return one
+    raise ParameterError(f"The link's {what} `{text}`: use {', '.join(map(str, known))}.")
+
+
+def _pages(texts: Mapping[str, str]) -> dict[str, str | int]:
+    """What Ceilings and Occupancy look at. Raises ParameterError."""
+    found: dict[str, str | int] = {}
+    for key, text in texts.items():
+        if key in SIZES:
+            found[key] = _number(key, text)
+        elif key == "device":
+            found[key] = _device(text)
+        else:
+            from core.models.ceilings import NAMES  # it loads the emulator
+
+            found[key] = _one_of("ceiling is", text, tuple(NAMES))
+    return found
+
+
+def _device(text: str) -> str:
+    """The name of a device, of a compute capability or of an example SM, as the pages list it."""
+    from core.devices.table import find_capability
+
+    try:
+        capability, device = find_capability(text)
+    except TilescopeError as error:
+        raise ParameterError(f"The link's device is not known: {error}") from None
+    return capability.name if device is None else device.name
 
 
 def _bare(text: str) -> str:
@@ -336,8 +404,11 @@ def link_to(session: Session, versus: Configuration | None = None) -> str:
         raise ParameterError("There is nothing to link to yet: no launch has been recorded.")
     shown = origin.configuration
     parts = [*_launch(shown), *_place(session)]
-    if session.inputs != "random" and shown.own is None:
-        parts.append(f"inputs={session.inputs}")
+    taken = shown.parameters if shown.own is None else {"inputs": 0, "shared": 0}
+    for key in (*GIVEN, *PAGES):
+        value = getattr(session, key)
+        if key not in taken and value != Session.settings()[key].default:
+            parts.append(f"{key}={quote(str(value))}")
     if versus is not None:
         name = name_of(versus.own) if versus.own is not None else versus.rung
         parts += [f"{VERSUS}={name}", *_launch(versus, f"{VERSUS}.")]
@@ -370,6 +441,9 @@ def _place(session: Session) -> Iterator[str]:
     for key in ("block", "thread", "line"):
         if value := getattr(session, key):
             yield f"{key}={value}"
+    for key in ("bank", "sector"):
+        if (value := getattr(session, key)) is not None:
+            yield f"{key}={value}"
     if session.element is not None:
         name, index = session.element
         yield f"element={quote(name)}[{','.join(map(str, index))}]"
@@ -379,15 +453,22 @@ def _place(session: Session) -> Iterator[str]:
         yield f"{LARGE}=1"
 
 
+def show_pages(session: Session, moment: Moment) -> None:
+    """Have Ceilings and Occupancy look at what a link says; what it does not say is as at first."""
+    defaults = {key: Session.settings()[key].default for key in PAGES}
+    session.update(**(defaults if moment.exact else {}) | dict(moment.pages))
+
+
 def go_to(session: Session, moment: Moment) -> str:
     """Look where a link says, once its launch is shown.
 
     Returns a sentence about what the launch lacks, otherwise an empty string.
     """
     if moment.exact:
-        plain = dict.fromkeys(LOOKS, False)
+        plain: dict[str, Any] = dict.fromkeys(LOOKS, False)
         view = {} if moment.view is None else {"view": moment.view}
-        session.update(thread=0, line=None, element=None, large=moment.large, **plain, **view)
+        plain |= dict.fromkeys(("line", "element", "bank", "sector"))
+        session.update(thread=0, large=moment.large, **plain, **view)
     block = {} if moment.first_block is None else {"block": moment.first_block}
     session.update(playing=0, **block)
     missing = []
@@ -415,6 +496,12 @@ def go_to(session: Session, moment: Moment) -> str:
             missing.append(f"block {moment.block} (the last is block={last})")
     if moment.line is not None:
         session.line = moment.line
+    if moment.bank is not None and moment.bank >= LANES:
+        missing.append(f"bank {moment.bank} (the last is bank={LANES - 1})")
+    elif moment.bank is not None:
+        session.bank = moment.bank
+    if moment.sector is not None:
+        session.sector = moment.sector
     if moment.element is not None:
         session.update(element=moment.element)
         if session.element is None:
@@ -432,7 +519,7 @@ def _number(key: str, value: str) -> int:
     if not re.fullmatch(r"-?[0-9]{1,18}", value):
         raise ParameterError(f"The link's {key} is `{value}`: use a whole number, such as 12.")
     number = int(value)
-    if key in PLACES and number < 0:
+    if key in (*PLACES, *SIZES, "seed") and number < 0:
         raise ParameterError(f"The link's {key} is {number}: it counts from 0.")
     if abs(number) > MOST:
         raise ParameterError(f"The link's {key} is {number}: {MOST} is the most.")

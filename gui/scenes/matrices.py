@@ -37,6 +37,7 @@ from gui.scenes.text import (
 
 if TYPE_CHECKING:
     from core.trace import Access, BlockTrace, SoFar
+    from gui.scenes.session import Session
 
 
 # What the matrices show at a step, in a sentence.
@@ -154,6 +155,8 @@ class GridMarks:
     """Bounding box of what each instruction loads for the block in the current phase."""
     band: Rect | None
     """The selected thread's row of A or column of B."""
+    echo: Ints = field(default_factory=lambda: EMPTY)
+    """Of an array that is drawn twice: elements touched that the other drawing is about."""
     outside: tuple[Ints, Ints] = (EMPTY, EMPTY)
     """Rows and columns beyond the array of the threads that a bounds check masks off."""
     filled: bool = False
@@ -179,6 +182,45 @@ class MatrixScene:
     """The same of each grid: a kernel may store several arrays."""
 
 
+def veiled_scene(scene: MatrixScene, session: Session) -> MatrixScene:
+    """The scene without what a question veils."""
+    if not session.veiled:
+        return scene
+    marks = tuple(_veiled_marks(marks, session) for marks in scene.marks)
+    if session.hides("matrices.owners"):
+        own, none = tuple(EMPTY for _ in scene.owns), np.empty(0, np.float32)
+        marks = tuple(
+            replace(mark, band=None, written=EMPTY, values=none, so_far=None) for mark in marks
+        )
+        return replace(scene, marks=marks, own=EMPTY, owns=own)
+    return replace(scene, marks=marks)
+
+
+def _veiled_marks(marks: GridMarks, session: Session) -> GridMarks:
+    nowhere = EMPTY, EMPTY
+    if session.hides("matrices.loaded"):
+        marks = replace(
+            marks,
+            lit=EMPTY,
+            through=EMPTY,
+            thread=EMPTY,
+            warp=EMPTY,
+            trail=EMPTY,
+            tiles=(),
+            echo=EMPTY,
+            outside=nowhere,
+            faults=nowhere,
+        )
+    if session.hides("matrices.hatched"):
+        marks = replace(marks, outside=nowhere, faults=nowhere)
+    if session.hides("findings"):
+        marks = replace(marks, faults=nowhere)
+    if session.hides("matrices.values"):
+        none = np.empty(0, np.float32)
+        marks = replace(marks, written=EMPTY, values=none, so_far=None)
+    return marks
+
+
 def matrix_scene(
     block_trace: BlockTrace,
     grids: tuple[Grid, ...],
@@ -202,6 +244,7 @@ def matrix_scene(
     marks = tuple(
         _marks(block_trace, grid, grids, access, step, thread, own, who) for grid in grids
     )
+    marks = _with_echoes(marks, grids, access)
     filled, placed = False, True
     if access is not None and is_global(access):
         filled = zero_filled(block_trace, access)
@@ -291,6 +334,25 @@ def _marks(
         values=values,
         so_far=block_trace.so_far(name, step) if grid.result else None,
     )
+
+
+def _with_echoes(
+    marks: tuple[GridMarks, ...], grids: tuple[Grid, ...], access: Access | None
+) -> tuple[GridMarks, ...]:
+    """For C = A Aᵀ: where one drawing has all that an access touches, the other shows it faintly.
+
+    So the column of A that makes a tidy row of Aᵀ is seen as what it is.
+    """
+    twice = len(grids) == 3 and grids[0].array is grids[1].array
+    if not twice or access is None or not is_global(access) or access.array is not grids[0].array:
+        return marks
+    touched = _touched(access)[0]
+    whole = [len(mark.lit) == len(touched) for mark in marks[:2]]
+    if whole[0] == whole[1]:
+        return marks
+    other = whole.index(False)
+    echoed = replace(marks[other], lit=EMPTY, thread=EMPTY, warp=EMPTY, echo=touched)
+    return tuple(echoed if i == other else mark for i, mark in enumerate(marks))
 
 
 def _phase_of(block_trace: BlockTrace, step: int) -> int:

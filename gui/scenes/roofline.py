@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gui.scenes.benchmark import neighbours
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from core.models.ceilings import Ceilings
     from gui.scenes.ceilings import Run
 
+_ROWS = 5
+_BOXES = 200  # along the roof: each is hardly higher than the line
 NEIGHBOURS = 3  # of the chosen kernel, in the simple plot
 
 
@@ -144,14 +147,20 @@ def beside(
 ) -> Box:
     """Where the name of the point `at` stands: right or left of it, a little below or above.
 
-    The first of these that meets nothing `taken` and ends before `right`; else it is moved down.
+    The nearest of these that meets nothing `taken` and ends before `right`, up to `_ROWS` rows
+    away; else it is moved down.
     `size` is width and height, `gap` what lies between them and the point. All in decades.
     """
     (x, y), (wide, high) = at, size
     across = [x + gap[0], x - gap[0] - wide]
     if across[0] + wide > right:
-        across.reverse()
-    ways = [(left, top) for left in across for top in (y - gap[1], y + gap[1] + high)]
+        across = [across[1], right - wide - 1e-9]  # or above or below, as far right as it can be
+    ways = [
+        (left, top)
+        for row in range(_ROWS)
+        for left in across
+        for top in (y - gap[1] - row * high, y + gap[1] + (row + 1) * high)
+    ]
     boxes = [(left, top - high, left + wide, top) for left, top in ways]
     free = (box for box in boxes if not any(_meet(box, one) for one in taken))
     return next((box for box in free if box[2] <= right), None) or below(boxes[0], taken)
@@ -165,6 +174,18 @@ def below(box: Box, taken: Iterable[Box]) -> Box:
         if _meet((left, top - high, right, top), one):
             top = one[1]
     return left, top - high, right, top
+
+
+def roof_boxes(frame: Roofline) -> list[Box]:
+    """Small boxes along the roof: no name of a point is to be struck through by it."""
+    left, right = math.log10(frame.left), math.log10(frame.right)
+    slope, peak = math.log10(frame.bandwidth), math.log10(frame.peak)
+    places = [left + (right - left) * i / _BOXES for i in range(_BOXES + 1)]
+    heights = [min(x + slope, peak) for x in places]
+    return [
+        (x, y, next_x, next_y)
+        for (x, next_x), (y, next_y) in zip(pairwise(places), pairwise(heights), strict=True)
+    ]
 
 
 def _crossed(frame: Roofline, box: Box) -> bool:

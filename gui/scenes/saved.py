@@ -56,6 +56,7 @@ class Saved:
     """In per cent; 0 for what suits the screen."""
     page: str = "step"
     toured: bool = False
+    """Whether the first start's page has been shown."""
     geometry: str = ""
     layout: str = ""
     left: int = -1

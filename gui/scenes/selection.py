@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from core.ladder.buffers import Inputs
+from core.ladder.rung import DEFAULT_SEED
+
 if TYPE_CHECKING:
+    from core.emulator.run_queue import WarpOrder
     from core.launching.file_launch import FileLaunch
     from core.trace import Trace
 
@@ -15,7 +19,7 @@ WARP_SIZE = 32
 
 Unit = Literal["access", "line", "barrier", "phase"]
 UNITS: tuple[Unit, ...] = ("access", "line", "barrier", "phase")
-PAGE_KEYS = ("step", "compare", "benchmark", "ceilings", "occupancy")
+PAGE_KEYS = ("step", "compare", "benchmark", "ceilings", "occupancy", "course")
 """The window's pages, by what links and sessions call them; `gui.shell.pages` makes them."""
 COMPARED_VIEWS = ("Matrices", "Memory", "Global", "Shared", "Source", "Counters")
 """Views of a comparison; "Memory" is whichever of the next two the step accesses."""
@@ -68,6 +72,26 @@ class Configuration:
     def untitled(self) -> bool:
         """Whether its text is in no file, so that `source` is all there is of it."""
         return self.own is not None and self.own.path == UNTITLED
+
+
+ORDER_TITLES: Mapping[WarpOrder, tuple[str, str]] = MappingProxyType(
+    {
+        "lockstep": ("Together", "All warps advance together; a race hardly shows in the result"),
+        "round_robin": ("In turns", "Each warp makes one access, then the next warp does"),
+        "warp_by_warp": ("One after another", "A warp goes on until it waits or ends"),
+        "random": ("At random", "Warps take turns at random; the seed says which"),
+    }
+)
+"""Orders in which the warps of a block may advance, and what they mean."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What else a record depends on: settings of the session by these names."""
+
+    inputs: Inputs = "random"
+    order: WarpOrder = "lockstep"
+    seed: int = DEFAULT_SEED
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,14 @@ at, what is compared with what, which page and view are in front, and in which t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from psygnal import Signal
 
 from core.ladder.buffers import INPUTS, Inputs
+from core.ladder.rung import DEFAULT_SEED
+from gui.scenes import asking
 from gui.scenes.breakpoints import OtherBreakpoints, Steps, carried_over, nearest_stop, stops_of
 from gui.scenes.correspondence import Anchor
 from gui.scenes.draft import line_heirs, line_map
@@ -26,6 +28,7 @@ from gui.scenes.selection import (
     COMPARED_VIEWS,
     MAX_SPEED,
     MIN_SPEED,
+    MOST,
     TEXT_SIZES,
     UNITS,
     WARP_SIZE,
@@ -41,8 +44,11 @@ from gui.scenes.shown import Shown
 from gui.scenes.versions import Versions
 
 if TYPE_CHECKING:
+    from core.emulator.run_queue import WarpOrder
+    from core.lessons.lesson import Target
     from core.runs.counting import Counted
     from core.trace import BlockTrace, Trace
+    from gui.scenes.asking import Lit, Pick
     from gui.scenes.correspondence import Course
 
 
@@ -66,6 +72,12 @@ def _nearest(value: float, choices: tuple[int, ...]) -> int:
     return min(choices, key=lambda choice: abs(choice - value))
 
 
+def _whole(_: object, value: int | None) -> int | None:
+    if value is not None and not 0 <= value <= MOST:
+        raise ValueError(f"expected a whole number from 0 to {MOST}, not {value!r}")
+    return value
+
+
 def _direction(_: object, value: int) -> int:
     return (value > 0) - (value < 0)
 
@@ -80,6 +92,8 @@ class Session(Settings):
     thread_changed = Signal(int)
     line_changed = Signal(object)
     element_changed = Signal(object)
+    bank_changed = Signal(object)
+    sector_changed = Signal(object)
     hover_changed = Signal(object)
     configuration_changed = Signal(object)
     unit_changed = Signal(str)
@@ -103,6 +117,19 @@ class Session(Settings):
     compared_view_changed = Signal(str)
     trouble_changed = Signal(str)
     everything_changed = Signal(bool)
+    order_changed = Signal(str)
+    seed_changed = Signal(int)
+    device_changed = Signal(str)
+    size_changed = Signal(object)
+    ceiling_changed = Signal(str)
+    threads_changed = Signal(object)
+    registers_changed = Signal(object)
+    shared_changed = Signal(object)
+    veiled_changed = Signal(frozenset)
+    lit_changed = Signal(object)
+    pick_target_changed = Signal(object)
+    picked = Signal(str, object)
+    """What the learner clicked while `pick_target` was set: `picked(target, pick)`."""
 
     block: Setting[int] = Setting(0)
     """Linear index of the selected block; always one that was recorded.
@@ -118,6 +145,10 @@ class Session(Settings):
     """The source line that the user selected (not the one being executed)."""
     element: Setting[Element | None] = Setting(None, lambda self, e: self.fit_element(e))
     """The selected array element; None if the launch has no such element."""
+    bank: Setting[int | None] = Setting(None, lambda _, bank: asking.a_bank(bank))
+    """The selected bank of shared memory, 0..31."""
+    sector: Setting[int | None] = Setting(None, _whole)
+    """The selected sector of global memory, counted from the start of the array accessed last."""
     hover: Setting[Hover | None] = Setting(None)
     """What the pointer rests on."""
     configuration: Setting[Configuration | None] = Setting(None)
@@ -162,6 +193,28 @@ class Session(Settings):
     """What both sides of a comparison show first."""
     everything: Setting[bool] = Setting(False, lambda _, on: bool(on))
     """Whether Benchmark, Ceilings and Occupancy show all that they have, not the simple part."""
+    order: Setting[WarpOrder] = Setting("lockstep", asking.checked_order)
+    """How the warps of a block take turns; another order records the launch anew."""
+    seed: Setting[int] = Setting(DEFAULT_SEED, _whole)  # type: ignore[arg-type]
+    """Of the random numbers that a rung's arrays hold; another one records the launch anew."""
+    device: Setting[str] = Setting("")
+    """The device of Ceilings and Occupancy, by its name; empty for the page's own choice."""
+    size: Setting[int | None] = Setting(None, _whole)
+    """N of the Ceilings page; 0 for the launch's own, None for the page's choice."""
+    ceiling: Setting[str] = Setting("")
+    """The ceiling that the Ceilings page selects, by its name; empty for the one that binds."""
+    threads: Setting[int | None] = Setting(None, _whole)
+    """Threads of a block on the Occupancy page; None for the kernel's own, as for the next two."""
+    registers: Setting[int | None] = Setting(None, _whole)
+    """Registers of a thread there."""
+    shared: Setting[int | None] = Setting(None, _whole)
+    """Bytes of shared memory of a block there."""
+    veiled: Setting[frozenset[str]] = Setting(frozenset(), lambda _, n: asking.checked_veils(n))
+    """The parts that a question veils: names of `core.lessons.lesson.VEILS`."""
+    lit: Setting[Lit | None] = Setting(None)
+    """What views light: the right answer beside the learner's own."""
+    pick_target: Setting[Target | None] = Setting(None, lambda _, t: asking.checked_target(t))
+    """What a question asks to click; a click on such a thing emits `picked` and does no more."""
     trouble: Setting[str] = Setting("")
     """Why there is no trace, and what to do, in a sentence or two; views show it instead."""
 
@@ -314,6 +367,42 @@ class Session(Settings):
         else:
             self.step = ahead
 
+    # ---- a question
+
+    def set_veiled(self, names: Iterable[str]) -> None:
+        """Veil these parts and no others. Raises ValueError for a name that is no veil."""
+        self.veiled = frozenset(names)
+
+    def set_lit(self, lit: Lit | None) -> None:
+        """Light an answer, or nothing."""
+        self.lit = lit
+
+    def hides(self, part: str) -> bool:
+        """Whether a part is veiled, or would give away one that is (`gui.scenes.asking`)."""
+        return bool(self.veiled) and asking.hides(asking.covered(self.veiled), part)
+
+    def hides_phase(self, phase: int) -> bool:
+        """Whether a column of the phase table is veiled: the step's own too where it tells."""
+        told = phase == self.phase and self.hides("matrices.loaded")
+        return told or self.hides(f"phases:{phase}")
+
+    def selected_pick(self) -> Pick | None:
+        """What is selected of the kind that the question asks for; None for nothing."""
+        if self.pick_target is None:
+            return None
+        found = getattr(self, self.pick_target)
+        return None if found is None else asking.pick_of(found)
+
+    def pick(self, target: Target, pick: Pick | Element) -> bool:
+        """Answer with something that was clicked, where the question asks for such a thing.
+
+        False where it does not: the click then does what it does without a question.
+        """
+        if self.pick_target != target:
+            return False
+        self.picked.emit(target, asking.pick_of(pick))
+        return True
+
     # ---- the selection
 
     @property
@@ -434,6 +523,7 @@ class Session(Settings):
             self.kept.leave(left, self.breakpoints)
         kept = self.kept.arrive(self._key)
         self.values.update(block=0, thread=0, line=None, element=None, breakpoints=kept)
+        self.values.update(bank=None, sector=None)
 
     def _key_of(self, trace: Trace | None) -> str:
         """Names a new trace's source: the key of what was asked for, if that is known."""

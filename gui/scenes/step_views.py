@@ -10,11 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gui.scenes.findings import finding_rows
+from gui.scenes.findings import FindingRow, finding_rows
 
 if TYPE_CHECKING:
     from core.trace import Trace
     from gui.scenes.session import Session
+
+
+def findings_of(session: Session) -> tuple[FindingRow, ...]:
+    """The findings that are shown: none while a question is about them."""
+    return () if session.hides("findings") else finding_rows(session.trace)
+
 
 Group = Literal["matrices", "memory", "code", "figures", "lists"]
 """Views of one group stand behind each other where there is no room for more of them."""
@@ -81,7 +87,7 @@ VIEWS = (
         "lists",
         "gui.views.places_views:FindingsView",
         has_something=lambda trace: bool(finding_rows(trace)),
-        count=lambda session: len(finding_rows(session.trace)),
+        count=lambda session: len(findings_of(session)),
         mark="▲ ",
     ),
 )

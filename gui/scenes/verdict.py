@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.rules.counters import UNITS
-from gui.scenes.benchmark import times_text
 from gui.scenes.differences import Difference, differences, moved
 from gui.scenes.findings import fault_names
 from gui.scenes.results import Outcome, outcome, reference_text, result_text
@@ -41,6 +40,8 @@ def verdict(first: Session, second: Session, name: str) -> str:
         said.append(_gone(gone))
     if new:
         said.append(f"New: {join(new)}.")
+    from gui.scenes.benchmark import times_text  # loads much: no window needs it to begin
+
     return " ".join([*said, times_text(first, second)]).strip()
 
 

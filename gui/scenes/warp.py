@@ -193,6 +193,13 @@ def seen_at(scene: WarpScene, block_trace: BlockTrace, step: int) -> WarpScene:
     return replace(scene, live=live, caption=_caption(access, scene.warp, live))
 
 
+def without_faults(scene: WarpScene) -> WarpScene:
+    """The scene with lanes at fault as if they took no part: a question is about them."""
+    none = np.zeros(LANES, bool)
+    names = tuple("" if bad else n for n, bad in zip(scene.names, scene.faulty, strict=True))
+    return replace(scene, faulty=none, faults=("",) * LANES, names=names)
+
+
 def _lane_name(array: Array | SharedArray, first: int, count: int) -> str:
     return "" if first < 0 else span_name(array, first, first + count - 1)
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gui.shell.main_window import MainWindow
 
 DEFAULT_RUNG = "tiled"
+FIRST = 180, 56
+"""The size of a first window, in digits and lines."""
 NO_SET = (
     "--set is for kernels of the ladder: a file's launch is given as mine.cu?gridDim=8&arg.n=64."
 )
@@ -38,9 +40,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter, such as n=64"
     )
     parser.add_argument("--theme", help="light, dark or projector")
+    parser.add_argument(
+        "--lesson",
+        metavar="NAME",
+        help="a lesson of the course, such as 1A, a lesson file, a folder",
+    )
     parser.add_argument("--fresh", action="store_true", help="start without the last session")
     parser.add_argument("--session", metavar="FILE", help="where the session is kept")
-    parser.add_argument("--no-tour", action="store_true", help="no tour at the first start")
+    parser.add_argument("--no-tour", action="store_true", help="begin the first start at a kernel")
     parser.add_argument(
         "--size", metavar="WxH", type=window_size, help="size of the window, such as 1280x800"
     )
@@ -65,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.cli.workloads import parse_settings
     from core.errors import TilescopeError
     from core.gc_control import keep_pauses_short, leave_out
-    from core.ladder import load_ladder
+    from core.ladder import all_kernels
     from core.side_process.client import end_kept, prepare
     from gui.looks.theme import apply_theme, theme_names
     from gui.scenes.saved import default_path, find, said_aside
@@ -77,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"There is no theme {options.theme!r}: {', '.join(theme_names())}.\n")
         return 2
     try:
-        ladder = load_ladder()
+        ladder = all_kernels()
         start = parse_start(options.rung, parse_settings(options.set), ladder)
     except TilescopeError as error:
         sys.stderr.write(f"{error}\n")
@@ -101,21 +108,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     keeper = Keeper(window, path if found.usable else None)
     if saved is not None:
         keeper.restore_window(saved, geometry=not options.size)
-    toured = kept is not None and kept.toured  # even with --fresh
-    window.touring.toured = toured or bool(found.sentence)
+    greeted = kept is not None and kept.toured  # even with --fresh
+    window.teaching.greeted = greeted or bool(found.sentence)
+    asked_for = start is not None or options.lesson is not None or options.no_tour
+    greets = not (asked_for or window.teaching.greeted)
     if options.size:
         window.resize(*options.size)
     elif saved is None or not saved.geometry:
         fit_screen(window)
+    if greets:
+        window.show_page("course")
     window.show()
-    if start is None and not options.no_tour and not window.touring.toured:
-        tour_once(window)
 
     def begin() -> None:
         prepare(*READ_AHEAD)  # loads the compiler while this one loads the emulator
         told = said_aside(saved.aside) if saved is not None else ""
         window.moments.say_with_launch(found.sentence or told)
-        if isinstance(start, Path):
+        if options.lesson is not None:
+            window.recorder.configure(DEFAULT_RUNG)
+            window.teaching.open_named(options.lesson)
+        elif isinstance(start, Path):
             window.workbench.open_file(str(start))
         elif start is not None:
             window.moments.open_moment(start)
@@ -123,6 +135,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             keeper.restore_session(saved, DEFAULT_RUNG)
         else:
             window.recorder.configure(DEFAULT_RUNG)
+        if greets:
+            greet(window)
 
     QTimer.singleShot(0, begin)
     status = app.exec()
@@ -169,23 +183,26 @@ def no_display(said: Sequence[str]) -> str:
 
 
 def fit_screen(window: MainWindow) -> None:
-    """Have a first window no larger than what of the screen is free; then it takes all of that."""
-    from PySide6.QtCore import Qt
+    """Have a first window as large as its type needs, and no larger than the screen has room.
 
-    free, wanted = window.screen().availableGeometry().size(), window.size()
+    Where it would be larger, it takes all of that.
+    """
+    from PySide6.QtCore import QSize, Qt
+
+    from gui.docks.dock_area import units
+
+    digit, line = units()
+    wanted = QSize(FIRST[0] * digit, FIRST[1] * line)
+    free = window.screen().availableGeometry().size()
     window.resize(wanted.boundedTo(free))
     if wanted.width() >= free.width() or wanted.height() >= free.height():
         window.setWindowState(Qt.WindowState.WindowMaximized)  # its frame has to fit as well
 
 
-def tour_once(window: MainWindow) -> None:
-    """Start the tour when there is something to see."""
-
-    def start() -> None:
-        window.recorder.recorded.disconnect(start)
-        window.touring.start()
-
-    window.recorder.recorded.connect(start)
+def greet(window: MainWindow) -> None:
+    """Begin at the page that offers to learn, to look, and to bring one's own; once."""
+    window.show_page("course")
+    window.teaching.greeted = True
 
 
 def parse_start(

@@ -60,6 +60,7 @@ from gui.views.shared_view import SharedView
 from gui.views.source_view import SourceView
 from gui.views.tables import RowModel, RowTable
 from gui.views.transport_bar import ScrubBar
+from gui.views.veil import Veil
 from gui.views.warp_view import WarpView
 from gui.views.why_panel import WhyPanel
 from gui.views.widgets import Segmented, action_button
@@ -134,6 +135,7 @@ class CompareBar(QWidget):
 Side = Literal["a", "b"]
 LEAST_SIDE = 240  # pixels
 ROOM_FOR_HEADINGS, ROOM_FOR_FIT = 52, 44  # digits
+LOW = 18  # lines: a lower side has no room for headings either
 SHARES = (4, 4, 2, 2)  # of a side's height, in the order of its views
 
 
@@ -200,6 +202,7 @@ class CompareSide(QWidget):
         self.memory = QStackedWidget()
         self._add("Memory", self.memory)
         self.warp = WarpView(session)
+        self.warp.caption.NARROW = 0
         self.memory.addWidget(self._panel("Warp and global memory", self.warp))
         self.shared = SharedView(session)
         self.memory.addWidget(self._panel("Shared memory", self.shared))
@@ -249,8 +252,9 @@ class CompareSide(QWidget):
     def _fit_heads(self) -> None:
         """Headings go first, as the switch above both sides names the views; then a button."""
         room = self.width() / self.fontMetrics().horizontalAdvance("0")
+        is_low = self.height() < LOW * self.fontMetrics().lineSpacing()
         for panel in self._framed:
-            panel.heading.setVisible(room > ROOM_FOR_HEADINGS)
+            panel.show_heading(room > ROOM_FOR_HEADINGS and not is_low)
         self.matrices.fit_button.setVisible(room > ROOM_FOR_FIT)
 
     def show_views(self, chosen: str, room: int) -> None:
@@ -497,6 +501,7 @@ class ComparePage(PageWidget, QWidget):
         self.verdict = Caption()
         self.verdict.may_take(3)
         self._page.insertWidget(1, self.verdict)
+        self.veil = Veil(self.comparing.a, "compare", self, (self.verdict, self.splitter))
         table = QFrame()
         table.setProperty("role", "panel")
         grid = QGridLayout(table)

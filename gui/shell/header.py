@@ -41,6 +41,7 @@ class Header(QWidget):
         self._lay_out()
         session.trace_changed.connect(lambda _: self.show_launch())
         session.trouble_changed.connect(lambda _: self.show_launch())
+        session.veiled_changed.connect(lambda _: self.show_launch())
         self.show_launch()
 
     @staticmethod
@@ -150,7 +151,8 @@ class Header(QWidget):
         self._title = trace.workload.title
         self.title.setText(self._title)
         self.title.setAccessibleName(self._title)
-        self.facts.setText(spaced(f"grid {launch.grid}   block {launch.block}"))
+        grid = "?" if self.session.hides("form") else launch.grid
+        self.facts.setText(spaced(f"grid {grid}   block {launch.block}"))
         self._fit()
 
 

@@ -31,6 +31,10 @@ class LeftColumn(QObject):
         super().__init__(window)
         self.main = window
         self.by_hand = False
+        self._given_up = False  # to the panel of lessons
+        self._was_shown = True
+        self._fits = False
+        """Whether it has its usual width, or somebody's."""
         self.button = button = QToolButton()
         button.setText("›")
         button.setProperty("role", "action")
@@ -41,6 +45,7 @@ class LeftColumn(QObject):
         button.setAccessibleName("Show the left column")
         button.clicked.connect(self.toggle)
         button.hide()
+        window.body.splitterMoved.connect(self._on_dragged)
         window.installEventFilter(self)
         window.left.installEventFilter(self)
         window.session.large_changed.connect(lambda _: QTimer.singleShot(0, self, self._back))
@@ -60,6 +65,7 @@ class LeftColumn(QObject):
     def restore(self, width: int) -> None:
         """Take up a kept width."""
         self.by_hand = width == 0
+        self._fits = self._fits or width > 0
         if self.by_hand:
             self.main.left.hide()
         else:
@@ -70,25 +76,49 @@ class LeftColumn(QObject):
         self.by_hand = True
         self.main.left.setVisible(self.main.left.isHidden())
 
+    def make_room(self, on: bool) -> None:
+        """Stay hidden while a lesson is shown in its place, unless it is asked for."""
+        if on == self._given_up:
+            return
+        self._given_up = on
+        if on:
+            self._was_shown = not self.main.left.isHidden()
+            self.main.left.hide()
+        elif self.by_hand:
+            self.main.left.setVisible(self._was_shown)
+        else:
+            self.follow()
+        self._offer()
+
     def restyle(self) -> None:
         """Take up the theme's type."""
         digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
-        width = self.main.width()
         self.main.left.setMinimumWidth(LEAST * digit)
         self.main.left.setMaximumWidth(MOST * digit)
-        left = min(USUAL * digit, width // 5)
-        body = self.main.body
+        self._fits = False
         if not self.main.left.isHidden():
-            body.setSizes([left, max(body.width() - body.handleWidth() - left, 1)])
+            self._take_width()
         self.follow()
+
+    def _take_width(self) -> None:
+        """The usual width for the type, or as much of it as the window has room for."""
+        usual = USUAL * QFontMetrics(current_theme().font()).horizontalAdvance("0")
+        body, left = self.main.body, min(usual, self.main.width() // 5)
+        self._fits = left == usual
+        body.setSizes([left, max(body.width() - body.handleWidth() - left, 1)])
+
+    def _on_dragged(self) -> None:
+        self._fits = True
 
     def follow(self) -> None:
         """Show or hide the column by the window's width; after a change of size or of type."""
-        if self.by_hand or self.main.session.large or self.main.overlay is not None:
+        if self.by_hand or self.main.session.large or self._given_up:
             return
         wide = self.main.width() >= ROOM * units()[0]
         if wide == self.main.left.isHidden():
             self.main.left.setVisible(wide)
+        if wide and not self._fits:  # there was less room when its type was chosen
+            self._take_width()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the window's size; offer the button while the column is hidden."""
@@ -105,4 +135,5 @@ class LeftColumn(QObject):
         self._offer()
 
     def _offer(self) -> None:
-        self.button.setVisible(self.main.left.isHidden() and not self.main.session.large)
+        hidden = self.main.left.isHidden() and not self.main.session.large
+        self.button.setVisible(hidden and not self._given_up)

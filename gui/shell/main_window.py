@@ -24,13 +24,16 @@ from gui.views.base import Panel
 from gui.views.busy_sign import BusySign
 from gui.views.ladder_panel import LadderPanel
 from gui.views.launch_form import ConfigurationForm, SelectionForm
+from gui.views.lesson_panel import LessonPanel
 from gui.views.message_bar import MessageBar
 from gui.views.moment_title import MomentTitle
 from gui.views.page_parts import PageWidget
 from gui.views.page_stack import Page, Pages
+from gui.views.presenter_bar import PresenterBar
 from gui.views.step_page import StepPage
 from gui.views.transport_bar import TransportBar
 from gui.views.widgets import name_choices
+from gui.views.word_card import Words
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -56,12 +59,14 @@ class MainWindow(Window):
         self.commands = do = Commands(self)
         self.workbench, self.moments, self.lecture = do.workbench, do.moments, do.lecture
         self.exporter, self.enlarging, self.explaining = do.exporter, do.enlarging, do.explaining
-        self.stopping, self.touring = do.stopping, do.touring
+        self.stopping, self.teaching = do.stopping, do.teaching
         self.menus = build_menus(self, do, self.header.menu_bar)
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         self._focus_keys = FocusKeys(app, self)
         self.dressing = Dressing(self, lambda: self.text_size)
+        self.words = Words(self)
+        self.words.watch(self)
         self._connect()
         self.setMinimumSize(*LEAST)  # or else large text would make it larger than the screen
         self.resize(1440, 900)
@@ -92,7 +97,7 @@ class MainWindow(Window):
         for over in (self.busy_sign, self.message):  # Qt puts each page that it turns to above
             self.pages.currentChanged.connect(over.raise_)
         self.pages.turned.connect(self._on_turned)
-        self.pages.came.connect(lambda key: name_choices(self.pages.make(key)))
+        self.pages.came.connect(self._on_came)
 
     def _lay_out(self) -> None:
         self.setMenuWidget(self.header)
@@ -105,7 +110,7 @@ class MainWindow(Window):
         self.body.setHandleWidth(8)
         shell = QWidget()
         shell.setObjectName("shell")
-        layout = QVBoxLayout(shell)
+        self._shell = layout = QVBoxLayout(shell)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.moment_title)
@@ -166,12 +171,41 @@ class MainWindow(Window):
         """Hide or show the left column."""
         self.left_column.toggle()
 
+    def show_lesson_panel(self, panel: QWidget) -> None:
+        """Take up the panel of lessons, left of the page."""
+        self.lesson_panel = panel
+        self.body.insertWidget(1, panel)
+        self.body.setStretchFactor(2, 1)
+
+    def show_presenter(self, bar: QWidget) -> None:
+        """Take up the bar of a presented lesson, above the page."""
+        self._shell.insertWidget(1, bar)
+        self.presenter = bar
+
+    def lesson_shown(self, on: bool) -> None:
+        """Show the panel of lessons in place of the left column, or that again."""
+        panel = self.lesson_panel
+        if panel is None or on != panel.isHidden():
+            return
+        panel.setVisible(on)
+        self.left_column.make_room(on)
+        if on:
+            wide = min(LessonPanel.usual_width(), self.body.width() // 3)
+            self.body.setSizes([0, wide, max(self.body.width() - wide, 1)])
+
     def show_cheat_sheet(self) -> None:
         """Show all keyboard shortcuts."""
         from gui.shell.cheat_sheet import CheatSheet
 
         if self.findChild(CheatSheet) is None:
             CheatSheet(self.menus, self)
+
+    def show_glossary(self) -> None:
+        """Show the words of the field."""
+        from gui.shell.glossary_sheet import GlossarySheet
+
+        if self.findChild(GlossarySheet) is None:
+            GlossarySheet(self)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab, past what lies in hidden tabs: Qt moves that out of sight and leaves it visible."""
@@ -187,9 +221,16 @@ class MainWindow(Window):
         self.tabs.value = key
         self.pages.open(key)
 
+    def _on_came(self, key: str) -> None:
+        page = self.pages.make(key)
+        name_choices(page)
+
     def _on_turned(self, page: Page) -> None:
         self.transport.setVisible(page.clock)
         self.looking_at.setVisible(page.clock)
+        QTimer.singleShot(0, self, lambda: self.words.watch(self.pages.current))
+        lesson = self.lesson_panel is not None and not self.lesson_panel.isHidden()
+        self.left_column.make_room(page.bare or lesson)
         if not page.clock:
             self.session.playing = 0
             self.busy_sign.say("")  # what this page shows is not replaced
@@ -202,6 +243,10 @@ class MainWindow(Window):
         self.moment_title.restyle()
         self.form.restyle()
         self.ladder_panel.list.scheduleDelayedItemsLayout()
+        if isinstance(self.lesson_panel, LessonPanel):
+            self.lesson_panel.restyle()
+        if isinstance(self.presenter, PresenterBar):
+            self.presenter.restyle()
 
     def _on_configuration(self, configuration: Configuration) -> None:
         own = configuration.own
@@ -214,6 +259,7 @@ class MainWindow(Window):
         rung = self.recorder.ladder[configuration.rung]
         if not self.form.shows(rung, configuration.parameters):
             self.form.show_rung(rung, configuration.parameters)
+            self.words.watch(self.form)  # its rows are others now
 
     def _on_trace(self, trace: object) -> None:
         self._show_title()

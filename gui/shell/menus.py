@@ -11,13 +11,15 @@ from PySide6.QtWidgets import QMenuBar
 from gui.commands.command import Command, fill_menu
 from gui.commands.moments import LIST
 from gui.looks.theme import NORMAL, load_theme, theme_names
+from gui.scenes.asking import answer_with_selection, most_of
 from gui.scenes.compare import PRESETS, Naming, Preset
-from gui.scenes.selection import COMPARED_VIEWS, UNITS, Unit
+from gui.scenes.selection import COMPARED_VIEWS, ORDER_TITLES, UNITS, Unit
 from gui.scenes.step_views import VIEWS, StepView
 from gui.shell.pages import PAGES
 from gui.views.transport_bar import UNIT_TIPS
 
 if TYPE_CHECKING:
+    from core.emulator.run_queue import WarpOrder
     from gui.commands.commands import Commands
     from gui.commands.window import Window
     from gui.shell.compare_page import ComparePage
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 
 GROUP, LOOK = "Views", "Text and theme"
+WARPS = "Order of warps"
 
 
 def view_commands(window: Window, do: Commands) -> list[Command]:
@@ -263,7 +266,13 @@ def build_menus(window: Window, do: Commands, bar: QMenuBar) -> dict[str, list[C
         "&Compare": compare_commands(window),
         "&Help": [
             Command("Keyboard shortcuts", ("F1",), window.show_cheat_sheet),
-            Command("Tour", ("Ctrl+F1",), do.touring.start),
+            Command("Glossary", ("Shift+F1",), window.show_glossary),
+            Command(
+                "Learn: lesson 1A",
+                ("Ctrl+F1",),
+                partial(do.teaching.begin_lesson, "1A"),
+                "The first lesson, which shows the window on the way",
+            ),
         ],
     }
     for title, commands in menus.items():
@@ -285,8 +294,30 @@ def _file_commands(window: Window, do: Commands) -> list[Command]:
             "Of the window, or of any view of any page",
             line=True,
         ),
+        Command(
+            "Export the steps…",
+            ("Ctrl+Alt+E",),
+            do.taker.ask_and_export,
+            "As a page that replays them in a browser, or as a film",
+        ),
         Command("Open a link…", ("Ctrl+L",), do.moments.ask_for_link, line=True),
+        Command("Open a lesson…", ("Ctrl+Alt+L",), do.teaching.ask_for_file),
+        Command(
+            "Present the lesson",
+            ("Shift+F5",),
+            do.presenting.toggle,
+            "To a room: PgDown reveals and goes on, letters are votes",
+            checked=lambda: do.presenting.on,
+        ),
+        Command("Notes of the presented lesson", ("Ctrl+N",), do.presenting.toggle_notes),
         *do.lecture.commands(),
+        Command(
+            "Make a lesson of the moments…",
+            ("Ctrl+Alt+K",),
+            lambda: do.teaching.make_of_moments(do.lecture.moments),
+            "A question for each moment, in a file that is yours to go on with",
+            under=LIST,
+        ),
         Command("Quit", ("Ctrl+Q",), window.close, line=True),
     ]
 
@@ -342,6 +373,15 @@ def _step_commands(window: Window, do: Commands) -> list[Command]:
     def chosen(unit: Unit) -> bool:
         return session.unit == unit
 
+    def order(name: WarpOrder) -> Callable[[], None]:
+        def run() -> None:
+            session.order = name
+
+        return run
+
+    def ordered(name: WarpOrder) -> bool:
+        return session.order == name
+
     def speed(factor: float) -> Callable[[], None]:
         def run() -> None:
             session.speed *= factor
@@ -371,6 +411,10 @@ def _step_commands(window: Window, do: Commands) -> list[Command]:
                 row="Step by access, line, barrier, phase",
             )
             for key, unit in enumerate(UNITS, start=1)
+        ),
+        *(
+            Command(title, (), order(name), tip, partial(ordered, name), under=WARPS)
+            for name, (title, tip) in ORDER_TITLES.items()
         ),
     ]
 
@@ -407,6 +451,19 @@ def _select_commands(window: Window, do: Commands) -> list[Command]:
 
         return run
 
+    def next_of(name: str, by: int) -> Callable[[], None]:
+        def run() -> None:
+            now, count = getattr(session, name), most_of(session, name)
+            if count:
+                setattr(session, name, (now + by) % count if now is not None else 0)
+
+        return run
+
+    def answer() -> None:
+        sentence = answer_with_selection(session)
+        if sentence:
+            window.message.show_message(sentence, kind="info")
+
     return [
         Command("Next thread", ("Down",), change("thread", 1)),
         Command("Previous thread", ("Up",), change("thread", -1)),
@@ -422,13 +479,20 @@ def _select_commands(window: Window, do: Commands) -> list[Command]:
             )
         ),
         Command("Select an element…", ("E",), stopping.ask_for_element, line=True),
+        *(
+            Command(f"{way} {name}", (key,), next_of(name, by), row=f"Select a {name}")
+            for name, letter in (("bank", "K"), ("sector", "S"))
+            for way, key, by in (("Next", letter, 1), ("Previous", f"Shift+{letter}", -1))
+        ),
+        Command("Answer with what is selected", ("P",), answer),
         Command(
             "Next kernel",
             ("PgDown",),
-            lambda: window.ladder_panel.choose_next(1),
+            partial(do.turn, 1),
+            "In a lesson: the next question",
             line=True,
         ),
-        Command("Previous kernel", ("PgUp",), lambda: window.ladder_panel.choose_next(-1)),
+        Command("Previous kernel", ("PgUp",), partial(do.turn, -1), "In a lesson: the one before"),
         Command("Stop recording", ("Ctrl+.",), do.workbench.waiting.stop, line=True),
         Command("End editing, back to the picture", ("Escape",), do.leave_field),
     ]

@@ -12,7 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QTimer
+
 from gui.views import page_stack
+from gui.views.page_parts import PAINTED_MS
 
 if TYPE_CHECKING:
     from core.gpu.result import BenchmarkResult
@@ -67,10 +70,33 @@ def _occupancy(window: Window, commands: Commands) -> PageWidget:
     return OccupancyView(window.session, window.recorder.ladder)
 
 
+def _course(window: Window, commands: Commands) -> PageWidget:
+    from gui.scenes.course import course_shown
+    from gui.views.course_page import CoursePage
+
+    page, teaching = CoursePage(), commands.teaching
+
+    def show() -> None:
+        if teaching.course is not None and teaching.progress is not None and page.isVisible():
+            page.show_course(course_shown(teaching.course, teaching.lessons, teaching.progress))
+
+    teaching.course_read.connect(show)
+    page.came.connect(lambda: QTimer.singleShot(PAINTED_MS, page, teaching.read_course))
+    page.lesson_wanted.connect(teaching.begin_lesson)
+    page.review_wanted.connect(teaching.begin_review)
+    page.test_wanted.connect(teaching.begin_test)
+    page.look_wanted.connect(lambda: window.look_at_page("step"))
+    page.bring_wanted.connect(commands.workbench.ask_for_file)
+    page.file_wanted.connect(teaching.ask_for_file)
+    page.export_wanted.connect(teaching.ask_and_export)
+    return page
+
+
 PAGES: tuple[Page, ...] = (
     Page("step", "Step through", _step, clock=True),
     Page("compare", "Compare", _compare, clock=True),
     Page("benchmark", "Benchmark", _benchmark),
     Page("ceilings", "Ceilings", _ceilings),
     Page("occupancy", "Occupancy", _occupancy),
+    Page("course", "Course", _course, bare=True),
 )

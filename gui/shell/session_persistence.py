@@ -32,6 +32,8 @@ class Keeper(QObject):
         self.main = window
         self.path = path
         self._base: Saved | None = None  # what this window and the file last had in common
+        if path is not None:
+            window.teaching.path = path.with_name("progress.json")
         window.closing.connect(self.save)
         window.lecture.changed.connect(self.save)
 
@@ -60,7 +62,7 @@ class Keeper(QObject):
             theme=main.session.theme,
             text_size=self._text_size(),
             page=main.tabs.value,
-            toured=main.touring.toured,
+            toured=main.teaching.greeted,
             geometry=bytes(main.saveGeometry().toBase64().data()).decode(),
             layout=main.step_page.save_layout(),
             left=main.left_column.kept(main.enlarging.left),
@@ -81,7 +83,7 @@ class Keeper(QObject):
         """Take up the place and layout of the window, and what was typed; before it is shown."""
         main = self.main
         self._base = saved
-        main.touring.toured = saved.toured
+        main.teaching.greeted = saved.toured
         main.lecture.restore(saved.moments, saved.moment)
         main.step_page.source.draft.restore(saved.drafts)
         main.workbench.launches.update(saved.launches)

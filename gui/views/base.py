@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QEvent, QPointF, QSize, Qt
 from PySide6.QtGui import (
     QContextMenuEvent,
+    QFontMetricsF,
     QHelpEvent,
     QMouseEvent,
     QPainter,
@@ -27,12 +28,17 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.theme import current_theme
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.selection import Breakpoint, Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.text import index_text
 from gui.scenes.why import Fetched
 
 MOST_WORDS = 1000  # whose widths a caption remembers
+
+
+ASKING = frozenset({"veiled", "lit", "pick_target"})
+"""What a question changes of a session: every view follows it."""
 
 
 class SessionView(QWidget):
@@ -56,7 +62,7 @@ class SessionView(QWidget):
         raise NotImplementedError
 
     def _on_session_changed(self, names: frozenset[str]) -> None:
-        stale = names & self.WATCHES
+        stale = names & (self.WATCHES | ASKING)
         if not stale:
             return
         self._stale |= stale
@@ -75,15 +81,20 @@ class SessionView(QWidget):
         """Catch up with these, too, when this is shown: it was brought to date for a picture."""
         self._stale |= names
 
-    def say(self, caption: Caption, words: str, drawn: str = "") -> None:
+    def say(self, caption: Caption, words: str, drawn: str = "", part: str = "") -> None:
         """Put words about a picture into its caption and its description for screen readers.
 
-        Words that are `drawn` into an empty picture are not said in the caption again.
+        Words that are `drawn` into an empty picture are not said in the caption again. Of a
+        `part` that a question veils neither says anything.
         """
+        if part and self.session.hides(part):
+            words, drawn = f"{ANSWER_FIRST}.", ""
 
         def show() -> None:
             caption.setText(words)
-            self.setAccessibleDescription(words or drawn)
+            lit = self.session.lit
+            told = [] if lit is None else [lit.words("right"), lit.words("given")]
+            self.setAccessibleDescription(". ".join(filter(None, [words or drawn, *told])))
 
         self.session.turns.offer(caption, show)
 
@@ -167,7 +178,7 @@ class Caption(QLabel):
         self._most: int | None = None
         self._wrapped: list[str] = []
         self._wrapped_for: object = None
-        self._widths: dict[str, int] = {}
+        self._widths: dict[str, float] = {}
         """Of words in the caption's font: captions of steps are made of the same ones."""
 
     def text(self) -> str:
@@ -274,7 +285,7 @@ class Caption(QLabel):
 
     def _fitting(self, words: list[str], width: int) -> int:
         """How many of the words stand beside each other in a width."""
-        used, space = 0, self._advance(" ")
+        used, space = 0.0, self._advance(" ")
         for count, word in enumerate(words):
             used += self._advance(word)
             if used > width:
@@ -282,11 +293,12 @@ class Caption(QLabel):
             used += space
         return len(words)
 
-    def _advance(self, word: str) -> int:
+    def _advance(self, word: str) -> float:
+        """In fractions of a pixel: whole ones add up to a line that is cut at the edge."""
         if len(self._widths) > MOST_WORDS:
             self._widths.clear()
         if word not in self._widths:
-            self._widths[word] = self.fontMetrics().horizontalAdvance(word)
+            self._widths[word] = QFontMetricsF(self.font()).horizontalAdvance(word)
         return self._widths[word]
 
 
@@ -323,12 +335,27 @@ class Panel(QFrame):
         head.addLayout(row)
         if caption is not None:
             head.addWidget(caption)
+        self._head, self._caption = head, caption
         layout.addLayout(head)
         inner = QVBoxLayout()
         edge = 0 if flush else space.margin
         inner.setContentsMargins(edge, 0, edge, 0 if flush else space.gap)
         inner.addWidget(body)
         layout.addLayout(inner, 1)
+
+    def show_heading(self, shown: bool) -> None:
+        """Whether it says its name; else the caption takes that place, beside the controls."""
+        if shown is not self.heading.isHidden():
+            return
+        self.heading.setVisible(shown)
+        if self._caption is None:
+            return
+        if shown:
+            self.row.removeWidget(self._caption)
+            self._head.addWidget(self._caption)
+        else:
+            self._head.removeWidget(self._caption)
+            self.row.insertWidget(0, self._caption, 1000)
 
 
 # The menu of an array's element, the same in every view that draws one.
@@ -351,7 +378,12 @@ def element_menu(session: Session, element: Element, parent: QWidget) -> QMenu:
         lambda: go_to_touch(session, element, forward=False)
     )
     menu.addSeparator()
-    if session.trace is not None and element[0] in [array.name for array in session.trace.arrays]:
+    asked = session.hides("why")
+    if (
+        not asked
+        and session.trace is not None
+        and element[0] in [array.name for array in session.trace.arrays]
+    ):
         menu.addAction("Why loaded so often?").triggered.connect(
             lambda: session.update(element=element, question=Fetched(*element))
         )

@@ -606,18 +606,22 @@ class LaunchPlot(Chart):
             item.setVisible(bool(values))
         right = max(len(values), 20)
         self.setXRange(0, right * 1.02, padding=0)
-        self.setYRange(0, max(values, default=100.0) * 1.15, padding=0)
         if values:
             low, middle, high = self._spread
             self.median.setValue(middle)
             self.band.setRegion((low, high))
-            self.text.setPos(right, max(self.values))  # above every dot
+            self.text.setPos(right, max(self.values))
             self._say_median()
+        else:
+            self.setYRange(0, 100, padding=0)
 
     def _say_median(self) -> None:
-        """As many words as there is room for."""
+        """As many words as there is room for, above every dot."""
         if not self.values:
             return
+        lines = 1.5 * QFontMetricsF(self.text.textItem.font()).height()
+        above = min(max(lines / max(self.box.height(), 1.0), 0.13), 0.5)  # of the plot's height
+        self.setYRange(0, max(self.values) / (1 - above), padding=0)
         gflops = self.unit == "GFLOPS"
         shown = [grouped(round(v)) if gflops else f"{v:.4g}" for v in self._spread]
         brief = f"{shown[1]} {self.unit}"

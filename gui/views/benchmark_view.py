@@ -71,6 +71,7 @@ from gui.views.benchmark_plots import CurvesPanel, LaunchPlot
 from gui.views.benchmark_setup import SetupStrip
 from gui.views.page_parts import PageView, panels_in, simple_or_all
 from gui.views.tables import Index, RowModel, RowTable
+from gui.views.veil import Veil
 
 if TYPE_CHECKING:
     from core.gpu.executor import GpuWorker
@@ -774,6 +775,7 @@ class BenchmarkView(PageView):
         plots, splitter = panels_in(Qt.Orientation.Horizontal), panels_in(Qt.Orientation.Vertical)
         splitter.addWidget(plots)
         self._page.addWidget(splitter, 1)
+        self.veil = Veil(self.session, "benchmark", self, (splitter,))
         self._build_plots(plots)
         self._build_results(splitter)
 

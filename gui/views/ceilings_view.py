@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QGuiApplication,
@@ -56,6 +56,7 @@ from gui.views.page_parts import (
     subject_row,
 )
 from gui.views.roofline_plot import RooflinePlot
+from gui.views.veil import Veil
 
 if TYPE_CHECKING:
     from core.devices.table import Device
@@ -342,7 +343,7 @@ TOGETHER_MS = 250  # runs whose places are found in this time are drawn together
 class CeilingsView(PageView):
     """The page. `results` gives what was measured in this session, if anything was."""
 
-    WATCHES = frozenset({"configuration", "everything"})
+    WATCHES = frozenset({"configuration", "everything", "device", "size", "ceiling"})
 
     def __init__(
         self,
@@ -395,11 +396,41 @@ class CeilingsView(PageView):
     def refresh(self, names: frozenset[str]) -> None:
         """Show another launch: from what was counted before, or counted now."""
         self.when_painted(self.model.look_for_gpus)
-        if "configuration" in names:
+        if names & {"configuration", "size"}:
             self._other = None
+        self._follow_settings()
         self._name_wanted()
         self._find()
         self._draw_parts()
+
+    def _follow_settings(self) -> None:
+        """Have the choices say what the session's settings do, if they say anything."""
+        session = self.session
+        if session.device:
+            self._choose_in(self.device_box, self.device_box.findData(session.device))
+        if session.size is not None:
+            text = AS_CONFIGURED if session.size == 0 else str(session.size)
+            if self.size_box.findText(text) < 0:
+                with QSignalBlocker(self.size_box):
+                    self.size_box.addItem(text)
+            self._choose_in(self.size_box, self.size_box.findText(text))
+        self.list.chosen = self.plot.chosen = session.ceiling
+
+    def _choose_in(self, box: QComboBox, place: int) -> None:
+        if place >= 0:
+            with QSignalBlocker(box):
+                box.setCurrentIndex(place)
+
+    def _take_device(self) -> None:
+        """The device was chosen here: the other page and links follow."""
+        name = self.device_box.currentData()
+        self.session.device = self.model.live[name].name if name in self.model.live else name
+        self._ask()
+
+    def _take_size(self) -> None:
+        """N was chosen here."""
+        self.session.size = self.n or 0
+        self._leave_run()
 
     def _name_wanted(self) -> None:
         wanted = self.wanted
@@ -560,8 +591,7 @@ class CeilingsView(PageView):
         self._show_other(Configuration(run.rung, dict(run.parameters)))
 
     def _choose_ceiling(self, name: str) -> None:
-        self.list.chosen = self.plot.chosen = "" if name == self.list.chosen else name
-        self._draw()
+        self.session.ceiling = "" if name == self.list.chosen else name
 
     def _leave_run(self) -> None:
         """Back from a run that was chosen in the plot, to the configured launch."""
@@ -651,10 +681,16 @@ class CeilingsView(PageView):
         splitter = panels_in(Qt.Orientation.Horizontal)
         fill(self, splitter)
         amount = [simple_or_all(self.session)]
-        splitter.addWidget(
-            Panel("Roofline", upper, caption=self.caption, controls=amount, flush=True)
-        )
-        splitter.addWidget(Panel("Ceilings, the lowest first", self.list, flush=True))
+        plot = Panel("Roofline", upper, caption=self.caption, controls=amount, flush=True)
+        cards = Panel("Ceilings, the lowest first", self.list, flush=True)
+        splitter.addWidget(plot)
+        splitter.addWidget(cards)
+        told = (self.plot, self.legend, self.hover, self.against, self.transfers)
+        self.veils = [
+            Veil(self.session, "ceilings", upper, told),
+            Veil(self.session, "ceilings", plot, (self.caption,)),
+            Veil(self.session, "ceilings", cards, (self.list,)),
+        ]
         share(splitter, (3, 2), (640, 420))
 
     def show_legend(self, keys: Sequence[LegendKey]) -> None:
@@ -680,8 +716,8 @@ class CeilingsView(PageView):
         self.model.placed.connect(self._later.start)  # one run after another
         self.model.devices_found.connect(self._offer_devices)
         self.back.clicked.connect(self._leave_run)
-        self.size_box.currentTextChanged.connect(lambda _: self._leave_run())
-        self.device_box.currentIndexChanged.connect(lambda _: self._ask())
+        self.size_box.currentTextChanged.connect(lambda _: self._take_size())
+        self.device_box.currentIndexChanged.connect(lambda _: self._take_device())
         self.plot.run_chosen.connect(self._choose_run)
         self.plot.ceiling_chosen.connect(self._choose_ceiling)
         self.plot.hovered.connect(self._say)

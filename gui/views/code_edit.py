@@ -26,6 +26,7 @@ from core.errors import TilescopeError
 from core.foreign_text import visible
 from core.launching.user_files import MOST_SOURCE, must_be_short_enough
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.source import (
     LineTotals,
     Span,
@@ -37,6 +38,7 @@ from gui.scenes.source import (
 )
 from gui.scenes.versions import Changes
 from gui.views.coloured_text import ColouredText
+from gui.views.lit import draw_mark
 
 # The margin beside the source: line numbers, and what each line moved.
 
@@ -73,6 +75,8 @@ class Gutter(QWidget):
         self.changes = Changes()
         """What differs from another version of the text, if that is compared with this."""
         self.sign = ""  # beside the lines that differ
+        self.lit: dict[int, tuple[str, str]] = {}  # colour and mark of lines that an answer names
+        self.veiled = False  # a question is about the figures
         self._under: int | None = None  # the line whose number is pointed at
         self.setAccessibleName("Breakpoints, line numbers and totals")
         self.brief = False
@@ -174,7 +178,14 @@ class Gutter(QWidget):
             painter.setPen(theme.color(CHANGED))
             centre = int(Qt.AlignmentFlag.AlignCenter)
             painter.drawText(5, top, self.dot_room(), height, centre, self.sign)
-        if line in self.breaks or line == self._under:
+        if line in self.lit:
+            color, shape = self.lit[line]
+            middle = QPointF(5 + self.dot_room() / 2, rect.center().y())
+            painter.save()
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            draw_mark(painter, theme, middle, color, shape, 0.9 * self.dot_room())
+            painter.restore()
+        elif line in self.breaks or line == self._under:
             self._paint_dot(painter, theme, rect, there=line in self.breaks)
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(theme.mono(0.9))
@@ -248,7 +259,7 @@ class Gutter(QWidget):
         line = self._edit.line_at(event.position().y())
         numbers = event.position().x() < self.number_width()
         self._point_at(line if numbers else None)
-        tip = totals_text(self.totals.get(line, {}))
+        tip = ANSWER_FIRST if self.veiled else totals_text(self.totals.get(line, {}))
         if numbers and not self.errors.get(line):
             there = line in self.breaks
             tip = f"Click to {'clear the breakpoint at' if there else 'stop at'} line {line}"
@@ -279,6 +290,10 @@ class GutterHead(QWidget):
                 words = self._gutter.column_name(name, column)
                 painter.drawText(x, 0, column - 6, height, right, words)
             x += column
+        if self._gutter.veiled:
+            painter.setFont(theme.font("small", bold=True))
+            painter.setPen(theme.color("accent"))
+            painter.drawText(x + 2, 0, 2 * height, height, int(Qt.AlignmentFlag.AlignLeft), "?")
 
 
 STYLES = {  # category -> (theme colour, bold)

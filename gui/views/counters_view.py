@@ -8,12 +8,14 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.counters import CounterRow, counter_rows, counters_caption, sections
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.scenes.text import grouped
 from gui.views.base import Caption, SessionView
 from gui.views.tables import Index, RowModel, RowTable
+from gui.views.veil import Veil
 from gui.views.widgets import Segmented
 
 REQUESTS = 2
@@ -109,17 +111,20 @@ class CountersView(SessionView):
         self.controls = (self.grouping,)
         self.table.clicked.connect(self._clicked)
         self.table.pointed.connect(self._point)
+        Veil(session, "counters", self.table)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
         """Show the trace's counts; mark the selected line's row."""
         trace, by_line = self.session.trace, self.session.counts_by == "line"
-        if names & {"trace", "counts", "counts_by"}:
-            counted = self.session.counted
-            rows = counter_rows(trace, "line" if by_line else "array", counted) if trace else ()
+        if names & {"trace", "counts", "counts_by", "veiled"}:
+            counted, veiled = self.session.counted, self.session.hides("counters")
+            shown = trace if not veiled else None
+            rows = counter_rows(shown, "line" if by_line else "array", counted) if shown else ()
             self.model.by_line = by_line
             self.model.load(sections(rows))
-            self.caption.setText(counters_caption(self.session))
+            words = f"{ANSWER_FIRST}." if veiled else counters_caption(self.session)
+            self.caption.setText(words)
             self.table.fit()
         chosen = [
             i

@@ -206,8 +206,10 @@ class Figure:
     """The note where there is little room."""
 
 
-def draw_figures(painter: QPainter, box: QRectF, figures: Iterable[Figure], theme: Theme) -> None:
-    """Figures side by side, the spare width between them; notes go where there is none."""
+def _placed(
+    box: QRectF, figures: Iterable[Figure], theme: Theme
+) -> tuple[list[tuple[Figure, QRectF]], QFont, QFont]:
+    """Each figure with the room of its label, and the type of labels and of values."""
     small, large = theme.font("small"), theme.font("body", bold=True)
     large.setPointSizeF(theme.sizes.body * 1.45)
     narrow, wide = QFontMetricsF(small), QFontMetricsF(large)
@@ -231,9 +233,27 @@ def draw_figures(painter: QPainter, box: QRectF, figures: Iterable[Figure], them
         needs = [need(figure) for figure in figures]
     space = max(8.0, (box.width() - sum(needs)) / max(1, len(figures)))
     space = min(space, 40.0)
-    left = box.left()
+    left, found = box.left(), []
     for figure, width in zip(figures, needs, strict=True):
-        top = QRectF(left, box.top(), width, narrow.height())
+        found.append((figure, QRectF(left, box.top(), width, narrow.height())))
+        left += width + space
+    return found, small, large
+
+
+def figure_at(box: QRectF, figures: Iterable[Figure], theme: Theme, point: QPointF) -> str:
+    """The label of the figure at a point of what `draw_figures` draws; empty for none."""
+    for figure, top in _placed(box, figures, theme)[0]:
+        if top.left() <= point.x() <= top.right() and box.top() <= point.y() <= box.bottom():
+            return figure.label
+    return ""
+
+
+def draw_figures(painter: QPainter, box: QRectF, figures: Iterable[Figure], theme: Theme) -> None:
+    """Figures side by side, the spare width between them; notes go where there is none."""
+    placed, small, large = _placed(box, figures, theme)
+    wide = QFontMetricsF(large)
+    for figure, top in placed:
+        left = top.left()
         text(painter, top, figure.label, theme.color("text_dim"), small, LEFT, elide=False)
         baseline = top.bottom() + wide.ascent() + 1
         painter.setFont(large)
@@ -243,7 +263,6 @@ def draw_figures(painter: QPainter, box: QRectF, figures: Iterable[Figure], them
         painter.setPen(theme.color("text_dim"))
         after = left + wide.horizontalAdvance(figure.value) + 6
         painter.drawText(QPointF(after, baseline), figure.note)
-        left += width + space
 
 
 def figures_height(theme: Theme) -> float:
@@ -479,7 +498,7 @@ class Key:
     """
 
     words: str
-    fills: tuple[QColor, ...] = ()
+    fills: tuple[QColor | QBrush, ...] = ()
     outline: QColor | None = None
     short: str = ""
     """The words where there is little room."""
@@ -522,7 +541,7 @@ class _Pen:
             else:
                 fill(self.p, [area], key.fills[number])
             if key.numbers:
-                ink = text_on(key.fills[number])
+                ink = text_on(QColor(key.fills[number]))
                 text(self.p, area, key.numbers[number], ink, self.font, elide=False)
             left += wide
         if key.words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
@@ -16,6 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.asking import Lit, Pick
 from gui.scenes.grids import (
     Grid,
     Owned,
@@ -26,12 +28,13 @@ from gui.scenes.grids import (
     scrolled,
     shares_of,
 )
-from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene
+from gui.scenes.matrices import MatrixScene, heat_caption, matrix_scene, veiled_scene
 from gui.scenes.outside import Guards, guards_of, reaches_of
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.views.base import PointedView
 from gui.views.drawing_tools import Backdrop, nothing
+from gui.views.lit import draw_lit, draw_lit_legend, legend_box
 from gui.views.matrix_drawing import NAME_GAP, MatrixGround, MatrixMarks, title_widths
 from gui.views.matrix_layout import (
     READ_FROM,
@@ -112,6 +115,8 @@ class MatrixCanvas(PointedView):
         self.controls: tuple[QWidget, ...] = (self.mode, self.extent, self.fit_button)
         self._whole: tuple[Grid, ...] = ()
         self._guards: Guards | None = None
+        self._edges = True
+        """Whether there is room for what lies beyond the arrays."""
         self._grids: tuple[Grid, ...] = ()
         self._scene: MatrixScene | None = None
         self._own: tuple[Owned, ...] = ()
@@ -151,22 +156,24 @@ class MatrixCanvas(PointedView):
         trace, block = self.session.trace, self.session.block_trace
         if "close_up" in names:
             self._change_extent()
-        if names & {"heat", "warp_trail"}:
+        if names & {"heat", "warp_trail", "veiled"}:
             self._ground.forget()
             self._covered = None
         if self._covered is not None and self.session.step < self._covered:
             self._ground.forget()  # and may stay while steps are made backwards
             self._covered = None
-        if "trace" in names:
+        edges = not self.session.hides("matrices.hatched")
+        if "trace" in names or edges != self._edges:
+            self._edges = edges
             self._open_trace()
-        if names & {"trace", "block"}:
+        if names & {"trace", "block", "veiled"}:
             self._open_block()
         if block is None or trace is None or not block.n_steps:
             self._scene = None
             self.say(self.caption, "")
         elif names - {"hover", "element"}:
             self._follow_block()
-            self._scene = matrix_scene(
+            scene = matrix_scene(
                 block,
                 self._grids,
                 self.session.step,
@@ -174,10 +181,11 @@ class MatrixCanvas(PointedView):
                 self._guards,
                 warp_trail=self.session.warp_trail,
             )
+            self._scene = veiled_scene(scene, self.session)
             words = self._scene.caption
             if self.session.heat:
                 words = heat_caption(block, self._grids, self.session.step)
-            self.say(self.caption, words)
+            self.say(self.caption, words, part="matrices.caption")
         self.update()
 
     def restyle(self) -> None:
@@ -190,7 +198,8 @@ class MatrixCanvas(PointedView):
         self._whole, self._guards = (), None
         if trace is not None:
             self._guards = guards_of(trace)
-            self._whole = tuple(map(reaches_of(trace).roomy, grids_of(trace)))
+            grids = grids_of(trace)
+            self._whole = tuple(map(reaches_of(trace).roomy, grids)) if self._edges else grids
         self._grids, self._all = self._whole, False
         self._owned = {}
         product = is_product(self._whole)
@@ -333,6 +342,8 @@ class MatrixCanvas(PointedView):
 
     def _share_of(self, block: int) -> tuple[Owned, ...]:
         trace = self.session.trace
+        if self.session.hides("matrices.owners"):
+            return ()
         if block not in self._owned and trace is not None:
             found = (owned_by(trace, grid, block) for grid in self._whole if grid.result)
             self._owned[block] = tuple(share for share in found if share is not None)
@@ -342,7 +353,7 @@ class MatrixCanvas(PointedView):
         """Find another block's share, in a millisecond."""
         trace = self.session.trace
         for block in trace.recorded_blocks if trace is not None else ():
-            if block not in self._owned:
+            if block not in self._owned and not self.session.hides("matrices.owners"):
                 self._share_of(block)
                 return
         self.sharing.stop()
@@ -350,6 +361,8 @@ class MatrixCanvas(PointedView):
 
     def _others(self) -> list[Owned]:
         """What the blocks that are not selected store, as far as it is known yet."""
+        if self.session.hides("matrices.owners"):
+            return []
         known = self._owned.items()
         return [share for b, shares in known for share in shares if b != self.session.block]
 
@@ -432,11 +445,16 @@ class MatrixCanvas(PointedView):
         layout, box = self._layout, QRectF(self.rect())
         self._ground.draw(painter, self, lambda p: self._draw_ground(p, layout, theme))
         marks = MatrixMarks(painter, theme, self._layout, self._view, box, self.session)
-        marks.draw(self._scene, loads=self.session.heat)
+        loads = self.session.heat and not self.session.hides("matrices.heat")
+        marks.draw(self._scene, loads=loads)
         edges = MatrixGround(painter, theme, self._layout, self._view, box, self.session)
         if not edges.fits_all():
             edges.draw_edges()
         marks.draw_pointed(self._scene, self._own, self._others())
+        lit = self.session.lit
+        if lit is not None and lit.target in ("element", "thread"):
+            draw_lit(painter, theme, self._lit_places(marks, lit), lit)
+            draw_lit_legend(painter, legend_box(box, theme), theme, lit)
 
     def _draw_ground(self, painter: QPainter, layout: MatrixLayout, theme: Theme) -> None:
         """What stays the same from step to step."""
@@ -444,6 +462,17 @@ class MatrixCanvas(PointedView):
         painter.fillRect(box, theme.color("panel"))
         ground = MatrixGround(painter, theme, layout, self._view, box, self.session)
         ground.draw(self._own, self._others(), self._covered)
+
+    def _lit_places(self, marks: MatrixMarks, lit: Lit) -> Iterator[tuple[Pick, list[QRectF]]]:
+        """Where things are that an answer names: elements, and what threads store."""
+        for pick in {*lit.right, *lit.given}:
+            found: list[QRectF] = []
+            for grid in self._grids:
+                if isinstance(pick, int):
+                    found += marks.cells_of_thread(grid, pick, self._own)
+                elif pick.array == grid.array.name:
+                    found += marks.cells_of(grid, pick.index)
+            yield pick, found
 
     # ---- pointing
 
@@ -476,10 +505,18 @@ class MatrixCanvas(PointedView):
     def click_at(self, point: QPointF) -> None:
         """Select the element under a pixel; its count is explained, its owner selected with it."""
         found = self.element_at(point)
-        if found is not None:
-            self._select(*found)
-            if self.session.heat and not found[0].result:
-                self.why_wanted.emit(self._name(*found))
+        if found is None or self._picked(*found):
+            return
+        self._select(*found)
+        if self.session.heat and not found[0].result:
+            self.why_wanted.emit(self._name(*found))
+
+    def _picked(self, grid: Grid, flat: int) -> bool:
+        """Answer with an element, or with the thread that stores it, if a question asks for one."""
+        owner = self.owner_of(grid, flat)
+        if owner is not None and self.session.pick("thread", owner):
+            return True
+        return self.session.pick("element", self._name(grid, flat))
 
     def _select(self, grid: Grid, flat: int) -> None:
         values: dict[str, object] = {"element": self._name(grid, flat)}

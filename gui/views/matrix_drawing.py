@@ -49,6 +49,7 @@ from gui.views.drawing_tools import (
     write,
 )
 from gui.views.matrix_layout import VALUE_WIDTH, MatrixLayout, Transform
+from gui.views.veil import draw_veil
 
 GRID_FROM = 6.0  # pixels a cell from which cells have hairlines between them
 VALUE_HEIGHT = 12.0  # pixels a cell from which values are written, if it is wide enough
@@ -383,6 +384,7 @@ class MatrixOutside(MatrixDrawing):
 
 
 BAR = 3.0  # pixels that the bars are thick which say what part of an array is in sight
+ORDER_ROWS = 2  # through which the order in memory is drawn
 VEIL = 0.94  # opacity of what lies under names and numbers over cells
 BESIDE_FROM = 190.0  # pixels left of A from which the legend has the whole height there
 TIMES = (0, 1, 2, 4, 8, 16, 32)  # loads whose colours the legend shows
@@ -410,8 +412,10 @@ class MatrixGround(MatrixDrawing):
             self.p.setClipping(False)
             frame(self.p, [box.adjusted(-0.5, -0.5, 0.5, 0.5)], pen(self.theme.color("border"), 1))
             self._draw_share(grid)
+            self._draw_order(grid)
             if not grid.result:
                 self._draw_inputs(grid, covered)
+            self._veil(grid)
         if self.fits_all():
             self.draw_edges()
             corner = self._corner()
@@ -419,6 +423,18 @@ class MatrixGround(MatrixDrawing):
                 draw_legend_row(self.p, self._foot(), self.theme, self._key())
             else:
                 draw_legend(self.p, corner, self.theme, self._key())
+
+    def _veil(self, grid: Grid) -> None:
+        """A question mark at the corner of an array whose marks a question veils."""
+        parts = ("owners", "values") if grid.result else ("loaded", "heat")
+        if not any(self.session.hides(f"matrices.{part}") for part in parts):
+            return
+        side = 1.5 * QFontMetricsF(self.theme.font("body", bold=True)).height()
+        box = self.layout.box(grid, self.view).intersected(self.window)
+        place = QRectF(box.right() + 3, box.top(), side, side)
+        if place.right() > self.window.right():
+            place.moveBottomRight(box.topRight())  # over the numbers, not over a cell
+        draw_veil(self.p, place, self.theme)
 
     def fits_all(self) -> bool:
         """Whether every grid is in sight as a whole."""
@@ -459,7 +475,8 @@ class MatrixGround(MatrixDrawing):
         if trace is None or block is None:
             return []
         color, tint = self.theme.color, self.theme.tint
-        loads, few = self.session.heat, block.n_threads <= FEW_THREADS
+        loads = self.session.heat and not self.session.hides("matrices.heat")
+        few = block.n_threads <= FEW_THREADS
         keys = self._heat_key() if loads else [Key("Loaded now", (color("load"),))]
         if not loads:
             keys.append(Key("Stored now", (color("store"),)))
@@ -473,18 +490,23 @@ class MatrixGround(MatrixDrawing):
         if trace.shared_arrays and not loads:
             copy = (tint("load", 0.55),)
             keys.append(Key("Its copy in shared memory loaded now", copy, None, "Copy loaded now"))
+        names = [grid.array.name for grid in self.layout.grids]
+        if len(names) == 3 and names[0] == names[1] and not loads:
+            keys.append(Key("Order in memory", (), color("barrier"), "Memory"))
+            echo = (hatch(color("load")),)
+            keys.append(Key(f"The same in the other drawing of {names[0]}", echo, None, "The same"))
         owners = tuple(
             self.theme.owner_color("thread", i, block.n_threads)
             for i in range(0, block.n_threads, 1 if few else 32)[:4]
         )
         results = [grid.label for grid in self.layout.grids if grid.result]
-        if results:
+        if results and not self.session.hides("matrices.owners"):
             owner = f"Owner in {results[0]}" if len(results) == 1 else "Owner"
             words = f"{owner}, a colour a {'thread' if few else 'warp'}"
             keys.append(Key(words, owners, None, owner))
         reaches = reaches_of(trace)
         seen = [g for g in self.layout.grids if any(g.overhang + g.before + g.gap)]
-        if any(reaches.faults(g) for g in seen):
+        if any(reaches.faults(g) for g in seen) and not self.session.hides("findings"):
             fault = Key("Outside the array: a fault", (color("error"),), None, "Fault", (), True)
             keys.insert(3 if loads else 1, fault)  # never left out for want of room
         if any(reaches.masked(g) or any(g.gap) for g in seen):
@@ -504,6 +526,34 @@ class MatrixGround(MatrixDrawing):
         for bar, part in share_bars(self.layout, self.view, grid):
             self.p.fillRect(bar, self.theme.color("grid"))
             self.p.fillRect(part, self.theme.color("text_faint"))
+
+    def _draw_order(self, grid: Grid) -> None:
+        """How an array that is drawn twice lies in memory: along its rows, one after another."""
+        names = [g.array.name for g in self.layout.grids]
+        if len(names) != 3 or names[0] != names[1] or grid.result or self.scale < GRID_FROM:
+            return
+        rows, columns = (grid.columns, grid.rows) if grid.transposed else (grid.rows, grid.columns)
+        if grid.top or grid.left or min(rows, columns) < 2:
+            return
+        path = QPainterPath()
+        for row in range(min(rows, ORDER_ROWS)):
+            for column in (0, columns - 1):
+                place = (column, row) if grid.transposed else (row, column)
+                cell = self.layout.rect(grid, self.view, (*place, 1, 1))
+                beside = 3.0 if self.values_fit else 0.5 * min(cell.width(), cell.height())
+                middle = QPointF(cell.center().x(), cell.bottom() - beside)
+                if grid.transposed:
+                    middle = QPointF(cell.left() + beside, cell.center().y())
+                if not path.elementCount():
+                    path.moveTo(middle)
+                else:
+                    path.lineTo(middle)
+        self.p.save()
+        self.p.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.p.setBrush(Qt.BrushStyle.NoBrush)
+        self.p.setPen(pen(self.theme.color("barrier", 0.55), 1.3, Qt.PenStyle.DashLine))
+        self.p.drawPath(path)
+        self.p.restore()
 
     def _draw_owners(self, grid: Grid, own: Owned) -> None:
         block = self.session.block_trace
@@ -668,6 +718,7 @@ class MatrixMarks(MatrixOutside):
                 self._outline(grid, marks.lit, "load", 2.4)
             else:
                 self._draw_lit(grid, marks)
+                self._draw_echo(grid, marks)
             self._draw_seams(grid)
             self._draw_warp(grid, marks)
             own = stored if grid.result else marks.thread
@@ -780,6 +831,18 @@ class MatrixMarks(MatrixOutside):
                 self._draw_gaps(grid, flats[self._seen(grid, flats)])
             self._rewrite(grid, marks, flats, text_on(color))
 
+    def _draw_echo(self, grid: Grid, marks: GridMarks) -> None:
+        """The same elements as in the other drawing of the array, hatched."""
+        if not len(marks.echo):
+            return
+        color = self.theme.color(marks.verb or "load")
+        rects = [
+            self.layout.rect(grid, self.view, part, LEAST_LIT)
+            for part in rectangles(*grid.cells(marks.echo))
+        ]
+        fill(self.p, rects, hatch(self.theme.color(marks.verb or "load", 0.45)))
+        frame(self.p, rects, pen(color, 1.6))
+
     def _draw_gaps(self, grid: Grid, flats: Ints) -> None:
         """Hairlines between lit cells, so that they can be counted."""
         if len(flats) > 2048:
@@ -851,11 +914,27 @@ class MatrixMarks(MatrixOutside):
             self.p.fillRect(area.adjusted(-12, -3, 12, 6), self.theme.color("panel", 0.88))
         text(self.p, area, words, self.theme.color("text"), small, LEFT)
 
+    def cells_of(self, grid: Grid, index: tuple[int, ...]) -> list[QRectF]:
+        """The cell of an element; none where it is out of sight or there is none."""
+        shape = grid.array.shape
+        if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
+            return []
+        flats = one_of(grid, index)
+        return self._cells(grid, flats[self._seen(grid, flats)])
+
+    def cells_of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> list[QRectF]:
+        """The cells that a thread of the block stores."""
+        mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
+        flats = np.concatenate([EMPTY, *mine])
+        return self._cells(grid, flats[self._seen(grid, flats)])
+
     def _of_thread(self, grid: Grid, thread: int, own: Sequence[Owned]) -> Ints:
         """What a thread touches of a grid at this step, and what it stores of the result."""
         block = self.session.block_trace
         assert block is not None
-        now = touched_by(block, grid.array.name, self.session.step, thread)
+        now = EMPTY
+        if not self.session.hides("matrices.loaded"):
+            now = touched_by(block, grid.array.name, self.session.step, thread)
         mine = [share.flats[share.threads == thread] for share in shares_of(own, grid)]
         return np.concatenate([now, *mine])
 
@@ -881,7 +960,8 @@ class MatrixMarks(MatrixOutside):
         data = self._initial(grid)
         if data is not None and not grid.result:
             words += f" = {value_text(number_at(grid.array, data, flat), 4)}"
-        if self.session.heat and not grid.result and block is not None:
+        told = self.session.heat and not self.session.hides("matrices.heat")
+        if told and not grid.result and block is not None:
             times = history_of(block).times_loaded(grid.array.name, flat, self.session.step)
             words += f", loaded {'once' if times == 1 else f'{times} times'} by this block so far"
         for owned in known if grid.result else ():

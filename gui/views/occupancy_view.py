@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
@@ -47,6 +48,7 @@ from gui.views.page_parts import (
 )
 from gui.views.plots import Chart, pg
 from gui.views.tables import RowModel, RowTable
+from gui.views.veil import Veil
 from gui.views.widgets import Segmented
 
 if TYPE_CHECKING:
@@ -237,6 +239,11 @@ class SmBox(QComboBox):
             return self.live[name].name
         return None if name in load_capabilities() else name
 
+    def place_of(self, name: str) -> int:
+        """Where a device, capability or example SM of that name stands; -1 for nowhere."""
+        own = next((key for key, device in self.live.items() if device.name == name), None)
+        return self.findData(own or name)
+
     def offer(self, live: Iterable[Device]) -> None:
         """Fill it, this machine's GPUs first; the first of them is chosen. Nothing is emitted."""
         chosen = self.currentData()
@@ -254,8 +261,7 @@ class SmBox(QComboBox):
 
     def choose(self, device: Device) -> None:
         """Choose a device of this machine or of the table."""
-        own = next((key for key, one in self.live.items() if one is device), None)
-        place = self.findData(own or device.name)
+        place = self.place_of(device.name)
         if place >= 0:
             self.setCurrentIndex(place)
 
@@ -436,6 +442,10 @@ class DeviceTable(RowTable):
 # The page: plots with fields, an SM that is filled, counts, devices.
 
 
+NEEDS: Mapping[str, scene.Axis] = MappingProxyType(
+    {"threads": "block_threads", "registers": "registers", "shared": "shared_bytes"}
+)
+"""Settings of the session, and what they set of what a block takes."""
 THIS_KERNEL = "This kernel, as compiled"
 EXAMPLE_LETTERS = 20
 
@@ -445,7 +455,7 @@ log = logging.getLogger(__name__)
 class OccupancyView(PageView):
     """The page. A change of a field, or of a plot's line, is a what-if until the kernel is back."""
 
-    WATCHES = frozenset({"configuration", "everything"})
+    WATCHES = frozenset({"configuration", "everything", "device", *NEEDS})
 
     def __init__(self, session: Session, ladder: Ladder) -> None:
         super().__init__(session)
@@ -485,9 +495,15 @@ class OccupancyView(PageView):
         """Compile the configured kernel for the chosen SM, and count its first block."""
         configuration = self.session.configuration
         self.show_amount()
+        if self.session.device:
+            place = self.sm_box.place_of(self.session.device)
+            if place >= 0 and place != self.sm_box.currentIndex():
+                with QSignalBlocker(self.sm_box):
+                    self.sm_box.setCurrentIndex(place)
         if configuration is not None:
-            if "configuration" in names and self.example is not None:
-                self.example_box.setCurrentIndex(0)
+            if names & {"configuration", *NEEDS} and self.example is not None:
+                with QSignalBlocker(self.example_box):
+                    self.example_box.setCurrentIndex(0)
             if self.example is None:
                 self.subject.setText(self._title(configuration))
         self.when_painted(self._look)
@@ -514,7 +530,7 @@ class OccupancyView(PageView):
             self.caption.setText("Compiling the kernel …")
             self._compiler.submit(work.resources_job(self.ladder, configuration, self.capability))
         else:
-            self._take(self._compiled.resources)
+            self._take_needs(self._compiled.resources)
 
     def _title(self, configuration: Configuration) -> str:
         if configuration.own is not None:
@@ -553,13 +569,27 @@ class OccupancyView(PageView):
         self.resources = resources
         self.show_resources()
 
+    def _take_needs(self, resources: Resources) -> None:
+        """Take what the kernel needs, with what the session sets in place of it."""
+        asked = {axis: getattr(self.session, name) for name, axis in NEEDS.items()}
+        self._take(replace(resources, **{a: v for a, v in asked.items() if v is not None}))
+
     def _on_field(self, axis: scene.Axis, value: int) -> None:
-        self.resources = replace(self.resources, **{axis: value})
-        self.show_resources()
+        self._set(replace(self.resources, **{axis: value}))
 
     def _on_drag(self, axis: scene.Axis, place: float) -> None:
-        self.resources = scene.moved(self.capability, self.resources, axis, place)
-        QTimer.singleShot(0, self.show_resources)
+        moved = scene.moved(self.capability, self.resources, axis, place)
+        QTimer.singleShot(0, lambda: self._set(moved))
+
+    def _set(self, resources: Resources) -> None:
+        """Show a what-if; of the session's kernel links have it too."""
+        self._take(resources)
+        if self.example is None and self._compiled is not None:
+            own = self._compiled.resources
+            values = {name: (getattr(resources, a), getattr(own, a)) for name, a in NEEDS.items()}
+            self.session.update(
+                **{n: None if now == as_is else now for n, (now, as_is) in values.items()}
+            )
 
     def _on_example(self) -> None:
         example = self.example
@@ -573,6 +603,7 @@ class OccupancyView(PageView):
         self._take(example.resources)
 
     def _on_sm(self) -> None:
+        self.session.device = self.sm_box.device or self.capability.name
         configuration = self.session.configuration
         if self.example is None and configuration is not None:
             self._compile(configuration)
@@ -586,6 +617,7 @@ class OccupancyView(PageView):
         self.example_box.blockSignals(False)
         if not self.capability.major:
             self.sm_box.setCurrentIndex(0)
+        self.session.update(**dict.fromkeys(NEEDS))
         configuration = self.session.configuration
         if configuration is not None:
             self._compiled = None
@@ -596,7 +628,7 @@ class OccupancyView(PageView):
     def _on_compiled(self, compiled: Any) -> None:
         self._compiled = compiled
         if self.example is None:
-            self._take(compiled.resources)
+            self._take_needs(compiled.resources)
 
     def _on_failure(self, error: object) -> None:
         self.show_resources()
@@ -629,6 +661,8 @@ class OccupancyView(PageView):
         splitter.addWidget(self._panel(upper))
         self.what_if = ResourcePlots()
         self.fields, self.plots = self.what_if.fields, self.what_if.plots
+        plots = tuple(self.plots.values())
+        self.veils.append(Veil(self.session, "occupancy", self.what_if, plots))
         upper.addWidget(self.what_if, 1)
         self._build_lower(splitter)
         share(splitter, (3, 2), (420, 300))
@@ -644,7 +678,9 @@ class OccupancyView(PageView):
         body = QWidget()
         body.setLayout(upper)
         controls = [simple_or_all(self.session)]
-        return Panel("Occupancy", body, caption=self.caption, controls=controls, flush=True)
+        panel = Panel("Occupancy", body, caption=self.caption, controls=controls, flush=True)
+        self.veils = [Veil(self.session, "occupancy", panel, (self.caption,))]
+        return panel
 
     def _make_choices(self) -> None:
         self.sm_box = SmBox()
@@ -669,6 +705,8 @@ class OccupancyView(PageView):
         self.limits = styled_label(role="dim", wrap=True)
         filled = _scrolled(self.sm, self.limits)
         filled.setAccessibleName("One SM, filled, and what limits it")
+        inner = (self.sm, self.limits)
+        self.veils.append(Veil(self.session, "occupancy", filled, inner))
         self.table = DeviceTable()
         self.table.chosen.connect(self.sm_box.choose)
         self.table.load(tuple(load_devices()))
@@ -685,11 +723,14 @@ class OccupancyView(PageView):
         self.counts = Panel(
             "First-order counts", first, caption=first.caption, controls=first.controls, flush=True
         )
+        told = (first, first.caption)
+        self.veils.append(Veil(self.session, "counters", self.counts, told))
         self.matters = styled_label(wrap=True)
         self.matters.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         why = _scrolled(self.matters)
         why.setAccessibleName("Why occupancy matters")
         self.reasons = Panel("Why occupancy matters", why, flush=True)
+        self.veils.append(Veil(self.session, "benchmark", self.reasons, (self.matters,)))
         # Both share a place, of which Simple and All show one.
         place = QStackedWidget()
         for panel in (self.reasons, self.counts):

@@ -16,12 +16,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the window. `clock` says whether it shows the moment that the clock stands at."""
+    """One page of the window. `clock` says whether it shows the moment that the clock stands at.
+
+    Beside a `bare` one stands no list of kernels: it is about none of them.
+    """
 
     key: str
     title: str
     _: KW_ONLY
     clock: bool = False
+    bare: bool = False
 
 
 class Pages(QStackedWidget):

@@ -11,6 +11,7 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     QRect,
+    QRectF,
     Qt,
 )
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QMouseEvent, QPainter
@@ -33,6 +34,7 @@ from core.explain.phase_table import Entry, PhaseTable
 from gui.background.work import Worker
 from gui.looks.style import styled_label
 from gui.looks.theme import current_theme
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.phases import (
     COPIES,
     TableShape,
@@ -47,6 +49,7 @@ from gui.scenes.phases import (
 from gui.scenes.selection import Hover
 from gui.scenes.session import Session
 from gui.views.base import Caption, SessionView
+from gui.views.veil import Veil, draw_veil
 
 if TYPE_CHECKING:
     from core.ladder import Ladder
@@ -69,6 +72,7 @@ class PhaseModel(QAbstractTableModel):
         super().__init__()
         self.table: PhaseTable | None = None
         self.column, self.chosen, self.step = -1, -1, -1
+        self.veiled: frozenset[int] = frozenset()  # columns that a question is about
         self.pointed: int | None = None  # the thread that the pointer rests on, in any view
 
     def load(self, table: PhaseTable | None) -> None:
@@ -80,6 +84,8 @@ class PhaseModel(QAbstractTableModel):
     def entries(self, index: Index) -> tuple[Entry, ...]:
         """What a cell holds."""
         assert self.table is not None
+        if index.column() in self.veiled:
+            return ()
         return self.table.rows[index.row()].cells[index.column()]
 
     def rowCount(self, parent: Index | None = None) -> int:
@@ -112,6 +118,8 @@ class PhaseModel(QAbstractTableModel):
     def data(self, index: Index, role: int = 0) -> object:
         """The whole text, for screen readers and tips; the delegate draws the entries."""
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+            if index.column() in self.veiled:
+                return ANSWER_FIRST
             return "\n".join(entry.text for entry in self.entries(index))
         return None
 
@@ -125,6 +133,9 @@ class EntryPainter(QStyledItemDelegate):
         assert isinstance(model, PhaseModel)
         assert model.table is not None
         box: QRect = option.rect
+        if index.column() in model.veiled:
+            draw_veil(painter, QRectF(box).adjusted(2, 1, -2, -1), theme)
+            return
         thread = model.table.rows[index.row()].thread
         mine = thread == model.chosen
         if thread == model.pointed:
@@ -228,6 +239,7 @@ class PhaseView(SessionView):
         self._wanted: weakref.ref[BlockTrace] | None = None
         """The block whose table is shown or being made; a hidden view must not keep its record."""
         self._shape: TableShape | None = None
+        Veil(session, "phases", self)
         self.grid.viewport().installEventFilter(self)
         self.grid.viewport().setMouseTracking(True)
 
@@ -258,9 +270,29 @@ class PhaseView(SessionView):
         wanted = self._wanted() if self._wanted is not None else None
         if self.session.block_trace is not wanted or wanted is None:
             self._ask()
+        self._veil()
         self._light(follow=bool(names & {"step", "thread", "block", "trace"}))
+        self._show_caption()
+
+    def _show_caption(self) -> None:
         known = self.table is not None  # else the view says why not
-        self.caption.setText(phases_caption(self.session, self.table) if known else "")
+        words = phases_caption(self.session, self.table) if known else ""
+        self.caption.setText(f"{ANSWER_FIRST}." if self.model.veiled else words)
+
+    def _veil(self) -> None:
+        """Cover the columns that a question is about; all of the table where it is about that."""
+        table, session = self.table, self.session
+        count = len(table.columns) if table is not None else 0
+        phases = (table.columns[i].phase for i in range(count)) if table is not None else ()
+        hidden = frozenset(i for i, phase in enumerate(phases) if session.hides_phase(phase))
+        changed, self.model.veiled = hidden != self.model.veiled, hidden
+        self.copy.setEnabled(table is not None and not hidden)
+        if table is not None:
+            whole = session.hides("phases")
+            self.reason.setText("")
+            self.pages.setCurrentIndex(0 if whole else 1)
+        if changed:
+            self.grid.viewport().update()
 
     def restyle(self) -> None:
         """Take up the theme's sizes."""
@@ -272,7 +304,7 @@ class PhaseView(SessionView):
 
     def copy_as(self, name: str) -> None:
         """Put the table on the clipboard; `name` is a key of `COPIES`."""
-        if self.table is not None:
+        if self.table is not None and not self.model.veiled:
             QGuiApplication.clipboard().setText(COPIES[name](self.table))
 
     def _ask(self) -> None:
@@ -304,11 +336,11 @@ class PhaseView(SessionView):
     def _show(self, made: tuple[PhaseTable, TableShape]) -> None:
         table, self._shape = made
         self.model.load(table)
-        self.copy.setEnabled(True)
-        self.pages.setCurrentWidget(self.grid)
+        self._offer("")
+        self._veil()
         self._fit()
         self._light(follow=True)
-        self.caption.setText(phases_caption(self.session, table))
+        self._show_caption()
 
     def _say(self, error: object) -> None:
         if not isinstance(error, TilescopeError):
@@ -370,5 +402,7 @@ class PhaseView(SessionView):
             return
         assert self.table is not None
         thread, column, entry = found
+        if self.session.pick("thread", thread) or column in self.model.veiled:
+            return
         step = entry.step if entry is not None else self.table.columns[column].first
         self.session.update(playing=0, step=step, thread=thread)

@@ -12,9 +12,11 @@ from PySide6.QtWidgets import (
 )
 
 from gui.looks.style import fill, styled_label
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.breakpoints import BreakRow, break_rows, breaks_caption
-from gui.scenes.findings import finding_rows, findings_caption, go_to
+from gui.scenes.findings import findings_caption, go_to
 from gui.scenes.session import Session
+from gui.scenes.step_views import findings_of
 from gui.views.base import Caption, SessionView
 from gui.views.tables import PlaceList, PlaceRow
 
@@ -43,7 +45,7 @@ class FindingsView(SessionView):
         self.list.show_rows(
             [
                 PlaceRow(row.title, row.place, sentence=row.message, fault=True)
-                for row in finding_rows(self.session.trace)
+                for row in findings_of(self.session)
             ],
             TIP,
         )
@@ -53,7 +55,7 @@ class FindingsView(SessionView):
         self.refresh(self.WATCHES)
 
     def _go(self, item: QListWidgetItem) -> None:
-        row = finding_rows(self.session.trace)[self.list.row(item)]
+        row = findings_of(self.session)[self.list.row(item)]
         go_to(self.session, row.finding)
 
 
@@ -104,12 +106,18 @@ class BreakpointsView(SessionView):
             self._list()
         session = self.session
         stops, ahead = len(session.break_steps), session.next_break()
-        self.caption.setText(breaks_caption(len(session.breakpoints), stops, ahead))
+        asked = session.hides("counters") or session.hides("transport")
+        words = breaks_caption(len(session.breakpoints), stops, ahead)
+        self.caption.setText(f"{ANSWER_FIRST}." if asked else words)
 
     def _list(self) -> None:
         session = self.session
         self.rows = break_rows(session.trace, session.block_trace, session.breakpoints)
-        rows = [PlaceRow(r.title, r.code, r.times, removes="Take it away") for r in self.rows]
+        asked = session.hides("counters") or session.hides("transport")
+        rows = [
+            PlaceRow(r.title, r.code, "?" if asked else r.times, removes="Take it away")
+            for r in self.rows
+        ]
         self.list.show_rows(rows, BREAKPOINT_TIP)
         self.clear.setEnabled(bool(self.rows))
         self.pages.setCurrentWidget(self.list if self.rows else self.hint)

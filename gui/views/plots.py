@@ -151,10 +151,11 @@ class Chart(pg.PlotWidget):
             axis = self.axes[name]
             axis.setPen(theme.color("border"))
             axis.setTextPen(theme.color("text_dim"))
+            axis.label.setFont(theme.font("small"))  # first: the axis makes room for what it has
             axis.setTickFont(theme.font("small"))
+            axis.setStyle(tickTextHeight=math.ceil(QFontMetricsF(theme.font("small")).height()))
             if label:
                 axis.setLabel(label, color=theme.surfaces.text_dim)
-            axis.label.setFont(theme.font("small"))
         self.axes["left"].setGrid(math.floor(255 * grid) or False)
 
 

@@ -19,6 +19,7 @@ from gui.scenes.roofline import (
     at_left,
     beside,
     labels,
+    roof_boxes,
     spread,
 )
 from gui.views.plots import DecadeChart, pg, symbol_size
@@ -217,7 +218,8 @@ class RooflinePlot(DecadeChart):
             self.addItem(item)
         metrics = QFontMetrics(theme.font("small"))
         right = math.log10(self._frame.right) if self._frame is not None else 0.0
-        taken = [*self._beside, *(self._around(mark) for mark in self._marks)]
+        roof = roof_boxes(self._frame) if self._frame is not None else []
+        taken = [*self._beside, *(self._around(mark) for mark in self._marks), *roof]
         for label in sorted(self._labels(), key=lambda label: (not label.chosen, -label.y)):
             font = QFontMetrics(theme.font("small", bold=label.chosen))
             wide = self._decades_wide(font.horizontalAdvance(label.text) + 2 * _MARGIN)
@@ -225,10 +227,11 @@ class RooflinePlot(DecadeChart):
             gap = self._decades_wide(_NEXT), self._decades_high(2)
             box = beside((label.x, label.y), (wide, high), gap, right, taken)
             taken.append(box)
-            if box[3] < label.y - gap[1] - high / 2:  # away from its point: a line leads there
-                end = box[0] if box[0] > label.x else box[2]
+            away = max(label.y - box[3], box[1] - label.y)
+            if away > gap[1] + high / 2:  # a line leads from its point there
+                end = min(max(label.x, box[0]), box[2]), min(max(label.y, box[1]), box[3])
                 thin = pg.mkPen(theme.color("text_faint"), width=1)
-                self._line([(label.x, label.y), (end, box[3] - high / 2)], thin, above=4)
+                self._line([(label.x, label.y), end], thin, above=4)
             self._text(box[0], box[3], label.text, "text", (0, 0), bold=label.chosen)
 
     # ---- the pointer

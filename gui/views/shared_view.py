@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.asking import ANSWER_FIRST, Lit, Pick
 from gui.scenes.grids import rectangles
 from gui.scenes.history import Ints
 from gui.scenes.selection import Hover
@@ -55,6 +56,9 @@ from gui.views.drawing_tools import (
     upright_text,
     write,
 )
+from gui.views.lit import draw_lit, draw_lit_legend
+from gui.views.pick_pad import PickPad
+from gui.views.veil import draw_veil
 from gui.views.widgets import why_button
 
 # Where the parts of the shared memory view lie for a scene and a size.
@@ -242,6 +246,8 @@ class ArrayPicture:
     cell: QSizeF
     theme: Theme
     threads: int
+    writers: bool = True
+    """Whether cells have the colours of the threads that wrote them."""
 
     def rects(self, rows: Ints, columns: Ints) -> list[QRectF]:
         """Cells as few rectangles."""
@@ -254,7 +260,8 @@ class ArrayPicture:
         empty = self.rects(*np.nonzero(~grid.written & grid.present))
         fill(p, empty, theme.color("field"))
         fill(p, empty, hatch(theme.color("border")))
-        pixels = theme.owner_lut("thread", self.threads)[np.maximum(grid.writers, 0)].copy()
+        lut, plain = theme.owner_lut("thread", self.threads), theme.color("border").getRgb()
+        pixels = lut[np.maximum(grid.writers, 0)].copy() if self.writers else _plain(grid, plain)
         pixels[..., 3] = np.where(grid.written, 150, 0)
         data = np.ascontiguousarray(pixels)
         columns, rows = grid.columns, grid.rows
@@ -320,7 +327,7 @@ class SharedGround:
             held = grid.writers if what == "cells" else grid.values
             written = grid.written.tobytes(), held.tobytes()
         sizes = array.box.getRect(), cell.width(), cell.height()
-        state = array.theme.key, array.threads, grid.array.shape, sizes, written
+        state = array.theme.key, array.threads, array.writers, grid.array.shape, sizes, written
 
         def sharply(q: QPainter) -> None:
             hint = QPainter.RenderHint.Antialiasing
@@ -331,6 +338,11 @@ class SharedGround:
 
         kept = self._arrays.setdefault(grid.array.name, Pixmaps())
         kept.draw(p, what, array.box.adjusted(0, 0, 1, 1), state, sharply)
+
+
+def _plain(grid: SharedGrid, color: object) -> NDArray[np.uint8]:
+    """One colour for every cell: uint8 (rows, columns, 4)."""
+    return np.tile(np.array(color, np.uint8), (grid.rows, grid.columns, 1))
 
 
 def value_font(theme: Theme, cell: QSizeF) -> QFont:
@@ -384,7 +396,10 @@ class BankPainter:
             f" (ideal {banks.ideal})"
         )
         g, theme = self.g, self.theme
-        if banks.fault:
+        counted = not self.session.hides("shared.figures")
+        if not counted:
+            words = f"Banks   {lanes}, {ANSWER_FIRST.lower()}"
+        if banks.fault and counted and not self.session.hides("findings"):
             small = theme.font("small", bold=True)
             text(self.p, g.bank_title, banks.fault, theme.color("error"), small, LEFT)
         else:
@@ -395,7 +410,7 @@ class BankPainter:
         if sum(map(len, asked)) <= FEW:
             self._draw_asked(self.p, banks)
         else:
-            state = theme.key, banks.live, banks.verb, banks.conflicts > 0, asked
+            state = theme.key, banks.live, banks.verb, banks.conflicts > 0, asked, counted
             self.kept.draw(self.p, "asked", area, state, lambda q: self._draw_asked(q, banks))
         self._draw_marks(banks)
 
@@ -430,7 +445,7 @@ class BankPainter:
 
     def _draw_asked(self, p: QPainter, banks: BankScene) -> None:
         """The words asked of each bank, with how many there are where that is a conflict."""
-        theme = self.theme
+        theme, counted = self.theme, not self.session.hides("shared.figures")
         strength = 1.0 if banks.live else STALE_BANKS
         calm = theme.tint("load" if banks.verb == "loads" else "store", strength)
         alarm = theme.tint("conflict", strength)
@@ -439,7 +454,7 @@ class BankPainter:
             if not asked:
                 continue
             times = banks.passes[bank]
-            conflict = banks.conflicts > 0 and times > 1
+            conflict = counted and banks.conflicts > 0 and times > 1
             strong = alarm if conflict else calm
             rects = self._words(banks, bank)
             fill(p, [_body(rect) for rect in rects], strong)
@@ -449,7 +464,8 @@ class BankPainter:
             if conflict and (times != before or self.wide > 2.2 * self.line):
                 above = QRectF(rects[-1].left() - 7, rects[-1].top() - self.line, 0, self.line)
                 above.setWidth(self.wide + 12)
-                ways.append((above, f"×{times}"))
+                if counted:
+                    ways.append((above, f"×{times}"))
             if self._numbered(bank):
                 numbers.append((self._label(bank), str(bank)))
         texts(p, ways, theme.color("conflict"), theme.font("small", bold=True))
@@ -481,6 +497,11 @@ class BankPainter:
             rects = [self._words(banks, bank)[number] for bank, number in self._places(banks, lane)]
             found = [inset(_body(rect), 0.5) for rect in rects if rect.height() > 4]
             frame(self.p, found, pen(self.theme.color(name), 1.6))
+        chosen = self.session.bank
+        if chosen is not None:
+            corner = QRectF(self._column(chosen), self.g.banks.top(), 1, 1)
+            column = self._label(chosen).united(corner)
+            frame(self.p, [column], pen(self.theme.color("accent"), 2))
         hover = self.session.hover
         if hover is not None and hover.bank is not None:
             label, top = self._label(hover.bank), self.g.banks.top()
@@ -519,7 +540,10 @@ class SharedPainter:
         ):
             self._draw_grid(grid, box, cell)
             self._draw_title(grid, title)
-        if scene.banks is not None:
+        if scene.banks is not None and self.session.hides("shared.banks"):
+            whole = geometry.bank_title.united(geometry.labels).united(geometry.readout)
+            draw_veil(self.p, whole, self.theme)
+        elif scene.banks is not None:
             kept = self.ground.banks
             BankPainter(self.p, self.theme, self.session, kept, geometry).draw(scene.banks)
 
@@ -552,7 +576,8 @@ class SharedPainter:
 
     def _draw_grid(self, grid: SharedGrid, box: QRectF, cell: QSizeF) -> None:
         p, theme, ground = self.p, self.theme, self.ground
-        array = ArrayPicture(grid, box, cell, theme, self._threads)
+        told = not self.session.hides("shared.writers")
+        array = ArrayPicture(grid, box, cell, theme, self._threads, told)
         p.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         ground.draw("cells", p, array)
         strong = theme.color("load" if grid.verb == "loads" else "store")
@@ -572,7 +597,7 @@ class SharedPainter:
     def _draw_bank_cells(self, array: ArrayPicture) -> None:
         """Outline the cells of the hovered bank."""
         hover, grid = self.session.hover, array.grid
-        if hover is None or hover.bank is None:
+        if hover is None or hover.bank is None or self.session.hides("shared.banks"):
             return
         flats = np.arange(grid.size)
         address = grid.array.offset + flats * grid.array.dtype.itemsize
@@ -615,7 +640,7 @@ class SharedView(PointedView):
     Hovering a bank lights every cell that lies in it; hovering a cell or word names the lanes.
     """
 
-    WATCHES = frozenset({"trace", "block", "step", "thread", "hover"})
+    WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "bank"})
     why_wanted = Signal()
 
     def __init__(self, session: Session) -> None:
@@ -626,6 +651,14 @@ class SharedView(PointedView):
         self._scene: SharedScene | None = None
         self._geometry: SharedGeometry | None = None
         self._ground = SharedGround()
+        self.pad = PickPad(session, self, ("bank", "lane", "thread"), self._pad_box)
+
+    def _pad_box(self) -> QRectF:
+        """Where cells to click stand: in place of the banks, or of the whole view."""
+        geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
+        if geometry is None or self.session.hides("shared"):
+            return whole
+        return geometry.bank_title.united(geometry.labels).united(geometry.readout)
 
     def sizeHint(self) -> QSize:
         """Two arrays side by side above the banks."""
@@ -655,7 +688,9 @@ class SharedView(PointedView):
             )
             if not (before and self._scene and depends_on(before) == depends_on(self._scene)):
                 self._geometry = None
-            self.say(self.caption, self._scene.caption if self._scene else "")
+            words = self._scene.caption if self._scene else ""
+            self.say(self.caption, words, part="shared.caption")
+            self.pad.follow()
         self.update()
 
     def restyle(self) -> None:
@@ -667,6 +702,7 @@ class SharedView(PointedView):
         """Lay out anew."""
         self._geometry = None
         super().resizeEvent(event)
+        self.pad.follow()
 
     def geometry_now(self) -> SharedGeometry | None:
         """The layout of what is drawn now."""
@@ -690,16 +726,57 @@ class SharedView(PointedView):
             words = "This kernel uses no shared memory." if scene is not None else ""
             nothing(painter, QRectF(self.rect()), words, theme)
             return
+        if self.session.hides("shared"):
+            draw_veil(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme)
+            return
         SharedPainter(painter, theme, self.session, self._ground).draw(scene, geometry)
         words = self._readout(scene)
         text(painter, geometry.readout, words, theme.color("text"), theme.font("small"), LEFT)
+        lit = self.session.lit
+        if lit is not None and lit.target != "line" and not self.pad.wanted:
+            draw_lit(painter, theme, self._lit_places(scene, geometry, lit), lit)
+            draw_lit_legend(painter, geometry.readout, theme, lit)
+
+    def _lit_places(
+        self, scene: SharedScene, g: SharedGeometry, lit: Lit
+    ) -> Iterator[tuple[Pick, list[QRectF]]]:
+        """Where banks, lanes and elements are that an answer names."""
+        lanes = self._cells_of_lanes(scene, g) if lit.target in ("lane", "thread") else {}
+        first = self.session.warp * LANES if lit.target == "thread" else 0
+        for pick in {*lit.right, *lit.given}:
+            if isinstance(pick, int) and lit.target == "bank":
+                wide = g.banks.width() / BANKS
+                left = g.banks.left() + pick * wide
+                high = g.labels.bottom() - g.banks.top()
+                yield pick, [QRectF(left + 1, g.banks.top(), wide - 2, high)]
+            elif isinstance(pick, int):
+                yield pick, lanes.get(pick - first, [])
+            else:
+                yield pick, self._cells_of_element(scene, g, pick)
+
+    def _cells_of_lanes(self, scene: SharedScene, g: SharedGeometry) -> dict[int, list[QRectF]]:
+        """The cells that each lane of the warp touches."""
+        found: dict[int, list[QRectF]] = {}
+        for grid, box, cell in zip(scene.grids, g.grids, g.cells, strict=True):
+            for flat, lane in zip(grid.warp_lit.tolist(), grid.warp_lanes.tolist(), strict=True):
+                rect = cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))
+                found.setdefault(lane, []).append(rect)
+        return found
+
+    @staticmethod
+    def _cells_of_element(scene: SharedScene, g: SharedGeometry, pick: Pick) -> list[QRectF]:
+        for grid, box, cell in zip(scene.grids, g.grids, g.cells, strict=True):
+            if not isinstance(pick, int) and grid.array.name == pick.array:
+                flat = int(np.ravel_multi_index(pick.index, grid.array.shape, mode="clip"))
+                return [cells_rect(box, cell, (*divmod(flat, grid.columns), 1, 1))]
+        return []
 
     # ---- words about what is pointed at
 
     def _readout(self, scene: SharedScene) -> str:
-        hover = self.session.hover
-        if hover is None:
-            return self._about_lane(scene)
+        hover, veiled = self.session.hover, self.session.hides("shared.banks")
+        if hover is None or (veiled and hover.element is None):
+            return "" if veiled else self._about_lane(scene)
         for grid in scene.grids:
             if hover.element is not None and hover.element[0] == grid.array.name:
                 return self._about_cell(grid, hover.element[1])
@@ -728,12 +805,14 @@ class SharedView(PointedView):
         flat = int(np.ravel_multi_index(index, grid.array.shape))
         row, column = divmod(flat, grid.columns)
         words = f"{element_name(grid.array, flat)}, bank {grid.bank_of(flat)}"
+        if self.session.hides("shared.banks"):
+            words = element_name(grid.array, flat)
         if not grid.written[row, column]:
             return f"{words}, not written yet"
         block, writer = self.session.block_trace, int(grid.writers[row, column])
         who = (
             f", written by thread {name_of_thread(block, int(writer))}"
-            if block and writer >= 0
+            if block and writer >= 0 and not self.session.hides("shared.writers")
             else ""
         )
         return f"{words} = {value_text(grid.values[row, column].item(), 4)}{who}"
@@ -743,14 +822,27 @@ class SharedView(PointedView):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select the element and the lane's thread."""
         hover = self._hover_at(event.position())
-        if hover is None or event.button() != Qt.MouseButton.LeftButton:
+        if hover is None or event.button() != Qt.MouseButton.LeftButton or self._picked(hover):
             return
         chosen: dict[str, object] = {}
         if hover.thread is not None:
             chosen["thread"] = hover.thread
         if hover.element is not None:
             chosen["element"] = hover.element
+        if hover.bank is not None:
+            chosen["bank"] = hover.bank
         self.session.update(**chosen)
+
+    def _picked(self, hover: Hover) -> bool:
+        """Answer with what was clicked, if a question asks for such a thing."""
+        session = self.session
+        if hover.bank is not None and session.pick("bank", hover.bank):
+            return True
+        if hover.element is not None and session.pick("element", hover.element):
+            return True
+        if hover.thread is None:
+            return False
+        return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
 
     def _hover_at(self, point: QPointF) -> Hover | None:
         scene, geometry = self._scene, self.geometry_now()

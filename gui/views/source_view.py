@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QTextEdit
 
 from gui.looks.style import fill, set_style, styled_label
 from gui.looks.theme import current_theme
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.draft import NEVER, Draft
 from gui.scenes.selection import Breakpoint, Hover
 from gui.scenes.session import Session
@@ -25,6 +26,7 @@ from gui.scenes.source import (
 from gui.scenes.versions import Changes
 from gui.views.base import Caption, SessionView
 from gui.views.code_edit import CHANGED, CodeEdit, GutterHead, current_line_brush
+from gui.views.lit import marks_of
 from gui.views.widgets import action_button
 
 if TYPE_CHECKING:
@@ -98,10 +100,12 @@ class SourceView(SessionView):
             return
         if "trace" in names and (self.session.trace or self.draft.compiled != NEVER):
             self._load()
-        elif "counts" in names:
+        elif names & {"counts", "veiled"}:
             self._show_totals()
         if "line" in names and not self.edit.editing:
             self._caret_to(self.session.line)
+        if "lit" in names:
+            self._reveal_lit()
         running = self.draft.place(self.session.current_line)
         stands = names <= {"step"} and running == self.edit.gutter.current
         line = running if stands else self._mark()  # the same line again: nothing to paint
@@ -279,10 +283,11 @@ class SourceView(SessionView):
 
     def _show_totals(self) -> None:
         counts, gutter = self.session.counts, self.edit.gutter
-        totals = line_totals(counts) if counts is not None else {}
+        veiled = self.session.hides("gutter")
+        totals = line_totals(counts) if counts is not None and not veiled else {}
         placed = {self.draft.place(line): found for line, found in totals.items()}
         gutter.totals = {line: found for line, found in placed.items() if line is not None}
-        gutter.stale = self.draft.stale
+        gutter.stale, gutter.veiled = self.draft.stale, veiled
         self._fit_gutter()
 
     def _show_state(self) -> None:
@@ -293,7 +298,11 @@ class SourceView(SessionView):
 
     def _show_caption(self) -> None:
         said = NEVER_RUN if self.draft.compiled == NEVER else NOT_RUN
-        self.caption.setText(said if self.draft.stale else source_caption(self.session))
+        told = f"{ANSWER_FIRST}." if self.session.hides("gutter") else source_caption(self.session)
+        lit = self.session.lit
+        if lit is not None and lit.target == "line":
+            told = ". ".join(filter(None, (lit.words("right"), lit.words("given")))) + "."
+        self.caption.setText(said if self.draft.stale else told)
 
     def _fit_gutter(self) -> None:
         self.edit.gutter.measure()
@@ -322,9 +331,31 @@ class SourceView(SessionView):
             *self.edit.band(pointed or 0, current_theme().tint("hover", 0.18)),
             *self.edit.band(line or 0, current_line_brush(stale=self.draft.stale)),
         )
-        self.edit.marks = [*self._changed, *bands, *self._spans]
+        self.edit.marks = [*self._changed, *bands, *self._lit(), *self._spans]
         self.edit.draw_marks()
         return line
+
+    def _lit(self) -> list[QTextEdit.ExtraSelection]:
+        """Bands over the lines that an answer names, and their marks in the gutter."""
+        lit, gutter, bands = self.session.lit, self.edit.gutter, []
+        gutter.lit = {}
+        found = marks_of(lit) if lit is not None and lit.target == "line" else {}
+        for pick, (color, shape) in found.items():
+            place = self.draft.place(pick) if isinstance(pick, int) else None
+            if place is not None:
+                gutter.lit[place] = color, shape
+                bands += self.edit.band(place, current_theme().tint(color, 0.18))
+        gutter.update()
+        return bands
+
+    def _reveal_lit(self) -> None:
+        """Have the lines of an answer in sight, the right one if there is no room for both."""
+        lit = self.session.lit
+        if lit is not None and lit.target == "line":
+            for pick in (*lit.given, *lit.right):
+                place = self.draft.place(pick) if isinstance(pick, int) else None
+                if place is not None:
+                    self.edit.reveal(place)
 
     def _span(self, line: int, start: int, length: int) -> list[QTextEdit.ExtraSelection]:
         """A mark on some characters of a line."""
@@ -345,7 +376,8 @@ class SourceView(SessionView):
 
     def _select(self, place: int) -> None:
         line = self.draft.origin(place)
-        self.session.line = None if line == self.session.line else line
+        if line is None or not self.session.pick("line", line):
+            self.session.line = None if line == self.session.line else line
 
     def toggle_break(self, place: int) -> None:
         """Set or take away a breakpoint at a line of the editor; a new line can have none yet."""
@@ -357,7 +389,7 @@ class SourceView(SessionView):
 
     def _double_clicked(self, place: int) -> None:
         line = self.draft.origin(place)
-        if line is not None:
+        if line is not None and self.session.pick_target != "line":
             self.go_to_next(line)
 
     def go_to_next(self, line: int) -> None:

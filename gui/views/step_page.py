@@ -146,6 +146,8 @@ class StepPage(PageWidget, DockArea):
 
     def has_something(self, name: str) -> bool:
         """Whether a view has anything to show for this kernel."""
+        if name == "Findings" and self.session.hides("findings"):
+            return False
         return self._rows[name].has_something(self.session.trace)
 
     def show_what_there_is(self) -> None:
@@ -176,7 +178,7 @@ class StepPage(PageWidget, DockArea):
                 self.docks[name].setWindowTitle(title)
 
     def _on_changed(self, names: frozenset[str]) -> None:
-        if "trace" in names:  # to show and hide docks has Qt lay out the page
+        if names & {"trace", "veiled"}:  # to show and hide docks has Qt lay out the page
             self.session.turns.offer(self, self._on_trace)
 
     def _on_trace(self) -> None:
@@ -185,10 +187,12 @@ class StepPage(PageWidget, DockArea):
         self.show_what_there_is()
         if shown != self._shown() and not self.arranged and self._layout is not None:
             self.share_out(self._layout)
+        self._on_step(self.session.step)  # a view that was put away can be in front only now
 
     def _on_step(self, step: int) -> None:
         """Bring the memory that is accessed to the front, where the two share a place."""
-        if not self.session.follow_memory:
+        told = "warp.heading" in self.session.veiled  # a question asks which memory it is
+        if not self.session.follow_memory or told:
             return
         block = self.session.block_trace
         access = block.access(step) if block is not None and block.n_steps else None

@@ -28,12 +28,14 @@ from PySide6.QtWidgets import (
 
 from gui.looks.style import set_icon, styled_label
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.selection import MAX_SPEED, MIN_SPEED, UNITS
 from gui.scenes.session import Session
 from gui.scenes.text import FILL, grouped, longest_name
 from gui.scenes.timeline import MARKS, Timeline, event_caption, phase_label, step_label, timeline_of
 from gui.views.base import Caption, SessionView
 from gui.views.drawing_tools import Backdrop, fill
+from gui.views.veil import draw_veil
 from gui.views.widgets import Segmented
 
 # The time axis of one block: phases as bands, accesses and barriers as marks, the step as a line.
@@ -88,7 +90,7 @@ class ScrubBar(SessionView):
         """Follow the record and the step."""
         if names & {"trace", "block"}:
             self.timeline = self._make_timeline()
-        if names & {"trace", "block", "line", "breakpoints"}:
+        if names & {"trace", "block", "line", "breakpoints", "veiled"}:
             self._ground.forget()
         self.update()
 
@@ -122,6 +124,8 @@ class ScrubBar(SessionView):
         step = self.step_at(event.position().x())
         if event.buttons() & Qt.MouseButton.LeftButton:
             self.session.step = step
+        elif self.session.hides("transport"):
+            QToolTip.showText(event.globalPosition().toPoint(), ANSWER_FIRST)
         elif self.session.block_trace is not None:
             line = int(self.session.block_trace.line[step])
             QToolTip.showText(event.globalPosition().toPoint(), f"step {step}, line {line}")
@@ -148,12 +152,15 @@ class ScrubBar(SessionView):
         painter.fillRect(self.rect(), theme.color("panel"))
         body = QRectF(self.left, 0, self._span(), self.height() - 4)
         painter.fillRect(body, theme.color("raised"))
-        if self.timeline is not None and self.timeline.n_steps:
+        if self.session.hides("transport"):
+            draw_veil(painter, body, theme)
+        elif self.timeline is not None and self.timeline.n_steps:
             names = self._paint_bands(painter, theme)
             self._paint_marks(painter, theme)
             self._paint_line(painter, theme)
             self._paint_names(painter, names, theme)
-            self._paint_faults(painter, theme)
+            if not self.session.hides("findings"):
+                self._paint_faults(painter, theme)
             self._paint_breaks(painter, theme)
 
     def _paint_bands(self, painter: QPainter, theme: Theme) -> list[Name]:
@@ -356,8 +363,9 @@ class TransportBar(SessionView):
         """Follow the clock."""
         session = self.session
         self.position.setText(f"step {step_label(session)}")
-        self.phase.setText(phase_label(session))
-        self.caption.setText(event_caption(session))
+        self.phase.setText("?" if session.hides("transport") else phase_label(session))
+        asked = session.hides("transport.caption")
+        self.caption.setText(f"{ANSWER_FIRST}." if asked else event_caption(session))
         if "unit" in names:
             self.units.value = session.unit
         if "speed" in names:

@@ -15,11 +15,13 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gui.looks.style import fill
 from gui.looks.theme import current_theme
+from gui.scenes.asking import ANSWER_FIRST
 from gui.scenes.selection import WARP_SIZE, Hover
 from gui.scenes.session import Session
 from gui.scenes.variables import VariableRow, table_rows, variables_caption
 from gui.views.base import Caption, SessionView
 from gui.views.tables import PlainCells
+from gui.views.veil import Veil
 from gui.views.widgets import Segmented
 
 Index = QModelIndex | QPersistentModelIndex
@@ -158,6 +160,7 @@ class VariablesView(SessionView):
         self.scope.bind(session, "warp_table", {"thread": False, "warp": True})
         self.controls = (self.scope,)
         self.table.clicked.connect(self._clicked)
+        Veil(session, "variables", self.table)
         self.restyle()
 
     def refresh(self, names: frozenset[str]) -> None:
@@ -165,9 +168,9 @@ class VariablesView(SessionView):
         self._light_pointed()
         if names == {"hover"}:
             return
-        across = self.session.warp_table
+        across, veiled = self.session.warp_table, self.session.hides("variables")
         reshaped = across != self.model.across or bool(names & {"trace"})
-        rows = table_rows(self.session, across)
+        rows = () if veiled else table_rows(self.session, across)
         reshaped |= len(rows) != len(self.model.rows)
         self.model.load(rows, across, self.session.lane)
         if reshaped:
@@ -175,7 +178,8 @@ class VariablesView(SessionView):
         elif across:
             self._fit_lanes()
         self._span()
-        self.caption.setText(variables_caption(self.session, rows, across))
+        words = f"{ANSWER_FIRST}." if veiled else variables_caption(self.session, rows, across)
+        self.caption.setText(words)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the room to what is needed most: names and values."""

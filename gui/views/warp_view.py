@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
@@ -21,6 +23,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from gui.looks.theme import Theme, current_theme
+from gui.scenes.asking import Lit, Pick, sector_of
+from gui.scenes.own_memory import TITLES, OwnScene, own_scene
 from gui.scenes.selection import Element, Hover
 from gui.scenes.session import Session
 from gui.scenes.text import grouped, percent, thread_name, value_text
@@ -33,6 +37,7 @@ from gui.scenes.warp import (
     seen_at,
     warp_scene,
     why_empty,
+    without_faults,
 )
 from gui.views.base import PointedView
 from gui.views.drawing_tools import (
@@ -44,6 +49,7 @@ from gui.views.drawing_tools import (
     Placed,
     blend,
     draw_figures,
+    figure_at,
     figures_height,
     fill,
     fitting,
@@ -60,7 +66,14 @@ from gui.views.drawing_tools import (
     upright_texts,
 )
 from gui.views.drawing_tools import COLOR as FAULT
+from gui.views.lit import draw_lit, draw_lit_legend, legend_box
+from gui.views.own_memory_painter import OwnMemoryPainter
+from gui.views.pick_pad import PickPad
+from gui.views.veil import draw_veil
 from gui.views.widgets import why_button
+
+if TYPE_CHECKING:
+    from core.trace import BlockTrace
 
 # Where the parts of the warp view lie for a scene and a size.
 
@@ -97,6 +110,14 @@ class WarpGeometry:
     overview_title: QRectF
     overview: list[QRectF]
     overview_label: float
+
+    def below_lanes(self) -> QRectF:
+        """Where memory is drawn, with the links to it and the words below."""
+        starts = self.names or self.lanes
+        parts = [placed.box for placed in self.strip] + [self.readout, *self.overview]
+        bottom = max((part.bottom() for part in parts), default=starts[-1].bottom())
+        top = starts[-1].bottom() + 4
+        return QRectF(self.figures.left(), top, self.figures.width(), max(bottom - top, 0.0))
 
     @property
     def labelled(self) -> bool:
@@ -572,6 +593,24 @@ STALE_LANES = 0.45  # strength of the lanes' colours where the access is not of 
 LEAST_LANE = 0.7  # of the theme's small type: what is smaller is left out
 
 
+def _figures(scene: WarpScene) -> tuple[Figure, ...]:
+    """What the access counts."""
+    verdict = "conflict" if scene.excess else "ideal"
+    fetched = grouped(scene.bytes_fetched)
+    return (
+        Figure("Requests", "1" if scene.sectors else "0"),
+        Figure("Sectors", str(scene.sectors), f"ideal {scene.ideal}", verdict, f"/ {scene.ideal}"),
+        Figure("Lines", str(len(scene.lines))),
+        Figure(
+            "Bytes used",
+            grouped(scene.bytes_used),
+            f"of {fetched} fetched",
+            short=f"/ {fetched}",
+        ),
+        Figure("Sector efficiency", percent(scene.ideal, scene.sectors), "", verdict),
+    )
+
+
 class WarpPainter:
     """Figures, lanes, the strip of memory and the links between them, the block's warps."""
 
@@ -589,14 +628,64 @@ class WarpPainter:
 
     def draw(self) -> None:
         """Everything; fills and curves are paler where the access is not of this step."""
-        lit = self._lit_lanes()
-        strip = StripPainter(self.p, self.theme, self.scene, self.geometry, self.kept)
-        self._draw_figures()
+        lit, hides, g = self._lit_lanes(), self.session.hides, self.geometry
+        strip = StripPainter(self.p, self.theme, self.scene, g, self.kept)
+        if hides("warp.figures"):
+            draw_veil(self.p, g.figures.united(g.bar), self.theme)
+        else:
+            self._draw_figures()
         self._draw_lanes(lit)
-        strip.draw_strip()
-        strip.draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
-        self._draw_readout()
-        self._draw_overview()
+        if hides("warp.sectors"):
+            draw_veil(self.p, g.below_lanes(), self.theme)
+        else:
+            strip.draw_strip()
+            strip.draw_links({self.session.lane: "selected"} | dict.fromkeys(lit, "hover"))
+            if not hides("warp.elements"):
+                self._draw_readout()
+        if not (hides("warp.figures") or hides("warp.sectors")):
+            self._draw_overview()
+        self._draw_sector()
+        answer = self.session.lit
+        if answer is not None and answer.target in ("lane", "thread", "sector"):
+            draw_lit(self.p, self.theme, self._lit_places(answer), answer)
+            draw_lit_legend(self.p, self._legend(), self.theme, answer)
+
+    def _legend(self) -> QRectF:
+        """Where the line about the answers stands: over the words about what is pointed at."""
+        g = self.geometry
+        return legend_box(g.below_lanes(), self.theme) if g.readout.isEmpty() else g.readout
+
+    def _sectors(self) -> dict[int, QRectF]:
+        """Where sectors are drawn, by their numbers from the start of the array."""
+        found: dict[int, QRectF] = {}
+        if self.session.hides("warp.sectors"):
+            return found
+        for line, placed in zip(self.scene.lines, self.geometry.strip, strict=True):
+            for place, rect in enumerate(placed.sectors):
+                number = sector_of(self.session, line.address + place * SECTOR)
+                if number is not None:
+                    found[number] = rect
+        return found
+
+    def _draw_sector(self) -> None:
+        """A frame around the selected sector."""
+        rect = None
+        if self.session.sector is not None:
+            rect = self._sectors().get(self.session.sector)
+        if rect is not None:
+            frame(self.p, [inset(rect, -1)], pen(self.theme.color("accent"), 2))
+
+    def _lit_places(self, lit: Lit) -> Iterator[tuple[Pick, list[QRectF]]]:
+        """Where lanes, threads and sectors are that an answer names."""
+        sectors = self._sectors() if lit.target == "sector" else {}
+        first = self.scene.warp * LANES if lit.target == "thread" else 0
+        for pick in {*lit.right, *lit.given}:
+            if not isinstance(pick, int):
+                continue
+            if lit.target == "sector":
+                yield pick, [sectors[pick]] if pick in sectors else []
+            elif 0 <= pick - first < len(self.geometry.lanes):
+                yield pick, [self.geometry.lanes[pick - first]]
 
     def _draw_figures(self) -> None:
         scene, g = self.scene, self.geometry
@@ -607,32 +696,8 @@ class WarpPainter:
     def _draw_counts(self, p: QPainter) -> None:
         """What the access counts, and a bar of what is used of what is fetched."""
         theme, scene, g = self.theme, self.scene, self.geometry
-        verdict = "conflict" if scene.excess else "ideal"
         fetched, used = scene.bytes_fetched, scene.bytes_used
-        figures = (
-            Figure("Requests", "1" if scene.sectors else "0"),
-            Figure(
-                "Sectors",
-                str(scene.sectors),
-                f"ideal {scene.ideal}",
-                verdict,
-                f"/ {scene.ideal}",
-            ),
-            Figure("Lines", str(len(scene.lines))),
-            Figure(
-                "Bytes used",
-                grouped(used),
-                f"of {grouped(fetched)} fetched",
-                short=f"/ {grouped(fetched)}",
-            ),
-            Figure(
-                "Sector efficiency",
-                percent(scene.ideal, scene.sectors),
-                "",
-                verdict,
-            ),
-        )
-        draw_figures(p, g.figures, figures, theme)
+        draw_figures(p, g.figures, _figures(scene), theme)
         share = min(used / fetched, 1.0) if fetched else 0.0
         if fetched and not g.bar_label.isEmpty():
             small, dim = theme.font("small"), theme.color("text_dim")
@@ -661,7 +726,7 @@ class WarpPainter:
             corner(g.groups),
         )
         self.kept.draw(p, "lanes", area, state, lambda q: self._draw_boxes(q, threads))
-        if g.names:
+        if g.names and not self.session.hides("warp.elements"):
             self._draw_names({self.session.lane, *lit})
         frame(p, [inset(g.lanes[i], -0.5) for i in lit], pen(theme.color("hover"), 2))
         frame(p, [inset(g.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
@@ -819,6 +884,8 @@ class WarpPainter:
         hover = self.session.hover
         if hover is None:
             return set()
+        if hover.thread is None and self.session.hides("warp.elements"):
+            return set()
         if hover.thread is not None:
             return {hover.thread % LANES} if hover.thread // LANES == scene.warp else set()
         lanes = range(len(scene.threads))
@@ -836,6 +903,9 @@ class WarpPainter:
         return set()
 
 
+LEAST_LINES = 10  # of text: figures, lanes and the strip, with curves between them
+
+
 class WarpView(PointedView):
     """Draws `WarpScene` for the session's step and warp.
 
@@ -843,7 +913,7 @@ class WarpView(PointedView):
     lane's thread, the cell's element or the overview's warp.
     """
 
-    WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "trouble"})
+    WATCHES = frozenset({"trace", "block", "step", "thread", "hover", "trouble", "sector"})
     why_wanted = Signal()
 
     def __init__(self, session: Session) -> None:
@@ -854,15 +924,26 @@ class WarpView(PointedView):
         self._scene: WarpScene | None = None
         self._geometry: WarpGeometry | None = None
         self._kept = Pixmaps()
+        self._before = -1  # the step whose access to constant or local memory was drawn
+        self.own: OwnScene | None = None
+        """What is drawn where the step accesses constant or local memory."""
         self._shown: tuple[int, bool, int, int] | None = None
+        self.pad = PickPad(session, self, ("lane", "thread", "sector"), self._pad_box)
+
+    def _pad_box(self) -> QRectF:
+        """Where cells to click stand: in place of memory, or of the whole view."""
+        geometry, whole = self.geometry_now(), QRectF(self.rect()).adjusted(4, 4, -4, -4)
+        if geometry is None or self.session.hides("warp"):
+            return whole
+        return geometry.below_lanes()
 
     def sizeHint(self) -> QSize:
         """Room for 32 lanes, the strip of memory and the overview."""
         return QSize(560, 430)
 
     def minimumSizeHint(self) -> QSize:
-        """Below this lanes could not be told apart."""
-        return QSize(300, 140)
+        """Below this lanes could not be told apart, or the strip would lie over them."""
+        return QSize(300, min(LEAST_LINES * self.fontMetrics().lineSpacing(), 240))
 
     @property
     def scene(self) -> WarpScene | None:
@@ -877,7 +958,10 @@ class WarpView(PointedView):
                 access_shown(block, step) if block is not None and block.n_steps else (-1, False)
             )
             now = (*shown, warp, self.session.lane)
-            if now == self._shown and names == {"step"}:
+            before, self._before = self._before, self._own_step(block, step)
+            if "veiled" in names:
+                self._scene = None  # it may show other parts
+            if now == self._shown and names == {"step"} and before == self._before == -1:
                 return  # the last access to global memory is still the same
             scene, self._shown = self._scene, now
             moved = names <= {"step", "thread", "hover"}  # the record is still the same
@@ -886,10 +970,22 @@ class WarpView(PointedView):
             else:
                 self._scene = warp_scene(block, step, warp) if block and shown[0] >= 0 else None
                 self._geometry = None
+            if self._scene is not None and self.session.hides("findings"):
+                self._scene = without_faults(self._scene)
             found, trace = self._scene, self.session.trace
+            self.own = own_scene(trace, block, step, warp) if trace and block else None
             words = "" if trace is not None else self.session.trouble
-            self.say(self.caption, found.caption if found else words, self._why_empty())
+            said = found.caption if found else words
+            said = said if self.own is None else self.own.caption
+            self.say(self.caption, said, self._why_empty(), part="warp.caption")
+            self.pad.follow()
         self.update()
+
+    @staticmethod
+    def _own_step(block: BlockTrace | None, step: int) -> int:
+        """The step if it accesses constant or local memory, else -1."""
+        access = block.access(step) if block is not None and block.n_steps else None
+        return step if access is not None and access.space in TITLES else -1
 
     def restyle(self) -> None:
         """Lay out anew for the theme's type."""
@@ -901,6 +997,7 @@ class WarpView(PointedView):
         """Lay out anew."""
         self._geometry = None
         super().resizeEvent(event)
+        self.pad.follow()
 
     def _why_empty(self) -> str:
         session = self.session
@@ -925,13 +1022,28 @@ class WarpView(PointedView):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), theme.color("panel"))
+        if self.own is not None and not self.session.hides("warp"):
+            edge = theme.spacing.margin
+            inner = QRectF(self.rect()).adjusted(edge, 2, -edge, -edge)
+            OwnMemoryPainter(painter, theme, self.own, inner, self.session).draw()
+            return
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None:
             nothing(painter, QRectF(self.rect()), self._why_empty(), theme)
             return
+        if self.session.hides("warp"):
+            draw_veil(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme)
+            return
         WarpPainter(painter, theme, scene, geometry, self.session, self._kept).draw()
 
     # ---- pointing
+
+    def words_at(self, point: QPointF) -> str:
+        """The label of the figure under a pixel."""
+        scene, geometry = self._scene, self.geometry_now()
+        if scene is None or geometry is None:
+            return ""
+        return figure_at(geometry.figures, _figures(scene), current_theme(), point)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select a lane's thread, a cell's element or a warp of the overview; explain a figure.
@@ -951,16 +1063,33 @@ class WarpView(PointedView):
             self.why_wanted.emit()
             return
         hover = self._hover_at(event.position())
-        if hover is None:
+        if hover is None or self._picked(hover):
             return
         chosen: dict[str, object] = {}
         if hover.thread is not None:
             chosen["thread"] = hover.thread
         if hover.element is not None and hover.sector is not None:  # a cell, not a lane
             chosen["element"] = hover.element
+        if hover.sector is not None:
+            chosen["sector"] = sector_of(self.session, hover.sector)
         self.session.update(**chosen)
 
+    def _picked(self, hover: Hover) -> bool:
+        """Answer with what was clicked, if a question asks for such a thing."""
+        session = self.session
+        if hover.sector is not None:
+            sector = sector_of(session, hover.sector)
+            return sector is not None and session.pick("sector", sector)
+        if hover.thread is None:
+            return False
+        return session.pick("lane", hover.thread % LANES) or session.pick("thread", hover.thread)
+
     def _hover_at(self, point: QPointF) -> Hover | None:
+        if self.own is not None:
+            edge = current_theme().spacing.margin
+            lane = int((point.x() - edge) / max(self.width() - 2 * edge, 1) * LANES)
+            there = 0 <= lane < len(self.own.active)
+            return Hover(self.own.warp * LANES + lane) if there else None
         scene, geometry = self._scene, self.geometry_now()
         if scene is None or geometry is None:
             return None

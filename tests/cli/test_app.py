@@ -61,7 +61,7 @@ def test_no_argument_opens_the_window(monkeypatch, leaves, status):
 
     monkeypatch.setattr(runpy, "run_module", run_module)
     assert app.main([]) == status
-    assert opened == [("gui", "__main__")]
+    assert opened == [("gui.__main__", "__main__")]
 
 
 def test_no_memory_is_one_sentence(capsys, monkeypatch):

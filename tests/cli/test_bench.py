@@ -141,6 +141,22 @@ def test_a_file_of_ones_own(capfd, gpu, tmp_path):
     assert "Give the launch of mine.cu" in capfd.readouterr().err
 
 
+def test_a_file_that_cannot_be_written_is_told_once_and_the_sweep_goes_on(capfd, gpu, tmp_path):
+    good, bad = tmp_path / "r.csv", tmp_path / "none" / "r.parquet"
+    arguments = ["bench", "tiled", "--n", "64,96,128", "--tile", "16", "--json"]
+    assert main([*arguments, f"--out={good}", f"--out={bad}"]) == 1
+    out, err = capfd.readouterr()
+    assert len(json.loads(out)["results"]) == 3
+    assert err.count("r.parquet could not be written: there is no folder") == 1
+    assert len(read_results(good)) == 3
+
+
+def test_a_wrong_scheduler_is_a_sentence(capfd):
+    pytest.importorskip("distributed")
+    assert main(["bench", "tiled", "--n", "64", "--tile", "16", "--cluster", "nowhere://a"]) == 2
+    assert "no address of a scheduler" in capfd.readouterr().err
+
+
 def test_a_gpu_that_is_gone_is_told(capfd, gpu):
     gpu.faults = lambda job: GpuUnavailable("The driver finds no GPU.")
     assert main(["bench", "tiled", "--n", "64", "--tile", "16"]) == 2

@@ -64,7 +64,7 @@ def test_a_lesson_is_played(tmp_path, monkeypatch, capsys):
     files = [str(tmp_path / "start.cu"), str(tmp_path / "mine.cu")]
     said = ["?", "?", "x", "4", "8", other, letter, *files]
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(said) + "\n"))
-    assert main(["lesson", str(file)]) == 0
+    assert main(["lesson", "play", str(file)]) == 0
     out = capsys.readouterr().out
     for words in (
         "256 bytes.",

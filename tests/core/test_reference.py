@@ -36,11 +36,29 @@ def measured(launch, kind):
     return {name: value for name, value in found.items() if value is not None}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("launch", LAUNCHES, ids=lambda launch: launch.name)
-def test_counters_and_outputs_equal_the_hardware(launch, kind):
-    totals, outputs, findings = traced(launch.name, kind)
+def has_atomics(name, kind):
+    counters = ROWS[name, kind]["counters"]
+    names = (n for n, count in counters.items() if count)
+    return any("op_atom" in n or "op_red" in n or n.endswith("_atom") for n in names)
+
+
+def cases():
+    """Each launch in each build; all but every seventh are slow."""
+    every = [(launch, kind) for launch in LAUNCHES for kind in KINDS]
+    for i, (launch, kind) in enumerate(every):
+        marks = [pytest.mark.slow] if i % 7 else []
+        yield pytest.param((launch, kind), id=f"{launch.name}-{kind}", marks=marks)
+
+
+@pytest.fixture(scope="module", params=cases())
+def run(request):
+    """A launch, its build, and what came of it."""
+    launch, kind = request.param
+    return launch, kind, traced(launch.name, kind)
+
+
+def test_counters_and_outputs_equal_the_hardware(run):
+    launch, kind, (totals, outputs, findings) = run
     assert findings == ()
     wanted = measured(launch, kind)
     assert {name: totals[name].value for name in wanted} == wanted
@@ -50,24 +68,11 @@ def test_counters_and_outputs_equal_the_hardware(launch, kind):
                 assert hashlib.sha256(outputs[name].tobytes()).hexdigest() == digest, name
 
 
-def has_atomics(name, kind):
-    counters = ROWS[name, kind]["counters"]
-    names = (n for n, count in counters.items() if count)
-    return any("op_atom" in n or "op_red" in n or n.endswith("_atom") for n in names)
-
-
-WITHOUT_ATOMICS = [
-    (x.name, kind)
-    for x in LAUNCHES
-    for kind in KINDS
-    if x.suite == "kernels" and not has_atomics(x.name, kind)
-]
-
-
-@pytest.mark.parametrize(("name", "kind"), WITHOUT_ATOMICS)
-def test_ideals_equal_those_of_the_source_page(name, kind):
-    totals, _, _ = traced(name, kind)
-    counters = ROWS[name, kind]["counters"]
+def test_ideals_equal_those_of_the_source_page(run):
+    launch, kind, (totals, _, _) = run
+    if launch.suite != "kernels" or has_atomics(launch.name, kind):
+        return
+    counters = ROWS[launch.name, kind]["counters"]
     for ours, theirs in (
         ("global_{}_sectors", "memory_l2_theoretical_sectors_global_ideal"),
         ("shared_{}_wavefronts", "memory_l1_wavefronts_shared_ideal"),

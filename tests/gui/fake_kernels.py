@@ -107,6 +107,7 @@ class KernelTrace:
             role = "output" if key == output[0] else "input"
             self.arrays += (Array(key, base, data.shape, F32, role),)
             base += (data.nbytes + 0x1FFF) // 0x1000 * 0x1000
+        self.constants = frozenset()
         offset, self.shared_arrays = 0, ()
         for key, extent in shared.items():
             self.shared_arrays += (SharedArray(key, offset, extent, F32),)

@@ -178,6 +178,7 @@ class Trace:
         self.workload = self._workload(roles)
         self.build = AS_WRITTEN
         self.assembly = None
+        self.constants: frozenset[str] = frozenset()
         self.findings: tuple[Finding, ...] = ()
         self.complete, self.note = True, ""
         self._sums: dict[tuple[str, int, str], list[int]] = {}

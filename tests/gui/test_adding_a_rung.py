@@ -13,7 +13,7 @@ from gui.looks.theme import apply_theme
 from gui.shell.main_window import MainWindow
 from tests.core.gpu.fake_gpu import FakeGpu
 
-SOURCE = """// 50 scaled_rows: C = A + A, every thread takes STEPS elements of a row.
+SOURCE = """// 60 scaled_rows: C = A + A, every thread takes STEPS elements of a row.
 //
 // The idea     A rung that no program has heard of.
 
@@ -27,11 +27,11 @@ extern "C" __global__ void scaled_rows(const float* A, float* C, int N)
 """
 ROW = """
 [[rung]]
-number = 50
+number = 60
 name = "scaled_rows"
 title = "Scaled rows"
 summary = "A rung that no program has heard of."
-file = "50_scaled_rows.cu"
+file = "60_scaled_rows.cu"
 kernel = "scaled_rows"
 parameters = [
     { name = "n", label = "N, elements", default = 100, minimum = 1, maximum = 4096 },
@@ -56,7 +56,7 @@ def added(tmp_path, monkeypatch):
     """A copy of the kernels with one file and one row more, in place of the project's."""
     folder = tmp_path / "kernels"
     shutil.copytree(KERNELS_FOLDER, folder)
-    (folder / "50_scaled_rows.cu").write_text(SOURCE, encoding="utf-8")
+    (folder / "60_scaled_rows.cu").write_text(SOURCE, encoding="utf-8")
     with (folder / "ladder.toml").open("a", encoding="utf-8") as registry:
         registry.write(ROW)
     monkeypatch.setattr("core.ladder.KERNELS_FOLDER", folder)

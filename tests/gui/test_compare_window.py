@@ -37,6 +37,7 @@ def compared(window, qtbot):
     return settled(window, qtbot)
 
 
+@pytest.mark.slow
 def test_a_link_opens_both_sides_on_one_clock(compared, window, qtbot):
     a, b = window.session, compared.comparing.b
     assert a.page == "compare"
@@ -169,6 +170,7 @@ def test_the_first_comparison_is_found_by_itself(window, qtbot):
     assert page.comparing.b.parameters["pad"] == 0
 
 
+@pytest.mark.slow
 def test_a_file_of_one_s_own_is_compared_with_another_launch_of_it(window, qtbot, tmp_path):
     path = tmp_path / "scale.cu"
     path.write_text(
@@ -191,6 +193,7 @@ def test_a_file_of_one_s_own_is_compared_with_another_launch_of_it(window, qtbot
     assert dict(first.arguments)["stride"] != "8"
 
 
+@pytest.mark.slow
 def test_a_broken_kernel_on_side_b_is_a_sentence(window, qtbot, tmp_path):
     window.moments.open_link("tiled?n=16&tile=4&vs=tiled")
     page = settled(window, qtbot)
@@ -231,6 +234,7 @@ def edit(window, qtbot, old, new):
         window.workbench.run_source()
 
 
+@pytest.mark.slow
 def test_a_repair_stands_right_of_what_it_repairs(window, qtbot, tmp_path):
     path = tmp_path / "sums.cu"
     path.write_text(RACY)
@@ -287,6 +291,7 @@ def test_a_repair_stands_right_of_what_it_repairs(window, qtbot, tmp_path):
     assert page.verdict.text().startswith("B: ")
 
 
+@pytest.mark.slow
 def test_an_edited_launch_is_compared_with_its_original(window, qtbot):
     window.moments.open_link("tiled?n=16&tile=4")
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
@@ -309,6 +314,7 @@ def test_an_edited_launch_is_compared_with_its_original(window, qtbot):
         assert "row * N + " in [mark.cursor.selectedText() for mark in old.marks]
 
 
+@pytest.mark.slow
 def test_a_repaired_rung_is_compared_with_the_reference(window, qtbot):
     window.moments.open_link("tiled?n=16&tile=8")
     with qtbot.waitSignal(window.recorder.recorded, timeout=MS):
@@ -354,6 +360,7 @@ def test_higher_windows_show_more_views(compared, window, qtbot):
     qtbot.waitUntil(lambda: shown() >= 2, timeout=2000)
 
 
+@pytest.mark.slow
 def test_a_comparison_is_kept_between_two_starts(compared, window, qtbot, tmp_path):
     window.session.compared_view = "Matrices"
     saved = Keeper(window, tmp_path / "session.json").saved()

@@ -215,6 +215,7 @@ def test_a_smaller_block_is_offered_where_the_phase_table_has_no_room(window, qt
     assert not view.smaller.isVisible()
 
 
+@pytest.mark.slow
 def test_pages_with_sizes_of_their_own_say_so(window, qtbot) -> None:
     said = window.form.facts
     assert said.text().startswith("4 blocks of 4 threads")

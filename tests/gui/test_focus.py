@@ -52,6 +52,7 @@ def test_each_page_has_the_keyboard_when_it_is_opened(tiled, qtbot):
     assert tiled.pages.currentWidget().isAncestorOf(QApplication.focusWidget())
 
 
+@pytest.mark.slow
 def test_the_field_of_a_number_leaves_commands_to_the_window(tiled, qtbot):
     field, session = tiled.form.editors["n"], tiled.session
     field.setFocus()
@@ -97,6 +98,7 @@ def test_a_line_is_chosen_and_stopped_at_by_keys_alone(tiled, qtbot):
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
+@pytest.mark.slow
 def test_tab_goes_past_what_lies_in_hidden_tabs(tiled, qtbot, qapp, key):
     tiled.step_page.matrices.setFocus()
     seen = []

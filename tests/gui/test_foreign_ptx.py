@@ -51,6 +51,7 @@ def test_the_source_is_python_with_the_sectors_of_its_lines(show, folder) -> Non
     }
 
 
+@pytest.mark.slow
 def test_a_number_of_the_form_is_taken_and_numbas_arrays_are_one_argument(show, qtbot) -> None:
     window = show("numba_gather.ptx")
     own = window.session.configuration.own
@@ -65,6 +66,7 @@ def test_a_number_of_the_form_is_taken_and_numbas_arrays_are_one_argument(show, 
     assert (trace.outputs["out"] == data["x"][data["index"]]).all()
 
 
+@pytest.mark.slow
 def test_arrays_and_grid_follow_a_number(show, qtbot) -> None:
     window = show("triton_softmax.ptx")
     own = window.session.configuration.own

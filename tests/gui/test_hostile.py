@@ -42,6 +42,7 @@ def settle(window, qtbot):
     qtbot.waitUntil(lambda: not window.recorder.worker.busy, timeout=RECORDING_MS)
 
 
+@pytest.mark.slow
 def test_keys_mashed(window, qtbot):
     """Every shortcut in random order, wherever the keyboard is, while things are recorded."""
     recorded(window, qtbot, "tiled", n=8, tile=4)
@@ -61,7 +62,7 @@ def test_keys_mashed(window, qtbot):
         for widget in QApplication.topLevelWidgets():
             if widget is not window and widget.isVisible():
                 widget.close()
-    window.touring.leave()
+    window.teaching.leave()
     settle(window, qtbot)
     session = window.session
     session.page = "step"
@@ -116,6 +117,7 @@ def wheel(view, point, delta):
     QApplication.sendEvent(view, event)
 
 
+@pytest.mark.slow
 def test_sizes_torn_while_it_computes_and_plays(window, qtbot):
     recorded(window, qtbot, "tiled", n=16, tile=4)
     window.session.update(speed=60.0, playing=1)
@@ -133,7 +135,7 @@ def test_sizes_torn_while_it_computes_and_plays(window, qtbot):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["recording", "counting", "playing", "exporting", "touring"])
+@pytest.mark.parametrize("moment", ["recording", "counting", "playing", "exporting", "lesson"])
 def test_closed_while_it_works(window, qtbot, qapp, tmp_path, moment):
     """Nothing of a closed window goes on: no thread, no timer, no widget."""
     recorded(window, qtbot, "tiled", n=8, tile=4)
@@ -147,7 +149,7 @@ def test_closed_while_it_works(window, qtbot, qapp, tmp_path, moment):
     elif moment == "exporting":
         window.exporter.save("Whole window", tmp_path / "x.png")
     else:
-        window.touring.start()
+        window.teaching.begin_lesson("1A")
     timers = window.findChildren(QTimer)
     assert timers
     children = window.findChildren(QWidget)
@@ -190,6 +192,7 @@ def test_four_by_four_and_four_thousand(window, qtbot):
     window.grab()
 
 
+@pytest.mark.slow
 def test_a_kernel_with_findings_all_the_way(window, qtbot):
     for rung in ("broken_fill_barrier", "broken_bounds"):
         recorded(window, qtbot, rung)

@@ -49,6 +49,7 @@ def test_the_choice_records_the_launch_with_other_numbers_at_the_same_moment(til
     assert np.allclose(session.trace.outputs["C"], seen, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_they_stay_for_other_rungs_and_sizes_until_the_defaults_come_back(tiled, qtbot):
     session = tiled.session
     recorded(tiled, qtbot, lambda: session.update(inputs="small"))

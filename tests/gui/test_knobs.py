@@ -216,6 +216,7 @@ extern "C" __global__ void twice(const float *A, float *C, int n)
 """
 
 
+@pytest.mark.slow
 def test_a_mapping_of_ones_own_is_a_switch(window, qtbot, tmp_path):
     path = tmp_path / "twice.cu"
     path.write_text(MAPPED)

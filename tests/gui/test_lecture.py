@@ -114,6 +114,7 @@ def listed(window, qtbot, tmp_path):
     return window
 
 
+@pytest.mark.slow
 def test_a_title_shows_while_moments_are_presented(listed, qtbot):
     title, session = listed.moment_title, listed.session
     assert (title.isVisible(), title.text.text()) == (True, "The stride: 32 sectors")
@@ -136,6 +137,7 @@ def test_a_title_shows_while_moments_are_presented(listed, qtbot):
     assert not title.isVisible()
 
 
+@pytest.mark.slow
 def test_a_moment_returns_to_its_page_and_leaves_the_theme(listed, qtbot, monkeypatch):
     """Also of a kernel in a file, whose launch is read before it is recorded."""
     source = "__global__ void k(float* a) { a[threadIdx.x] *= 2; }"

@@ -1,13 +1,11 @@
-"""A lesson drives the window through the session alone, and the tour leads through it."""
+"""A lesson drives the window through the session alone."""
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtCore import Qt
 
 from core.ladder import load_ladder
 from gui.looks.theme import apply_theme
 from gui.scenes.selection import Breakpoint, Configuration, Hover
-from gui.scenes.tour import STOPS
 from gui.scenes.why import Step
 from gui.shell.main_window import MainWindow
 
@@ -119,80 +117,3 @@ def test_the_explanation_closes_from_either_side(window, qtbot):
     qtbot.keyClick(window, Qt.Key.Key_W)
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert session.question is None
-
-
-# ---- the tour
-
-
-def test_the_tour_leads_to_every_place_and_is_remembered(window, qtbot):
-    asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}))
-    session, touring = window.session, window.touring
-    step = session.step
-    touring.start()
-    seen = []
-    while window.overlay is not None:
-        overlay = window.overlay
-        seen.append(overlay.title.text())
-        assert overlay.rect() == window.rect()
-        assert window.rect().contains(overlay.card.geometry())
-        assert overlay._place.width() > 40
-        overlap = overlay.card.geometry().intersected(overlay._place)
-        assert overlap.width() * overlap.height() < 0.25 * overlay._place.width() * (
-            overlay._place.height()
-        )
-        qtbot.keyClick(overlay, Qt.Key.Key_Right)
-    assert seen == [stop.title for stop in STOPS]
-    assert session.step == step  # its keys are not the window's
-    assert touring.toured
-    words = sum(len(f"{stop.title} {stop.text}".split()) for stop in STOPS)
-    assert words < 270  # a minute, at reading speed
-
-
-def test_the_tour_goes_back_is_skipped_and_leaves_out_what_is_not_there(window, qtbot):
-    asked(window, qtbot, Configuration("coalesced", {}))
-    touring = window.touring
-    touring.start()
-    titles = []
-    while window.overlay is not None:
-        titles.append(window.overlay.title.text())
-        qtbot.mouseClick(window.overlay, Qt.MouseButton.LeftButton)
-    assert "Watch the banks" not in titles
-    touring.start()
-    qtbot.keyClick(window.overlay, Qt.Key.Key_Left)
-    assert window.overlay.title.text() == STOPS[0].title
-    for _ in titles[1:]:
-        window.overlay.next.click()
-    while window.overlay.back.isEnabled():
-        window.overlay.back.click()
-    window.resize(1000, 700)
-    qtbot.waitUntil(lambda: window.overlay.size() == window.size())
-    qtbot.keyClick(window.overlay, Qt.Key.Key_Escape)
-    assert window.overlay is None
-
-
-def test_the_tour_shows_what_it_speaks_of_and_puts_everything_back(window, qtbot):
-    asked(window, qtbot, Configuration("tiled", {"n": 8, "tile": 4}))
-    session, touring, page = window.session, window.touring, window.step_page
-    before = session.step, [name for name in page.docks if page.in_front(name)]
-    assert session.block_trace.access(session.step).space == "global"
-    touring.start()
-    while window.overlay is not None:
-        overlay, stop = window.overlay, STOPS[touring._at]
-        access = session.block_trace.access(session.step)
-        if stop.space:
-            assert (access.kind, access.space) == ("load", stop.space)
-            assert page.in_front(stop.view)
-        if stop.space == "shared":
-            assert window.step_page.shared.scene.banks is not None
-        if stop.place in ("ladder", "configuration"):
-            heading = {"ladder": "Kernel ladder", "configuration": "Configuration"}[stop.place]
-            label = next(x for x in window.left.findChildren(QLabel) if x.text() == heading)
-            where = QRect(label.mapTo(window, QPoint(0, 0)), label.size())
-            assert overlay._place.contains(where)
-        last = stop is STOPS[-1]
-        assert overlay.skip.isVisible() != last
-        assert ("press Space" in overlay.text.text()) == last
-        qtbot.keyClick(overlay, Qt.Key.Key_Right)
-    qtbot.waitUntil(
-        lambda: (session.step, [name for name in page.docks if page.in_front(name)]) == before
-    )

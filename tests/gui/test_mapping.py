@@ -64,6 +64,7 @@ def test_the_switch_swaps_kernel_and_source_and_keeps_the_place(window, qtbot):
     assert {b.line for b in session.breakpoints} == {None, last - 3}
 
 
+@pytest.mark.slow
 def test_breakpoints_stay_with_their_rung_when_the_switch_takes_them_along(window, qtbot):
     def shows(act):
         with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
@@ -87,6 +88,7 @@ def test_breakpoints_stay_with_their_rung_when_the_switch_takes_them_along(windo
     assert session.breakpoints == taken
 
 
+@pytest.mark.slow
 def test_a_breakpoint_taken_away_in_the_twin_does_not_come_back(window, qtbot):
     def shows(act):
         with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):

@@ -88,6 +88,7 @@ def test_a_file_opens_and_runs_at_once(opened, file):
     opened.grab()
 
 
+@pytest.mark.slow
 def test_another_kernel_and_other_arguments(opened, qtbot):
     form = opened.form.file
     recorded(opened, qtbot, lambda: form.kernel_chosen.emit("add"))
@@ -119,6 +120,7 @@ def test_each_mistake_stands_beside_its_field(opened, qtbot):
     assert not any(label.isVisible() for label in form.errors.values())
 
 
+@pytest.mark.slow
 def test_the_launch_of_a_file_is_remembered(opened, qtbot, file):
     recorded(opened, qtbot, lambda: type_in(opened, "arg:n", "7"))
     recorded(opened, qtbot, lambda: opened.recorder.configure("tiled", {"n": 8, "tile": 4}))
@@ -129,6 +131,7 @@ def test_the_launch_of_a_file_is_remembered(opened, qtbot, file):
     assert opened.form.file.fields["arg:n"].text() == "7"
 
 
+@pytest.mark.slow
 def test_an_edited_signature_gets_its_fields(opened, qtbot):
     new = SOURCE.replace("float* v, int n", "float* v, int n, float by").replace("2.0f", "by")
     opened.step_page.source.edit.set_text(new)
@@ -330,6 +333,7 @@ def test_a_link_to_a_pipe_or_to_nobody_is_a_sentence(window, qtbot, tmp_path):
         assert not window.workbench.opener.busy
 
 
+@pytest.mark.slow
 def test_files_are_compared_by_a_link(window, qtbot, file):
     window.moments.open_link(f"{file}?kernel=add&step=3&vs={file}&vs.kernel=add&vs.arg.n=40")
     qtbot.waitUntil(lambda: window.session.versus is not None, timeout=RECORDING_MS)
@@ -409,6 +413,7 @@ def test_files_stay_in_reach_above_the_ladder(opened, qtbot, file, tmp_path):
     assert (rows.currentRow(), rows.item(0).text()) == (0, "mine.cu: twice")
 
 
+@pytest.mark.slow
 def test_the_title_is_shortened_before_anything_else_that_counts(opened, qtbot):
     header = opened.header
     for width in (1920, 1280, 1180, 1024):
@@ -485,6 +490,7 @@ __global__ void k(int* a, int most) {
 
 
 @pytest.mark.parametrize("most", [65, 64])
+@pytest.mark.slow
 def test_what_ran_before_the_budget_was_spent_is_shown(opened, qtbot, tmp_path, most, monkeypatch):
     monkeypatch.setattr(recording, "Limits", lambda: Limits(20_000))
     path = tmp_path / "long.cu"

@@ -144,6 +144,7 @@ def test_the_end_of_play_and_a_breakpoint_show_everything(window, qapp):
     assert is_exact(window, qapp)
 
 
+@pytest.mark.slow
 def test_a_picture_saved_while_the_clock_plays_is_exact(window, qapp, monkeypatch, tmp_path):
     session, jobs = window.session, []
     monkeypatch.setattr(window.exporter.writer, "submit", jobs.append)
@@ -163,6 +164,7 @@ def test_a_picture_saved_while_the_clock_plays_is_exact(window, qapp, monkeypatc
     assert saved.convertToFormat(QImage.Format.Format_RGB32) == now
 
 
+@pytest.mark.slow
 def test_both_sides_of_a_comparison_take_turns_together(window, qapp, qtbot):
     window.show_page("compare")
     page = window.pages.made("compare")

@@ -65,6 +65,7 @@ def pasted(window, qtbot):
     assert window.workbench.stands_alone
 
 
+@pytest.mark.slow
 def test_a_text_that_did_not_come_to_run_by_itself_stays_with_its_rung(window, qtbot, file):
     pasted(window, qtbot)
     window.workbench.run_alone()
@@ -102,6 +103,7 @@ def test_pasted_texts_are_told_from_one_another(window, qtbot, qapp):
     assert session.breakpoints == {Breakpoint(line=3)}
 
 
+@pytest.mark.slow
 def test_a_file_that_is_called_untitled_is_not_a_pasted_texts(
     window, qtbot, qapp, tmp_path, monkeypatch
 ):
@@ -127,6 +129,7 @@ def test_a_file_that_is_called_untitled_is_not_a_pasted_texts(
 
 
 @pytest.mark.parametrize("before", [False, True])
+@pytest.mark.slow
 def test_a_file_that_does_not_compile_is_shown_and_can_be_put_right(window, qtbot, file, before):
     if before:
         recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
@@ -152,6 +155,7 @@ def test_a_file_that_does_not_compile_is_shown_and_can_be_put_right(window, qtbo
     assert "__global__ void tiled" in source.edit.toPlainText()
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_long_to_read_is_stopped_at_once(window, qtbot, file, monkeypatch):
     """A small one, too: a few macros may keep a reader for ever."""
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
@@ -206,6 +210,7 @@ def test_closing_the_window_does_not_wait_for_an_array(qtbot, qapp, ladder, file
     qapp.processEvents()
 
 
+@pytest.mark.slow
 def test_a_constant_of_a_large_source_is_set_off_the_windows_thread(window, qtbot, file):
     constant = "constexpr int WIDTH = 32;\n"
     file.write_text(constant + SOURCE + LARGE // 64 * f"// {60 * 'x'}\n")

@@ -43,6 +43,7 @@ def wear(window, size, theme="light"):
     window.session.update(theme=theme, text_size=size)
 
 
+@pytest.mark.slow
 def test_rows_of_variables_are_as_high_as_they_were_after_large_text(filled, qtbot):
     filled.step_page.front("Variables")
     qtbot.waitUntil(lambda: filled.step_page.views["Variables"].model.rows != ())
@@ -99,6 +100,7 @@ def values_high(window):
     return view.scale if drawn else 0.0
 
 
+@pytest.mark.slow
 def test_larger_text_makes_larger_numbers_and_never_none(filled, qtbot):
     filled.session.update(view="Matrices", large=True)
     seen = []
@@ -167,6 +169,7 @@ def labels(window):
     }
 
 
+@pytest.mark.slow
 def test_a_button_has_one_label_at_every_width(filled, qtbot):
     wide = labels(filled)
     for size, text in ((QSize(800, 560), 100), (QSize(1024, 700), 150), (QSize(1920, 1080), 100)):
@@ -187,6 +190,7 @@ def all_whole(title, controls):
 
 
 @pytest.mark.parametrize("theme", theme_names())
+@pytest.mark.slow
 def test_headings_and_tabs_are_whole_in_the_smallest_window(filled, qtbot, theme):
     wear(filled, 100, theme)
     filled.resize(800, 560)
@@ -264,6 +268,7 @@ def reached(window, key=Qt.Key.Key_Tab):
     raise AssertionError("Tab goes on for ever")
 
 
+@pytest.mark.slow
 def test_tab_reaches_everything_in_reading_order_and_leaves_it(filled, qtbot):
     filled.step_page.source.edit.setReadOnly(True)  # as it is read
     page = filled.step_page
@@ -311,6 +316,7 @@ def test_tab_leaves_the_table_of_a_comparison(filled, qtbot):
         assert not table.tabKeyNavigation()
 
 
+@pytest.mark.slow
 def test_a_choice_is_named_by_the_label_beside_it(filled, qtbot):
     """On Linux Qt gives a choice's value for its name: screen readers say its label."""
     for page in PAGES:

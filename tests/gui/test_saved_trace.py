@@ -72,6 +72,7 @@ def test_a_kernel_of_ones_own_brings_its_launch(window, qtbot, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.slow
 def test_other_builds_are_shown(window, qtbot, ladder, tmp_path, kind):
     trace = record(ladder["tiled_bounds"].workload(n=7, tile=4), kind=kind)
     save_trace(trace, tmp_path / "t.npz")

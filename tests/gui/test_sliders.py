@@ -181,6 +181,7 @@ def test_dragging_records_and_keeps_the_phase(tiled, qtbot):
     assert session.step == session.block_trace.phases[2].first
 
 
+@pytest.mark.slow
 def test_a_wild_drag_ends_at_the_last_value_and_follows_on_the_way(tiled, qtbot, qapp):
     seen = []
     tiled.session.trace_changed.connect(lambda trace: seen.append(trace.workload.parameters["n"]))

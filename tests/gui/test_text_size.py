@@ -68,6 +68,7 @@ def wear(window, size, theme="light"):
 
 
 @pytest.mark.parametrize(("theme", "size"), [("light", 150), ("projector", 80)])
+@pytest.mark.slow
 def test_the_sheet_says_for_each_size_what_a_sheet_of_its_own_would(window, qtbot, theme, size):
     wear(window, size, theme)
     found = styled(window)
@@ -112,6 +113,7 @@ def test_the_largest_text_leaves_the_window_as_large_as_it_is(window, qtbot):
     assert window.transport.geometry().bottom() < 768
 
 
+@pytest.mark.slow
 def test_keys_go_through_the_sizes_and_stop_at_the_ends(window, qtbot):
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)

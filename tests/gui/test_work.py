@@ -139,3 +139,25 @@ def test_who_is_told_of_a_result_may_ask_for_the_next(worker, qtbot):
     worker.submit(lambda _: 1)
     qtbot.waitUntil(lambda: len(results) == 3 and not worker.busy)
     assert idle == [(1, 2, 3)]
+
+
+def test_nothing_is_begun_after_closing(qtbot):
+    """Neither by who is told, while it closes, that nothing is left to do, nor later."""
+    worker, begun = Worker(name="closed"), []
+    started = threading.Event()
+
+    def slow(progress):
+        started.set()
+        while not is_cancelled():
+            pass
+        raise Cancelled("given up")
+
+    worker.idle.connect(lambda: worker.submit(lambda _: begun.append("while it closes")))
+    worker.submit(slow)
+    started.wait(10)
+    worker.close()
+    worker.submit(lambda _: begun.append("later"))
+    qtbot.wait(20)
+    assert not worker._thread.isRunning()
+    assert not worker.busy
+    assert begun == []

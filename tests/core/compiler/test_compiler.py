@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from core.compiler import compiler, nvrtc_library
+from core.compiler import compiler, nvrtc_library, request
 from core.compiler.compiler import (
     compile_cubin,
     compile_kernel,
@@ -137,9 +137,12 @@ def test_entries_are_found_by_any_of_their_names():
 @pytest.fixture
 def no_library():
     """The library as it is found anew, before and after."""
-    nvrtc_library.library.cache_clear()
+    known = (nvrtc_library.library, request._tools)
+    for found in known:
+        found.cache_clear()
     yield
-    nvrtc_library.library.cache_clear()
+    for found in known:
+        found.cache_clear()
 
 
 @pytest.mark.usefixtures("no_library")
@@ -209,3 +212,15 @@ def test_each_of_several_instances_is_found(kernel, code):
     image, name = compile_kernel(TWICE, kernel)
     assert name == entry
     assert len(cubin_entries(image)) == 2
+
+
+@pytest.mark.parametrize("name", ["T", "TYPE"])
+def test_a_macro_that_breaks_the_compilers_own_header_is_named(name):
+    source = f"__global__ void add({name} *a) {{ a[threadIdx.x] += WIDTH; }}"
+    defines = {"WIDTH": "4", name: "long long"}
+    if name == "TYPE":
+        assert compile_ptx(source, defines=defines).entries == ("_Z3addPx",)
+        return
+    with pytest.raises(CompileError, match=r"^-D T also replaces `T` .* T_OF_MINE\.$") as raised:
+        compile_ptx(source, defines=defines)
+    assert not raised.value.diagnostics  # none of them is of the source

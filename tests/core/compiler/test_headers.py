@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.compiler.compiler import compile_ptx
-from core.compiler.nvrtc import STAND_INS, include_folders
+from core.compiler.nvrtc_library import include_folders
+from core.source.host_headers import STAND_INS
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ def test_no_parameters(parameters):
         ("float** a", "pointer to a pointer"),
         ("struct point p", "incomplete type"),
         ("Unknown* a", 'identifier "Unknown" is undefined'),
-        ("cudaTextureObject_t a", "texture or a surface"),
+        ("cudaTextureObject_t *a", "row of textures"),
         ("void a", "void type"),
         ("float", "cannot be read"),
     ],

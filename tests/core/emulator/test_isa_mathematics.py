@@ -49,7 +49,9 @@ SINGLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("as_written", marks=pytest.mark.slow), "as_compiled"]
+)
 def test_single_precision_functions(kind) -> None:
     written = slots(run("floats", "mathf", kind))
     a, b = column(3, "f4"), column(2, "f4")

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from core.compiler.compiler import compile_ptx
-from core.launch import ArrayArgument, Dim3, Launch, ScalarArgument, Workload
+from core.launch import ArrayArgument, Dim3, Launch, Member, ScalarArgument, Workload
 from core.runs.recording import record
+from core.tensor_maps import TensorMap
 
 FOLDER = Path(__file__).parent
 
@@ -72,6 +73,13 @@ def workload(case):
         kind, _, value = text.partition(":")
         if kind == "int32":
             arguments.append(ScalarArgument(name, np.int32(value)))
+        elif kind == "map":  # map:box:swizzle:role:dtype[shape]
+            box, swizzle, role, of = value.split(":", 3)
+            data = array(name, role, of, generator).data
+            sides = [int(side) for side in box.split("x")]
+            what = TensorMap.of_array(data.shape, data.itemsize, sides, int(swizzle))
+            member = Member(name, 0, 128, 64)
+            arguments.append(ArrayArgument(name, data, "inout", member, map=what))
         elif value:
             arguments.append(array(name, kind, value, generator))
     grid, block = (Dim3(*map(int, fields[name].split(","))) for name in ("grid", "block"))

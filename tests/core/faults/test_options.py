@@ -63,8 +63,19 @@ ORDERED = ["reduction_ok", "double_buffer_ok", "last_block_by_all_ok", "fence_th
            "syncwarps_of_two_branches_ok", "lock_free_flag_ok"]  # fmt: skip
 
 
-@pytest.mark.parametrize("order", OTHERS)
-@pytest.mark.parametrize("kernel", ORDERED)
+IN_ORDERS = [
+    pytest.param(
+        kernel,
+        order,
+        id=f"{kernel}-{order}",
+        marks=[] if (row + column) % len(OTHERS) == 0 else [pytest.mark.slow],
+    )
+    for row, kernel in enumerate(ORDERED)
+    for column, order in enumerate(OTHERS)
+]
+
+
+@pytest.mark.parametrize(("kernel", "order"), IN_ORDERS)
 def test_a_clean_kernel_gives_the_same_in_every_order(kernel, order):
     case = case_of(kernel)
     trace = run(case, order=order, seed=4)

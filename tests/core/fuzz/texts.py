@@ -126,6 +126,10 @@ def texts() -> tuple[Text, ...]:
     return tuple(found)
 
 
+NAMES = (*CUDA, *(f"{name}, -G" for name in CUDA), *HAND)
+"""Those of `texts`, in its order."""
+
+
 @cache
 def text_with_debug_information() -> Text:
     """A text with its DWARF sections, which are mutated too."""

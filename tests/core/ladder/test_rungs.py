@@ -105,16 +105,9 @@ def test_every_size_is_of_a_rung():
     assert {*SIZES, *ANY_SHAPE} <= {name for name, _ in CASES}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
-@pytest.mark.parametrize(("name", "sizes"), CASES, ids=lambda v: str(v).replace(" ", ""))
-def test_result_is_right_within_rounding(name, sizes, kind):
-    check(LADDER[name].workload(seed=11, **sizes), kind)
-
-
-def check(workload, kind):
-    """Runs the launch: nothing is found, and every element is right within rounding."""
-    trace = record(workload, kind=kind)
+def must_be_right(trace):
+    """Nothing is found, and every element is right within rounding."""
+    workload = trace.workload
     assert trace.findings == ()
     inputs = {a.name: a.data.astype(np.float64) for a in workload.launch.arrays}
     for output, truth in workload.expected().items():
@@ -139,7 +132,7 @@ def test_any_shape(name, shape, kind):
     rung = LADDER[name]
     sizes = {s: v * by for s, v, by in zip("mkn", shape, multiples, strict=True)}
     here = {s: value for s, value in sizes.items() if s in rung.defaults}
-    check(rung.workload(seed=sum(shape), **here, **parameters), kind)
+    must_be_right(record(rung.workload(seed=sum(shape), **here, **parameters), kind=kind))
 
 
 FLOAT4 = ("vectorised", "conflict_free", "tensor_core", "tensor_tuned")

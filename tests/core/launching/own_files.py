@@ -186,7 +186,7 @@ CASES: dict[str, Case] = {
         ("graph", "roots", lambda v: {"parent": np.arange(250)}, {}),
         ("blocks", "product", _product, {}),
         ("templates", "fold<float, Plus>",
-         lambda v: {"out": np.r_[v["x"][:50].sum(), np.zeros(99)]}, {}),
+         lambda v: {"out": np.r_[np.zeros(50), v["x"][:50].sum(), np.zeros(49)]}, {}),
         ("templates", "pack<int, 1, 2, 3>",
          lambda v: {"x": np.r_[np.full(32, 6), np.zeros(68)]}, {}),
         ("templates", "viewed<double>", _viewed, {"p.b": "-7"}),

@@ -5,7 +5,7 @@ import pytest
 
 from core.compiler.kernel_signature import read_signature
 from core.errors import ArgumentError, LaunchError
-from core.launch import ArrayArgument, Dim3
+from core.launch import ArrayArgument, Dim3, packed
 from core.launching.arguments import bind
 from core.launching.file_launch import check_launch, parse_defines, parse_dim3
 
@@ -153,3 +153,47 @@ def test_sizes_and_defines():
 
 def test_arrays_are_arrays():
     assert all(isinstance(a, ArrayArgument) for a in bound()[:2])
+
+
+MAPPED = """
+#include <cuda.h>
+struct alignas(64) Own { unsigned long long words[16]; };
+extern "C" __global__ void k(const __grid_constant__ CUtensorMap A, const __grid_constant__ Own B)
+{
+}
+"""
+
+
+def test_tensor_maps():
+    a, b = bound(
+        [
+            "A=tensormap(float16[48,128], box=64x16, swizzle=128B)",
+            "B=tensormap(zeros:float32[9,8,16], box=4x3x2, steps=1x2x1)",
+        ],
+        source=MAPPED,
+        kernel="k",
+    )
+    assert (a.name, a.data.shape, a.data.dtype) == ("A", (48, 128), np.float16)
+    assert (a.map.sizes, a.map.strides, a.map.box) == ((128, 48), (256,), (64, 16))
+    assert (a.map.swizzle, a.map.nbytes, b.map.swizzle, b.map.steps) == (128, 2, 0, (1, 2, 1))
+    assert (b.map.sizes, b.map.strides, b.map.box) == ((16, 8, 9), (64, 512), (4, 3, 2))
+    assert packed((a,), lambda _: 1 << 20) == a.map.at(1 << 20).encoded()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "float16[48,128]",
+            r"A is a tensor map, and `float16\[48,128\]` is none: write A=tensormap",
+        ),
+        ("tensormap(float16[48,128])", "is none"),
+        ("tensormap(float16[48,128], box=64x16, colour=red)", "is none"),
+        ("tensormap(float16[48,128], box=64)", "the box 64 for an array of 2 dimensions"),
+        ("tensormap(float16[48,128], box=64x16, swizzle=64B)", "128 bytes, more than its swizzle"),
+    ],
+)
+def test_mistakes_in_tensor_maps_get_a_sentence(text, sentence):
+    other = "B=tensormap(float16[64], box=64)"
+    with pytest.raises((ArgumentError, LaunchError), match=sentence):
+        bound([f"A={text}", other], source=MAPPED, kernel="k")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.compiler.kernel_signature import kernel_names
-from core.compiler.nvrtc import include_folders
+from core.compiler.nvrtc_library import include_folders
 from core.launching.file_launch import file_workload
 from core.launching.guess import complete, guess_launch, launch_of
 from core.launching.user_files import read_source

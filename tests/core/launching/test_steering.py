@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from core.launching.file_launch import FileLaunch, file_workload, join_defines, split_defines
-from core.launching.guess import completed, is_legal_block, smaller
+from core.launching.guess import completed, smaller
+from core.launching.host_guess import is_legal_block
 from core.launching.trial import fitted
 from core.runs.recording import record
 

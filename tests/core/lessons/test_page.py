@@ -5,6 +5,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from core.lessons.checking import check_lesson
 from core.lessons.lesson import KINDS, TARGETS
 from core.lessons.reading import read_lesson
@@ -12,10 +14,10 @@ from core.lessons.reading import read_lesson
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_the_page_is_up_to_date():
-    script = ROOT / "scripts" / "lessons_page.py"
-    done = subprocess.run([sys.executable, script, "--check"], check=False)
-    assert done.returncode == 0, "run scripts/lessons_page.py"
+@pytest.mark.parametrize("name", ["lessons_page.py", "glossary_page.py"])
+def test_the_page_is_up_to_date(name):
+    done = subprocess.run([sys.executable, ROOT / "scripts" / name, "--check"], check=False)
+    assert done.returncode == 0, f"run scripts/{name}"
 
 
 def test_the_example_of_the_page_is_a_lesson(tmp_path):

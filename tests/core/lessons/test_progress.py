@@ -20,7 +20,7 @@ from core.lessons.progress import (
 COURSE = load_course()
 
 
-def answer(step="1A.4", mark="right", **more):
+def answer(step="1A.6", mark="right", **more):
     return Answered(step, tuple(more.pop("concepts", ("sector",))), mark, **more)
 
 
@@ -33,14 +33,14 @@ def after(*answers):
     [
         ([], "new"),
         ([answer()], "shaky"),
-        ([answer(), answer("1A.5")], "learnt"),
-        ([answer(mark="wrong"), answer("1A.5"), answer("1A.6")], "learnt"),
-        ([answer(), answer("1A.5", sure=False)], "shaky"),
-        ([answer(sure=False), answer("1A.5")], "learnt"),
-        ([answer(), answer("1A.5", hints=1)], "shaky"),
-        ([answer(), answer("1A.5", "wrong"), answer("1A.5", attempt=1)], "shaky"),
-        ([answer(), answer("1A.5"), answer("1A.6", "near")], "shaky"),
-        ([answer(), answer("1A.5", concepts=["bank"])], "shaky"),
+        ([answer(), answer("1A.7")], "learnt"),
+        ([answer(mark="wrong"), answer("1A.7"), answer("1A.8")], "learnt"),
+        ([answer(), answer("1A.7", sure=False)], "shaky"),
+        ([answer(sure=False), answer("1A.7")], "learnt"),
+        ([answer(), answer("1A.7", hints=1)], "shaky"),
+        ([answer(), answer("1A.7", "wrong"), answer("1A.7", attempt=1)], "shaky"),
+        ([answer(), answer("1A.7"), answer("1A.8", "near")], "shaky"),
+        ([answer(), answer("1A.7", concepts=["bank"])], "shaky"),
     ],
 )
 def test_a_concept_stands_as_its_answers_say(answers, state):
@@ -50,7 +50,7 @@ def test_a_concept_stands_as_its_answers_say(answers, state):
 def test_a_misconception_stays_until_a_right_answer():
     wrong = answer(mark="wrong", belief="M2")
     assert after(wrong).standing("sector").beliefs == ("M2",)
-    assert after(wrong, answer("1A.5")).standing("sector").beliefs == ()
+    assert after(wrong, answer("1A.7")).standing("sector").beliefs == ()
 
 
 def steps(name):
@@ -123,7 +123,7 @@ def test_a_broken_file_is_a_sentence(tmp_path, text):
 
 
 def test_an_export_names_nobody_and_no_time():
-    progress = after(answer(when="2026-01-02T03:04:05+00:00", origin="before"), answer("1A.5"))
+    progress = after(answer(when="2026-01-02T03:04:05+00:00", origin="before"), answer("1A.7"))
     text = export_json(progress, ["sector", "bank"])
     data = json.loads(text)
     assert "2026" not in text
@@ -131,5 +131,5 @@ def test_an_export_names_nobody_and_no_time():
     assert data["before"] == {"known": 1, "asked": 1}
     assert [one["state"] for one in data["concepts"]] == ["learnt", "new"]
     rows = list(csv.DictReader(io.StringIO(export_csv(progress))))
-    assert [row["step"] for row in rows] == ["1A.4", "1A.5"]
+    assert [row["step"] for row in rows] == ["1A.6", "1A.7"]
     assert json.loads(export_json(progress, [], "Ada"))["name"] == "Ada"

@@ -15,6 +15,7 @@ from tests.core.emulator.machines import HEADER, run_ptx
 from tests.core.ptx.ptx_texts import MANY, body, module_text, only
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
 def test_every_rung_parses_and_decodes(kind) -> None:
     ladder = load_ladder()

@@ -15,10 +15,12 @@ import pytest
 
 from core.cancelling import cancelled_by, check, is_cancellable
 from core.compiler.compiler import compile_ptx
-from core.compiler.nvrtc import LARGE
-from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError
+from core.compiler.request import LARGE
+from core.errors import ArgumentError, Cancelled, CompileError, TilescopeError, TooMuchWork
 from core.ladder.buffers import POISON_BYTE, filled, poisoned, random_array
 from core.launching.file_launch import FileLaunch, NoKernel, file_workload
+from core.launching.guess import completed
+from core.launching.trial import tried
 from core.side_process.client import apart, end_kept, prepare, stoppable
 
 KERNEL = "__global__ void twice(float* v, int n) { if (threadIdx.x < n) v[threadIdx.x] *= 2; }\n"
@@ -157,10 +159,42 @@ def processor_s(process):
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def works(mark):
+    mark.write_text(str(os.getpid()))
+    while True:
+        pass
+
+
 def test_work_without_an_end_is_given_up(monkeypatch, tmp_path):
-    monkeypatch.setattr("core.side_process.client.MOST_S", 2.0)
+    monkeypatch.setattr("core.side_process.client.MOST_S", 1.0)
     mark = tmp_path / "id"
-    with pytest.raises(TilescopeError, match=r"stopped after 2 s: look for .* #include of a pipe"):
+    begun = time.monotonic()
+    with pytest.raises(TooMuchWork, match=r"stopped after \d+ s: look for macros"):
+        apart(works, mark)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+    assert time.monotonic() - begun > 0.9
+    monkeypatch.setattr("core.side_process.client.MOST_S", 60.0)
+    monkeypatch.setattr("core.side_process.client.MOST_WALL_S", 1.0)
+    with pytest.raises(TooMuchWork, match="stopped after"):
+        apart(works, mark)
+
+
+def test_a_source_that_takes_too_long_is_tried_once(monkeypatch):
+    """The guess of its launch compiles it, and the launch would again, for as long."""
+    monkeypatch.setattr("core.side_process.client.MOST_S", 2.0)
+    doubled = "".join(f"#define A{i} (A{i - 1}+A{i - 1})\n" for i in range(1, 40))
+    source = f"#define A0 (1+1)\n{doubled}__global__ void k(int *a) {{ a[threadIdx.x] = A39; }}\n"
+    asked = FileLaunch("doubled.cu", "k", "", "", "")
+    guess = completed(source, asked)
+    with cancelled_by(lambda: False), pytest.raises(TooMuchWork, match="stopped after"):
+        tried(source, guess.launch, None)
+
+
+def test_work_that_waits_is_given_up(monkeypatch, tmp_path):
+    monkeypatch.setattr("core.side_process.client.IDLE_S", 2.0)
+    mark = tmp_path / "id"
+    with pytest.raises(TooMuchWork, match=r"waited for 2 s without working: look for an #include"):
         apart(sleeps, mark)
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
@@ -168,7 +202,7 @@ def test_work_without_an_end_is_given_up(monkeypatch, tmp_path):
     # The kernel needs nothing of such a header, so the compiler is not given it.
     assert compile_ptx(f'#include "{tmp_path / "pipe"}"\n{KERNEL}').entries
     source = f'#if __has_include("{tmp_path / "pipe"}")\n#endif\n{KERNEL}'
-    with cancelled_by(lambda: False), pytest.raises(TilescopeError, match="stopped after"):
+    with cancelled_by(lambda: False), pytest.raises(TooMuchWork, match="waited for 2 s"):
         compile_ptx(source)
 
 
@@ -295,7 +329,9 @@ def test_what_another_compiles_does_not_hold_up_other_sources():
 
 
 def test_outside_a_job_small_sources_are_compiled_here(monkeypatch):
-    monkeypatch.setattr("core.compiler.nvrtc.apart", lambda *_: pytest.fail("in another process"))
+    monkeypatch.setattr(
+        "core.side_process.client.apart", lambda *_: pytest.fail("in another process")
+    )
     assert not is_cancellable()
     assert compile_ptx(f"{KERNEL}// here\n").entries
     with cancelled_by(lambda: False):

@@ -146,6 +146,7 @@ def test_what_is_kept_is_the_real_layout(filled, qtbot, tmp_path):
     assert before.left > 0
 
 
+@pytest.mark.slow
 def test_another_theme_or_size_meanwhile_lays_out_anew(filled, qtbot):
     filled.session.update(view="Matrices", large=True)
     filled.set_theme("projector")
@@ -161,6 +162,7 @@ def test_another_theme_or_size_meanwhile_lays_out_anew(filled, qtbot):
     assert shown["Matrices"] < page.width()
 
 
+@pytest.mark.slow
 def test_ctrl_0_brings_all_back_too(filled):
     filled.session.large = True
     filled.step_page.reset_layout()
@@ -168,6 +170,7 @@ def test_ctrl_0_brings_all_back_too(filled):
     assert not filled.step_page.docks["Source"].isHidden()
 
 
+@pytest.mark.slow
 def test_a_link_carries_it(filled, ladder, window):
     from gui.scenes.selection import Configuration, Origin
 
@@ -188,6 +191,7 @@ def test_a_link_carries_it(filled, ladder, window):
         parse_link("tiled?view=Bank", ladder, theme_names())
 
 
+@pytest.mark.slow
 def test_on_other_pages_the_left_column_makes_room(filled, qtbot):
     filled.show_page("occupancy")
     qtbot.wait(30)

@@ -62,6 +62,7 @@ def test_after_a_launch_failed_blocks_are_those_of_the_one_shown(recorder, qtbot
     assert sizes(recorder) == (256, (7,))
 
 
+@pytest.mark.slow
 def test_going_from_block_to_block_the_launch_is_counted_once(recorder, qtbot, monkeypatch):
     begun = []
 

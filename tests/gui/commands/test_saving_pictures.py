@@ -47,6 +47,7 @@ def how_it_is(window):
 
 
 @pytest.mark.parametrize("name", ["PTX", "Counters", "Breakpoints"])
+@pytest.mark.slow
 def test_a_view_behind_a_tab_is_had_as_it_would_be_shown(window, qtbot, tmp_path, name):
     view = window.step_page.views[name]
     assert not view.isVisible()
@@ -61,6 +62,7 @@ def test_a_view_behind_a_tab_is_had_as_it_would_be_shown(window, qtbot, tmp_path
     assert len({image.pixel(x, y) for x in range(0, 600, 3) for y in range(0, 300, 3)}) > 5
 
 
+@pytest.mark.slow
 def test_views_of_other_pages_are_had_without_turning_to_them(window, qtbot, tmp_path):
     before, turned = how_it_is(window), []
     window.pages.turned.connect(turned.append)
@@ -73,6 +75,7 @@ def test_views_of_other_pages_are_had_without_turning_to_them(window, qtbot, tmp
     assert not turned
 
 
+@pytest.mark.slow
 def test_the_step_page_is_had_from_another_page(window, qtbot, tmp_path):
     saved(window, qtbot, "Step through page", tmp_path / "1.pdf")
     there = words_of(tmp_path / "1.pdf")
@@ -97,6 +100,7 @@ def test_scales(window, qtbot, tmp_path, monkeypatch):
         assert QImage(f"{path}.png").width() == ratio * window.transport.scrub.width()
 
 
+@pytest.mark.slow
 def test_a_picture_of_the_window_does_not_say_that_another_was_saved(window, qtbot, tmp_path):
     first = saved(window, qtbot, WINDOW, tmp_path / "1.png")
     assert window.message.sentence.startswith("Saved")
@@ -175,6 +179,7 @@ def test_what_cannot_be_written_is_said_with_what_to_do(window, qtbot, tmp_path,
 
 
 @pytest.mark.parametrize("file", ["x.png", "x.pdf"])
+@pytest.mark.slow
 def test_a_full_disk_leaves_what_was_there(window, qtbot, tmp_path, monkeypatch, file):
     path = tmp_path / file
     path.write_bytes(b"what was there")
@@ -199,6 +204,7 @@ def test_a_link_to_a_file_stays_one(window, qtbot, tmp_path):
     assert real.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.slow
 def test_a_picture_is_copied(window, qtbot, qapp):
     window.step_page.matrices.setFocus()
     size = window.step_page.matrices.size()  # before the message takes up room

@@ -52,6 +52,7 @@ def test_no_window_is_painted_half_dressed(window, qtbot):
 
 
 @pytest.mark.parametrize("theme", ["dark", "projector"])
+@pytest.mark.slow
 def test_widget_by_widget_looks_as_all_at_once(window, qapp, theme):
     window.session.theme = theme
     qapp.processEvents()
@@ -74,6 +75,7 @@ def test_what_is_hidden_is_dressed_before_it_is_painted(window, qtbot):
     assert text.palette().color(text.backgroundRole()).name() == load_theme("dark").surfaces.panel
 
 
+@pytest.mark.slow
 def test_a_page_is_dressed_when_it_is_shown_again(window, qapp):
     window.show_page("occupancy")
     heading = window.pages.made("occupancy").findChild(QLabel)

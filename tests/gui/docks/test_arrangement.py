@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSize
 
-from gui.docks.dock_area import APART, layout_for, units
+from gui.docks.dock_area import APART, LOW, layout_for, units
 
 VIEWS = {
     "Matrices", "Warp", "Shared", "Source", "PTX", "Phases",
@@ -30,7 +30,8 @@ def test_every_view_has_one_place_in_every_layout():
 def test_the_matrices_have_the_page_from_top_to_bottom():
     for size in SIZES:
         first = layout_for(size, DIGIT, LINE)[0]
-        assert names((first,)) == ["Matrices"]
+        assert names((first,))[0] == "Matrices"
+        assert len(names((first,))) == 1 or size.height() < LOW * LINE
         assert first.share >= 40
 
 

@@ -50,7 +50,7 @@ def test_a_link_says_all(ladder):
         ("tiled?n", "`n` in the link is not NAME=VALUE"),
         ("tiled?n=", "not NAME=VALUE"),
         ("tiled?n=four", "link's n is `four`"),
-        ("tiled?size=4", "sets `size`, unknown in a launch of tiled"),
+        ("tiled?sizes=4", "sets `sizes`, unknown in a launch of tiled"),
         ("tiled?n=4&n=5", "sets `n` twice"),
         ("tiled?step=-1", "counts from 0"),
         ("tiled?step=1e3", "whole number"),
@@ -351,6 +351,7 @@ def test_a_session_that_is_a_pipe_or_a_device_keeps_nobody_waiting(tmp_path):
     assert "at most" in find(path).sentence
 
 
+@pytest.mark.slow
 def test_damaged_sessions_are_restored_or_set_aside(tmp_path):
     path = tmp_path / "session.json"
     save(FULL, path)

@@ -52,6 +52,7 @@ def test_sectors_of_all_warps_add_up_to_the_counters(trace):
         assert (found[name], found[name, "ideal"]) == (count.value, count.ideal)
 
 
+@pytest.mark.slow
 def test_wavefronts_of_all_warps_add_up_to_the_counters(trace):
     found = Counter()
     for number in trace.recorded_blocks:
@@ -102,6 +103,7 @@ def test_at_the_end_a_thread_has_read_its_row_and_column(trace):
                 assert read == wanted
 
 
+@pytest.mark.slow
 def test_every_step_can_be_described(trace):
     block, grids = trace.block(trace.recorded_blocks[-1]), grids_of(trace)
     for step in range(block.n_steps):

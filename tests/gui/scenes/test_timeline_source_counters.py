@@ -173,6 +173,7 @@ def ahead():
     }
 
 
+@pytest.mark.slow
 def test_what_only_fills_ahead_says_so(ahead):
     session = Session()
     session.trace = ahead["double_buffered"]

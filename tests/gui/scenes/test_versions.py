@@ -180,6 +180,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda p: f"{p[0][0]}-{p[1][0]}")
+@pytest.mark.slow
 def test_no_row_goes_against_the_verdict_in_silence(shown, pair, turned):
     (one, few), (other, more) = pair[::-1] if turned else pair
     a, b = shown(one, **few), shown(other, **more)

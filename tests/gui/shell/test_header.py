@@ -17,6 +17,7 @@ def shown_in(window, qtbot, theme, width, height):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "projector"])
+@pytest.mark.slow
 def test_every_rung_is_named_at_1280(qtbot, window, ladder, theme):
     header = window.header
     shown_in(window, qtbot, theme, 1280, 800)

@@ -13,7 +13,7 @@ from shiboken6 import isValid
 from gui.looks.theme import apply_theme
 from gui.scenes.saved import find, load, said_aside, save
 from gui.scenes.selection import Breakpoint
-from gui.shell.app import tour_once
+from gui.shell.app import greet
 from gui.shell.main_window import MainWindow
 from gui.shell.session_persistence import Keeper, theme_of
 from tests.gui.scenes.test_link_and_saved import FULL, wrong_type
@@ -72,6 +72,7 @@ def test_a_link_into_a_large_launch_records_its_block(window, qtbot):
     assert window.session.trace.recorded_blocks == (33,)
 
 
+@pytest.mark.slow
 def test_a_link_carries_an_edit(window, qtbot):
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
     QTextCursor(window.step_page.source.edit.document()).insertText("// mine\n")
@@ -110,7 +111,7 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     assert not page.tabifiedDockWidgets(page.docks["PTX"])
     first.session.breakpoints = {Breakpoint(line=25), Breakpoint(element=("A", (0, 2)))}
     first.session.update(heat=True, counts_by="line")
-    first.touring.leave()
+    first.teaching.greeted = True
     first.close()
     saved = load(path)
     assert saved.toured
@@ -120,7 +121,7 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     keeper = Keeper(second, path)
     keeper.restore_window(replace(saved, geometry=""))  # the offscreen screen is too small for it
     recorded(second, qtbot, lambda: keeper.restore_session(saved, "tiled"))
-    assert second.touring.toured
+    assert second.teaching.greeted
     session = second.session
     assert (session.block, session.step, session.thread, session.unit) == (1, 20, 3, "line")
     assert session.trace.workload.source.startswith("// run")
@@ -141,16 +142,25 @@ def test_the_session_comes_back(open_window, qtbot, tmp_path):
     assert page.docks["PTX"] in page.tabifiedDockWidgets(page.docks["Source"])
 
 
-def test_the_tour_comes_by_itself_once(open_window, qtbot):
+def test_a_first_start_offers_to_learn_to_look_and_to_bring(open_window, qtbot):
     window = open_window()
-    tour_once(window)
+    greet(window)
+    assert window.teaching.greeted
+    page = window.pages.made("course")
+    assert window.pages.current is page
+    assert not window.transport.isVisible()
+    assert not window.left.isVisible()
+    qtbot.waitUntil(lambda: page.shown is not None, timeout=60_000)
+    assert page.ways["learn"].button.text() == "Begin lesson 1A"
+    assert page.ways["learn"].button.hasFocus()
     recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 8, "tile": 4}))
-    assert window.overlay is not None
-    window.touring.leave()
-    recorded(window, qtbot, lambda: window.recorder.configure("tiled", {"n": 12, "tile": 4}))
-    assert window.overlay is None
+    assert window.session.page == "course"
+    page.ways["look"].button.click()
+    assert window.session.page == "step"
+    assert window.transport.isVisible()
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own_comes_back(open_window, qtbot, tmp_path):
     source = tmp_path / "mine.cu"
     source.write_text("__global__ void k(int* a) { a[threadIdx.x] = threadIdx.x; }")
@@ -239,6 +249,7 @@ def test_pictures_that_cannot_be_written(window, qtbot, tmp_path):
     assert "no view Nothing" in window.message.sentence
 
 
+@pytest.mark.slow
 def test_closing_right_after_saving_keeps_every_picture(window, tmp_path):
     paths = [tmp_path / f"{n}.png" for n in range(3)]
     for path in paths:
@@ -247,6 +258,7 @@ def test_closing_right_after_saving_keeps_every_picture(window, tmp_path):
     assert all(QImage(str(path)).width() == 2 * window.width() for path in paths)
 
 
+@pytest.mark.slow
 def test_of_two_windows_both_keep_what_was_typed(open_window, qtbot, tmp_path):
     """What one typed comes back in the next window; where both typed into one source, as a file."""
     path = tmp_path / "session.json"
@@ -276,7 +288,8 @@ def test_of_two_windows_both_keep_what_was_typed(open_window, qtbot, tmp_path):
     assert load(path).aside == ()
 
 
-def test_restored_sessions_that_say_what_cannot_be(open_window, qtbot, tmp_path):
+@pytest.mark.parametrize("sessions", [40, pytest.param(250, marks=pytest.mark.slow)])
+def test_restored_sessions_that_say_what_cannot_be(open_window, qtbot, tmp_path, sessions):
     """No exception of a slot or a timer, which pytest-qt would report."""
     rng = random.Random(6)
     path = tmp_path / "session.json"
@@ -285,7 +298,7 @@ def test_restored_sessions_that_say_what_cannot_be(open_window, qtbot, tmp_path)
     window = open_window()
     keeper = Keeper(window, None)
     restored = 0
-    for _ in range(250):
+    for _ in range(sessions):
         path.write_bytes(wrong_type(whole, rng))
         saved = find(path).saved
         if saved is not None:
@@ -294,4 +307,4 @@ def test_restored_sessions_that_say_what_cannot_be(open_window, qtbot, tmp_path)
             keeper.restore_session(saved, "tiled")
             QApplication.processEvents()
             keeper.saved()
-    assert restored > 20
+    assert restored > sessions // 20

@@ -15,6 +15,7 @@ from tests.gui.real_app import MISSING, wait_for
 ROOT = Path(__file__).resolve().parents[3]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and named pipes are POSIX's")
 WAIT_S = 120
+OTHER_SIGNALS = ["SIGTERM", "SIGHUP", "SIGTERM dialog"]
 TYPING = """
 import signal, sys
 from PySide6.QtCore import QTimer
@@ -67,7 +68,9 @@ def typing(session, *more):
 
 
 @POSIX
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGTERM dialog"])
+@pytest.mark.parametrize(
+    "name", ["SIGINT", *(pytest.param(n, marks=pytest.mark.slow) for n in OTHER_SIGNALS)]
+)
 def test_a_signal_closes_the_window_and_keeps_the_edit(tmp_path, name):
     name, *more = name.split()
     process = typing(tmp_path / "session.json", *more)
@@ -82,6 +85,7 @@ def test_a_signal_closes_the_window_and_keeps_the_edit(tmp_path, name):
 
 
 @POSIX
+@pytest.mark.slow
 def test_two_processes_that_close_at_once_keep_both_texts(tmp_path):
     path = tmp_path / "session.json"
     windows = [typing(path) for _ in range(2)]
@@ -94,6 +98,7 @@ def test_two_processes_that_close_at_once_keep_both_texts(tmp_path):
 
 
 @POSIX
+@pytest.mark.slow
 @pytest.mark.window
 @pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed")
 def test_ctrl_c_in_make_run_keeps_the_session(display, tmp_path):

@@ -1,0 +1,187 @@
+"""`tilescope compare-ncu`: a profile of Nsight Compute beside the emulator's counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from core.cli.console import FOUND, Terminal, compile_errors, progress_bar
+from core.cli.trace import Size
+from core.cli.workloads import chosen_workload, parse_settings
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from core.nsight.comparison import Comparison
+
+_LAUNCH = "A kernel of your own (FILE.cu)"
+
+
+def _option(*names: str, text: str) -> Any:
+    return typer.Option(*names, help=text, show_default=False, rich_help_panel=_LAUNCH)
+
+
+def compare_ncu(
+    profile: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.csv|REPORT.ncu-rep",
+            help="What `ncu --csv` printed, a page (raw, details) exported as CSV, or a report.",
+        ),
+    ],
+    kernel: Annotated[
+        str, typer.Argument(metavar="RUNG|FILE.cu", help="The launch that was profiled.")
+    ],
+    n: Size = None,
+    m: Size = None,
+    k: Size = None,
+    tile: Size = None,
+    pad: Size = None,
+    block_x: Size = None,
+    block_y: Size = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any parameter of a rung: --set stride=5.", show_default=False),
+    ] = None,
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "--id", help="The launch's ID in the profile.", show_default="the first that fits"
+        ),
+    ] = None,
+    build: Annotated[
+        Literal["auto", "as_compiled", "as_written"],
+        typer.Option(help="The build to count; auto: the one that agrees with more."),
+    ] = "auto",
+    kernel_name: Annotated[
+        str | None, _option("--kernel", text="The __global__ function, if there are several.")
+    ] = None,
+    grid: Annotated[str | None, _option("--grid", text="Blocks in x, y, z: 8,8.")] = None,
+    block: Annotated[str | None, _option("--block", text="Threads of a block: 16,16.")] = None,
+    shared: Annotated[int | None, _option("--shared", text="Dynamic shared memory, bytes.")] = None,
+    define: Annotated[
+        list[str] | None, _option("--define", "-D", text="TILE_WIDTH=16, as for a compiler.")
+    ] = None,
+    arg: Annotated[
+        list[str] | None, _option("--arg", text="N=128 or A=float32[128,128]. Repeatable.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Set a profile of Nsight Compute beside the counts of the same launch; needs no GPU.
+
+    Where they differ it says why, as far as that is known. A report has sectors and wavefronts by
+    source line as well. The exit status is 1 where a counter differs.
+    """
+    from core.nsight.comparison import compare, read_profile
+
+    launches = read_profile(profile)
+    sizes = dict(n=n, m=m, k=k, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
+    launch = dict(kernel=kernel_name, grid=grid, block=block, shared=shared)
+    workload = chosen_workload(
+        kernel,
+        {**sizes, **parse_settings(settings or ())},
+        {**launch, "define": define or None, "arg": arg or None},
+    )
+    with compile_errors(workload), progress_bar(f"counting {workload.kernel}") as progress:
+        found = compare(
+            launches,
+            workload,
+            number=number,
+            build=None if build == "auto" else build,
+            progress=progress,
+        )
+    if as_json:
+        typer.echo(json.dumps(as_data(found), indent=1, allow_nan=False))
+    else:
+        _show(found)
+    if found.differing or any(not line.equal for line in found.lines):
+        raise typer.Exit(FOUND)
+
+
+def as_data(found: Comparison) -> dict[str, Any]:
+    """The comparison as plain data."""
+    profiled = found.profiled
+    return {
+        "id": profiled.number,
+        "kernel": profiled.kernel,
+        "compute_capability": profiled.capability or None,
+        "build": found.build,
+        "counters": {
+            one.name: {
+                "metric": one.metric,
+                "tilescope": one.ours,
+                "ncu": one.theirs,
+                "equal": one.equal,
+                "why": one.why,
+            }
+            for one in found.counters
+        },
+        "lines": [
+            {"line": one.line, "what": one.what, "tilescope": one.ours, "ncu": one.theirs}
+            for one in found.lines
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def _show(found: Comparison) -> None:
+    console = Terminal()
+    profiled = found.profiled
+    at = f", compute capability {profiled.capability}" if profiled.capability else ""
+    console.print(
+        f"Launch {profiled.number} of the profile: {profiled.text}{at}; counted "
+        f"{found.build.replace('_', ' ')}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    console.print(_counters(found))
+    for one in found.differing:
+        console.print(f"{one.name}: {one.why}.", soft_wrap=True, highlight=False, style="yellow")
+    if found.lines:
+        console.print(_by_line(found))
+    for note in found.notes:
+        console.print(note, soft_wrap=True, highlight=False)
+    if found.missing:
+        names = ", ".join(one.name for one in found.missing)
+        console.print(f"Not in the profile: {names}.", soft_wrap=True, highlight=False, style="dim")
+    there = [one for one in found.counters if one.theirs is not None]
+    equal = sum(one.equal for one in there)
+    lines = ""
+    if found.lines:
+        lines = f", {sum(one.equal for one in found.lines)} of {len(found.lines)} figures by line"
+    console.print(f"{equal} of {len(there)} counters equal{lines}.", highlight=False)
+
+
+def _counters(found: Comparison) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("counter")
+    for heading in ("Tilescope", "ncu", "difference"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in found.counters:
+        if one.theirs is None or (one.equal and not one.ours):
+            continue
+        difference = "" if one.equal else f"{one.ours - one.theirs:+,.0f}"
+        style = None if one.equal else "yellow"
+        table.add_row(one.name, f"{one.ours:,}", f"{one.theirs:,.0f}", difference, style=style)
+    return table
+
+
+def _by_line(found: Comparison) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("line", justify="right")
+    table.add_column("")
+    for heading in ("Tilescope", "ncu"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in found.lines:
+        style = None if one.equal else "yellow"
+        table.add_row(str(one.line), one.what, f"{one.ours:,}", f"{one.theirs:,.0f}", style=style)
+    return table

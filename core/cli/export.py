@@ -1,0 +1,81 @@
+"""`tilescope export`: recorded steps as a page to replay, a film, or pictures."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.errors import ParameterError
+
+WHERE = "gui.takeaway.command"
+"""What does the work: `core` itself never imports `gui`, whose libraries a server may lack."""
+
+
+def export(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="LINK",
+            help="A link (tiled?n=8&step=12), a rung, a .cu or .ptx file, a trace, a lesson (1A).",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", help="x.html, x.mp4, x.gif, x.webp, or a folder/ of pictures."),
+    ],
+    steps: Annotated[
+        str, typer.Option(help="Which steps, such as 0..40; all of the block's if not said.")
+    ] = "",
+    views: Annotated[
+        str, typer.Option(help="Which views, separated by commas, such as Matrices,Memory.")
+    ] = "",
+    theme: Annotated[str, typer.Option(help="light, dark or projector.")] = "light",
+    size: Annotated[str, typer.Option(help="Of a film, in pixels.")] = "1920x1080",
+    speed: Annotated[float, typer.Option(help="Of a film: steps a second.")] = 2.0,
+    captions: Annotated[bool, typer.Option(help="Of a film: whether it has its sentences.")] = True,
+    percent: Annotated[bool, typer.Option("--percent", hidden=True)] = False,
+) -> None:
+    """Export recorded steps: one HTML page to replay them anywhere, or a film."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    command = importlib.import_module(WHERE)
+    first, last = steps_of(steps)
+    command.export(
+        what,
+        out,
+        first=first,
+        last=last,
+        views=[name.strip() for name in views.split(",") if name.strip()],
+        theme=theme,
+        size=size_of(size),
+        speed=speed,
+        captions=captions,
+        percent=percent,  # for a program that reads it
+    )
+
+
+def steps_of(text: str) -> tuple[int | None, int | None]:
+    """`3..40`, `3..`, `..40` or `7` as the first and the last step, None for an open end.
+
+    Raises ParameterError.
+    """
+    found = re.fullmatch(r"\s*(\d{0,9})(?:\s*\.\.\s*(\d{0,9}))?\s*", text)
+    if found is None:
+        raise ParameterError(f"The steps are `{text}`: write them as 0..40.")
+    first = int(found[1]) if found[1] else None
+    if found[2] is None:
+        return first, first
+    return first, int(found[2]) if found[2] else None
+
+
+def size_of(text: str) -> tuple[int, int]:
+    """`1920x1080` as width and height. Raises ParameterError for what is no size of a film."""
+    found = re.fullmatch(r"(\d{2,5})[x×](\d{2,5})", text)
+    size = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not all(160 <= side <= 7680 for side in size):
+        raise ParameterError(f"The size is `{text}`: write it as 1920x1080, each 160 to 7680.")
+    return size

@@ -1,0 +1,126 @@
+"""What commands are asked to measure, scan or tune: their arguments as the plan of a sweep."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.cli.workloads import is_file
+from core.compiler.kernel_signature import kernel_names
+from core.errors import ArgumentError
+from core.gpu.plan import (
+    SIZE_NAMES,
+    CublasKernel,
+    FileKernel,
+    Kernel,
+    Plan,
+    RungKernel,
+    make_plan,
+    parse_values,
+)
+from core.ladder import load_ladder
+from core.ladder.rung import Rung
+from core.launching.file_launch import FileLaunch
+from core.launching.user_files import read_source
+from core.side_process.client import stoppable
+
+ALL, CUBLAS = "all", "cublas"
+SIZE_OF_MATRICES = 4096  # where none is given
+
+
+@dataclass(frozen=True)
+class LaunchTexts:
+    """The options of a file's launch as they were given."""
+
+    kernel: str | None
+    grid: str | None
+    block: str | None
+    shared: str
+    define: tuple[str, ...]
+    arg: tuple[str, ...]
+    flops: str
+    expected: str
+
+    def kernel_of(self, path: Path) -> Kernel:
+        """The kernel in a file; raises ArgumentError where the launch is not said."""
+        source = read_source(path)
+        names = stoppable(kernel_names, source)
+        if self.kernel is None and len(names) != 1:
+            raise ArgumentError(f"{path.name} has {len(names)} kernels: choose one with --kernel.")
+        if self.grid is None or self.block is None:
+            raise ArgumentError(
+                f"Give the launch of {path.name}: --grid and --block, in which names in braces "
+                'stand for parameters, as in --grid "{n//tile},{n//tile}" --block "{tile},'
+                '{tile}".'
+            )
+        arguments = tuple((a.partition("=")[0].strip(), a.partition("=")[2]) for a in self.arg)
+        launch = FileLaunch(
+            str(path),
+            self.kernel or names[0],
+            self.grid,
+            self.block,
+            self.shared,
+            shlex.join(self.define),
+            arguments,
+        )
+        return FileKernel(source, launch, self.flops, self.expected)
+
+
+def planned(
+    names: Sequence[str], texts: Mapping[str, str | None], launch: LaunchTexts, seed: int
+) -> Plan:
+    """The sweep; raises TilescopeError here, before any GPU is looked for.
+
+    What is not given is as the rung is measured, not as it is best stepped through.
+    """
+    return plan_of(chosen_kernels(names, launch), values_of(texts), seed)
+
+
+def values_of(texts: Mapping[str, str | None]) -> dict[str, tuple[int, ...]]:
+    """The values of each axis that is given; raises ParameterError for what is no list of them."""
+    return {name: parse_values(text, name) for name, text in texts.items() if text is not None}
+
+
+def chosen_kernels(names: Sequence[str], launch: LaunchTexts) -> list[Kernel]:
+    """What the names stand for: rungs, files, cuBLAS or the whole ladder. Raises TilescopeError."""
+    ladder = load_ladder()
+    chosen: list[Kernel] = []
+    for name in names:
+        if name == ALL:
+            ours = (rung for rung in ladder.values() if rung.group == "ladder")
+            chosen += [_rung(rung) for rung in ours]
+        elif name == CUBLAS:
+            chosen.append(CublasKernel())
+        elif is_file(name):
+            chosen.append(launch.kernel_of(Path(name)))
+        else:
+            chosen.append(_rung(ladder[name]))
+    return chosen
+
+
+def plan_of(chosen: Sequence[Kernel], axes: Mapping[str, Sequence[int]], seed: int) -> Plan:
+    """Every kernel at every combination; raises TilescopeError, a single point's own reason too."""
+    if len(chosen) == 1 and all(len(values) == 1 for values in axes.values()):
+        single = {t: v[0] for axis, v in axes.items() for t in chosen[0].targets(axis) or (axis,)}
+        chosen[0].subject(single, seed)  # says what is wrong with the only point
+    return make_plan(chosen, axes, seed)
+
+
+def _rung(rung: Rung) -> RungKernel:
+    """A rung as one measures it: sizes that fill a GPU, blocks that are fast there."""
+    matrices = rung.layout is not None
+    sizes = {p.name: SIZE_OF_MATRICES for p in rung.parameters if p.name in SIZE_NAMES and matrices}
+    return RungKernel(rung, sizes, tuned=True)
+
+
+def settings_of(texts: Sequence[str]) -> dict[str, str | None]:
+    """`--set NAME=VALUES`, by name; raises ArgumentError."""
+    found: dict[str, str | None] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals:
+            raise ArgumentError(f"`--set {text}` is not NAME=VALUES: write --set n=64,128.")
+        found[name.strip()] = values
+    return found

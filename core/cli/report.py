@@ -1,0 +1,85 @@
+"""`tilescope report`: one launch as a document."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from core.trace import Trace
+
+ENDINGS = (".html", ".htm", ".md", ".pdf")
+
+
+def report(
+    what: Annotated[
+        str,
+        typer.Argument(metavar="FILE|RUNG", help="A .cu or .ptx file, a saved trace, or a rung."),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="x.html, x.md or x.pdf.")],
+    sizes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A rung's parameter.")
+    ] = None,
+    kernel: Annotated[str, typer.Option(help="Which kernel of a file.")] = "",
+    grid: Annotated[str, typer.Option(help="Of a file's launch, such as 8,8.")] = "",
+    block: Annotated[str, typer.Option(help="Of a file's launch, such as 16,16.")] = "",
+    define: Annotated[list[str] | None, typer.Option("-D", help="A macro, NAME=VALUE.")] = None,
+    arg: Annotated[
+        list[str] | None, typer.Option("--arg", help="An argument, as trace has it.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Whose ceilings; none for none.")] = "NVIDIA H200",
+) -> None:
+    """Write a report: launch, counters, findings, ceilings and recorded times."""
+    from core.cli.console import progress_bar
+    from core.cli.workloads import parse_settings
+    from core.devices.table import load_devices
+    from core.files import replace_file
+    from core.report.content import report_of
+    from core.report.writing import as_html, as_markdown
+
+    suffix = out.suffix.lower()
+    if suffix not in ENDINGS:
+        raise ParameterError(f"{out.name} is no report: end its name with .html, .md or .pdf.")
+    chosen = None if device == "none" else load_devices().find(device)
+    launch = {
+        "kernel": kernel or None,
+        "grid": grid or None,
+        "block": block or None,
+        "shared": None,
+        "define": define or None,
+        "arg": arg or None,
+    }
+    with progress_bar("Recording"):
+        trace = _trace(what, parse_settings(sizes or []), launch)
+    made = report_of(trace, None, chosen)
+    if suffix == ".md":
+        replace_file(out, as_markdown(made))
+    elif suffix == ".pdf":
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+        pdf_of = importlib.import_module("gui.takeaway.document").pdf_of
+        replace_file(out, pdf_of(as_html(made), made.title))
+    else:
+        replace_file(out, as_html(made))
+    typer.echo(f"Wrote {out}: {made.verdict}")
+
+
+def _trace(what: str, sizes: dict[str, int], launch: Mapping[str, Any]) -> Trace:
+    from core.cli.workloads import file_launch, is_file, ptx_launch, rung_workload
+    from core.runs.recording import record
+    from core.runs.storage import load_trace
+
+    path = Path(what)
+    if path.suffix == ".npz":
+        return load_trace(path)
+    if path.suffix == ".ptx":
+        return record(ptx_launch(path, sizes, launch, 0).workload)
+    if is_file(what):
+        return record(file_launch(path, sizes, launch, 0).workload)
+    return record(rung_workload(what, sizes, launch, 0, blank=False))

@@ -1,0 +1,338 @@
+"""`tilescope scan`: many launches counted and ranked, to see which are worth timing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from core.cli.console import Terminal, progress_bar
+from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
+from core.errors import ParameterError, TilescopeError
+from core.gpu.plan import Kernel, LeftOut, Plan
+from core.ladder import load_ladder
+from core.ladder.rules import listing
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from core.devices.table import Device
+    from core.many.scan import Scanned
+
+_SIZES, _FILE, _OUTPUT = "Parameters", "A kernel of your own (FILE.cu)", "Results"
+_TOP = 20
+
+Values = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUES",
+        help="512,1024, 8..32 (doubling) or 0..4.",
+        show_default=False,
+        rich_help_panel=_SIZES,
+    ),
+]
+
+
+def _option(*names: str, panel: str, text: str) -> Any:
+    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel)
+
+
+def scan(
+    kernels: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUNG|FILE.cu|all", help="Rungs of the ladder, CUDA sources, or all rungs."
+        ),
+    ],
+    n: Values = None,
+    m: Values = None,
+    k: Values = None,
+    size: Annotated[
+        str | None, _option("--size", panel=_SIZES, text="Sets every size that a kernel has.")
+    ] = None,
+    tile: Values = None,
+    pad: Values = None,
+    block_x: Values = None,
+    block_y: Values = None,
+    settings: Annotated[
+        list[str] | None,
+        _option("--set", panel=_SIZES, text="Any parameter by name: --set tile_k=8,16. Repeatable"),
+    ] = None,
+    device: Annotated[
+        str, typer.Option(help="A device of the table that `tilescope devices` prints.")
+    ] = "RTX 3090",
+    build: Annotated[
+        Literal["as_compiled", "as_written"],
+        typer.Option(help="The build to count: optimised, which a GPU runs, or as written."),
+    ] = "as_compiled",
+    kernel_name: Annotated[
+        str | None, _option("--kernel", panel=_FILE, text="The __global__ function.")
+    ] = None,
+    grid: Annotated[
+        str | None, _option("--grid", panel=_FILE, text='Blocks: "{n//tile},{n//tile}".')
+    ] = None,
+    block: Annotated[
+        str | None, _option("--block", panel=_FILE, text='Threads of a block: "{tile},{tile}".')
+    ] = None,
+    shared: Annotated[
+        str, _option("--shared", panel=_FILE, text="Dynamic shared memory, bytes.")
+    ] = "0",
+    define: Annotated[
+        list[str] | None, _option("--define", "-D", panel=_FILE, text='"TILE={tile}".')
+    ] = None,
+    arg: Annotated[
+        list[str] | None, _option("--arg", panel=_FILE, text='"A=float32[{n},{n}]", "N={n}".')
+    ] = None,
+    flops: Annotated[str, _option("--flops", panel=_FILE, text='Its operations: "2*n*n*n".')] = "",
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="Processes that count.",
+            show_default="one a core for every four launches, at most 8",
+            min=1,
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:8786|local",
+            help="Count on the workers of a dask scheduler, or of one started here.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(help="Rows of the table; JSON and CSV have all.", min=1)
+    ] = _TOP,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
+    ] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print a row a launch.", rich_help_panel=_OUTPUT)
+    ] = False,
+) -> None:
+    """Count every combination of parameters, and rank them by what binds them; needs no GPU.
+
+    Sectors, bank conflicts, occupancy and the binding ceiling of each: which are worth timing.
+    What is not given: matrices of 4096, and the blocks and tiles that are fast on a GPU.
+    """
+    from core.devices.table import load_devices
+    from core.many.processes import usual_jobs
+
+    if as_json and as_csv:
+        raise ParameterError("Choose one of --json and --csv.")
+    chosen_device = load_devices().find(device)
+    axes = dict(n=n, m=m, k=k, size=size, tile=tile, pad=pad, block_x=block_x, block_y=block_y)
+    launch = LaunchTexts(
+        kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()), flops, ""
+    )
+    chosen = chosen_kernels(kernels, launch)
+    values = values_of({**axes, **settings_of(settings or [])})
+    ignored = [axis for axis in values if not any(one.targets(axis) for one in chosen)]
+    plan = plan_of(chosen, {a: v for a, v in values.items() if a not in ignored}, seed=0)
+    notes = tuple(_without_axis(axis, chosen) for axis in ignored)
+    with _spreading(cluster, jobs or usual_jobs(len(plan.points))) as spreading:
+        found = Found(*_counted(plan, chosen_device, build, spreading), notes)
+    if as_json:
+        typer.echo(json.dumps(as_data(found, chosen_device, build), indent=1, allow_nan=False))
+    elif as_csv:
+        _print_csv(found)
+    else:
+        _show(found, chosen_device, build, top)
+    if not found.rows:
+        raise TilescopeError(f"No launch can be counted: {found.refused[0].why}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a scan gives: launches in their order, what was refused, and sentences about both."""
+
+    rows: tuple[Scanned, ...]
+    refused: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+
+
+def _without_axis(axis: str, chosen: Sequence[Kernel]) -> str:
+    having = [rung.name for rung in load_ladder().values() if axis in rung.defaults]
+    titles = listing([one.title for one in chosen], "or")
+    there = f"; the rungs that have are {listing(having)}" if having else ""
+    return f"There is no parameter {axis} in {titles}, so it is left out{there}."
+
+
+Spreading = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[int, Any]]]
+"""Gives each task's place and what a function makes of it, as they are done."""
+
+
+@contextmanager
+def _spreading(address: str | None, jobs: int) -> Iterator[Spreading]:
+    """Over processes of this machine, or over a cluster."""
+    from core.many.processes import spread
+
+    if address is None:
+        yield lambda function, tasks: spread(function, tasks, jobs)
+        return
+    from core.many.cluster import opened, spread_over
+
+    with opened(
+        address, "EMULATOR", jobs=jobs, tell=lambda text: typer.echo(text, err=True)
+    ) as cluster:
+        yield lambda function, tasks: spread_over(cluster, function, tasks)
+
+
+def _counted(
+    plan: Plan,
+    device: Device,
+    build: Literal["as_compiled", "as_written"],
+    spreading: Spreading,
+) -> tuple[tuple[Scanned, ...], tuple[LeftOut, ...]]:
+    from core.many.scan import Scanned, Task, ranked, scan_point
+
+    tasks = [Task(point, device.name, build) for point in plan.points]
+    rows: list[Scanned] = []
+    left: dict[int, LeftOut] = dict(enumerate(plan.left_out, -len(plan.left_out)))
+    with progress_bar(f"counting {len(tasks)} launches") as progress:
+        for done, (place, found) in enumerate(spreading(scan_point, tasks), 1):
+            if isinstance(found, Scanned):
+                rows.append(found)
+            else:
+                left[place] = found
+            progress(done / len(tasks))
+    return ranked(rows), tuple(left[place] for place in sorted(left))
+
+
+def as_data(found: Found, device: Device, build: str) -> dict[str, Any]:
+    """The scan as plain data, the best launch first."""
+    return {
+        "device": device.name,
+        "build": build,
+        "launches": [_row(rank, one) for rank, one in enumerate(found.rows, 1)],
+        "refused": [
+            {"title": one.title, "parameters": dict(one.parameters), "why": one.why}
+            for one in found.refused
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def _row(rank: int, one: Scanned) -> dict[str, Any]:
+    data = asdict(one)
+    del data["peak_gflops"]
+    sums = {"sectors": one.sectors, "wavefronts": one.wavefronts, "conflicts": one.conflicts}
+    return {"rank": rank, **sums, "of_peak": one.of_peak, **data}
+
+
+def _print_csv(found: Found) -> None:
+    """A row a launch; those refused follow, with no rank and the reason."""
+    rows = [_flat(_row(rank, one)) for rank, one in enumerate(found.rows, 1)]
+    rows += [
+        _flat({"title": one.title, "parameters": dict(one.parameters), "refused": one.why})
+        for one in found.refused
+    ]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "parameters":
+            flat |= {f"parameter.{key}": inner for key, inner in value.items()}
+        elif name == "counters":
+            flat |= {f"counter.{key}": inner for key, inner in value.items()}
+        elif isinstance(value, tuple):
+            flat[name] = (" " if name == "limited_by" else "x").join(map(str, value))
+        else:
+            flat[name] = value
+    return flat
+
+
+# -- for people -----------------------------------------------------------------------------------
+
+
+def _show(found: Found, device: Device, build: str, top: int) -> None:
+    console = Terminal()
+    for note in found.notes:
+        console.print(note, soft_wrap=True, highlight=False, style="yellow")
+    if found.rows:
+        varied, fixed = _split(found.rows)
+        same = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+        console.print(
+            f"{device.name}, counts {build.replace('_', ' ')}{'; ' * bool(same)}{same}",
+            soft_wrap=True,
+            highlight=False,
+        )
+        console.print(_table(found.rows[:top], varied))
+        if len(found.rows) > top:
+            console.print(f"and {len(found.rows) - top} more: --top {len(found.rows)} shows all")
+    for why, several in _by_reason(found.refused):
+        which = "; ".join(several)
+        console.print(f"Refused: {which}: {why}", soft_wrap=True, highlight=False)
+    count = len(found.rows)
+    refused = f", {len(found.refused)} refused" if found.refused else ""
+    console.print(f"{count} launch{'es' * (count != 1)} counted{refused}.", highlight=False)
+
+
+def _split(rows: Sequence[Scanned]) -> tuple[list[str], dict[str, int]]:
+    """The parameters that differ between the rows, and those that all have alike."""
+    names = dict.fromkeys(name for one in rows for name in one.parameters)
+    values = {name: {one.parameters.get(name) for one in rows} for name in names}
+    varied = [name for name in names if len(values[name]) > 1]
+    fixed = {name: v for name in names if len(values[name]) == 1 for v in values[name]}
+    return varied, {name: value for name, value in fixed.items() if value is not None}
+
+
+def _table(rows: Sequence[Scanned], varied: Sequence[str]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    several = len({one.title for one in rows}) > 1
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("", justify="right")
+    if several:
+        table.add_column("kernel")
+    for heading in (*varied, "sectors", "wavefronts", "conflicts", "occupancy"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("binds", no_wrap=True)
+    for heading in ("GFLOPS", "of peak"):
+        table.add_column(heading, justify="right")
+    for rank, one in enumerate(rows, 1):
+        parameters = [str(one.parameters.get(name, "")) for name in varied]
+        counts = [_short(value) for value in (one.sectors, one.wavefronts, one.conflicts)]
+        rate = "" if one.gflops is None else f"{one.gflops:,.0f}"
+        share = "" if one.of_peak is None else f"{one.of_peak:.1%}"
+        table.add_row(
+            str(rank),
+            *([one.title] if several else []),
+            *parameters,
+            *counts,
+            f"{one.occupancy:.0%}",
+            one.binding or "no floating-point work",
+            rate,
+            share,
+        )
+    return table
+
+
+def _short(value: int) -> str:
+    """A count with four digits at least, so that a row fits a terminal: 538,968 k."""
+    for power, unit in ((9, " G"), (6, " M"), (3, " k")):
+        if value >= 1000 * 10**power:
+            return f"{value / 10**power:,.0f}{unit}"
+    return f"{value:,}"
+
+
+def _by_reason(refused: Iterable[LeftOut]) -> Iterable[tuple[str, list[str]]]:
+    reasons: dict[str, list[str]] = {}
+    for one in refused:
+        sizes = ", ".join(f"{name} = {value}" for name, value in one.parameters.items())
+        reasons.setdefault(one.why, []).append(f"{one.title}, {sizes}" if sizes else one.title)
+    return reasons.items()

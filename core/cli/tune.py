@@ -1,0 +1,318 @@
+"""`tilescope tune`: the fastest parameters of a kernel on a GPU."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from core.cli.console import Terminal, progress_bar
+from core.cli.planning import LaunchTexts, chosen_kernels, plan_of, settings_of, values_of
+from core.errors import GpuUnavailable, ParameterError, TilescopeError
+from core.gpu.executor import GpuWorker
+from core.gpu.plan import SIZE_NAMES, Plan
+
+if TYPE_CHECKING:
+    from core.gpu.jobs import Timing
+    from core.gpu.result import DeviceReport
+    from core.many.kernel_tuner_files import Cache, Entry
+    from core.many.tune import Candidate
+
+_FILE, _OUTPUT = "A kernel of your own (FILE.cu)", "Results"
+
+
+def _option(*names: str, panel: str | None = None, text: str) -> Any:
+    return typer.Option(*names, help=text, show_default=False, rich_help_panel=panel)
+
+
+def tune(
+    kernel: Annotated[str, typer.Argument(metavar="RUNG|FILE.cu", help="The kernel to tune.")],
+    param: Annotated[
+        list[str], _option("--param", "-p", text="tile_m=64,128 or pad=0..4. Repeatable.")
+    ],
+    settings: Annotated[
+        list[str] | None, _option("--set", text="What is not tuned: --set n=4096. Repeatable.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Most launches that are timed.", min=1)] = 32,
+    keep: Annotated[
+        int, typer.Option(help="Candidates that the scan leaves, the best ceilings first.", min=1)
+    ] = 256,
+    budget: Annotated[float, typer.Option(help="Most seconds of timing for each.")] = 2.0,
+    launch_limit: Annotated[
+        float, typer.Option(help="Seconds after which a launch is ended.")
+    ] = 30.0,
+    device: Annotated[int, typer.Option(help="The GPU's number from 0.", min=0)] = 0,
+    model: Annotated[
+        str | None,
+        _option("--model", text="The device of the table to scan for, if the GPU is not in it."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:8786|local",
+            help="Measure on a GPU of a dask scheduler's workers.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the arrays and of the search.", min=0)] = 7,
+    kernel_name: Annotated[
+        str | None, _option("--kernel", panel=_FILE, text="The __global__ function.")
+    ] = None,
+    grid: Annotated[
+        str | None, _option("--grid", panel=_FILE, text='Blocks: "{n//tile},{n//tile}".')
+    ] = None,
+    block: Annotated[
+        str | None, _option("--block", panel=_FILE, text='Threads of a block: "{tile},{tile}".')
+    ] = None,
+    shared: Annotated[
+        str, _option("--shared", panel=_FILE, text="Dynamic shared memory, bytes.")
+    ] = "0",
+    define: Annotated[
+        list[str] | None, _option("--define", "-D", panel=_FILE, text='"TILE={tile}".')
+    ] = None,
+    arg: Annotated[
+        list[str] | None, _option("--arg", panel=_FILE, text='"A=float32[{n},{n}]", "N={n}".')
+    ] = None,
+    flops: Annotated[str, _option("--flops", panel=_FILE, text='Its operations: "2*n*n*n".')] = "",
+    expect: Annotated[
+        str, _option("--expect", panel=_FILE, text='What an output must be: "C = A @ B".')
+    ] = "",
+    cache: Annotated[
+        Path | None,
+        _option(
+            "--cache",
+            panel=_OUTPUT,
+            text="A cache file of kernel_tuner: what it has is not timed again.",
+        ),
+    ] = None,
+    t4: Annotated[
+        Path | None, _option("--t4", panel=_OUTPUT, text="Write all results by the T4 schema.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_OUTPUT)
+    ] = False,
+) -> None:
+    """Find the fastest parameters: a scan prunes, an optimiser chooses, the GPU times.
+
+    Every result is compared with float64 before it is timed, as with `tilescope bench`.
+    """
+    from core.gpu.jobs import Timing
+
+    texts = LaunchTexts(
+        kernel_name, grid, block, shared, tuple(define or ()), tuple(arg or ()), flops, expect
+    )
+    tuned = settings_of(param)
+    fixed = settings_of(settings or [])
+    if twice := sorted(set(tuned) & set(fixed)):
+        raise ParameterError(f"{twice[0]} is both tuned and set: leave out one.")
+    plan = plan_of(chosen_kernels([kernel], texts), values_of({**tuned, **fixed}), seed)
+    timing = Timing(budget_s=budget, launch_limit_s=launch_limit)
+    with ExitStack() as stack:
+        executor = _executor(stack, cluster, device)
+        report = _gpu_of(executor)
+        candidates = _candidates(plan, list(tuned), model or report.name, keep)
+        known = _known(cache, report, plan, candidates)
+        search = _Search(executor, timing, known, cache)
+        search.run(candidates, trials, seed)
+    if t4 is not None:
+        from core.many.kernel_tuner_files import write_t4
+
+        write_t4(t4, search.cache)
+    _show(plan, search, as_json=as_json)
+
+
+def _executor(stack: ExitStack, cluster: str | None, device: int) -> Executor:
+    if cluster is None:
+        return stack.enter_context(GpuWorker(device))
+    from core.many.cluster import opened
+
+    return stack.enter_context(
+        opened(cluster, "GPU", jobs=0, tell=lambda text: typer.echo(text, err=True))
+    )
+
+
+def _gpu_of(executor: Executor) -> DeviceReport:
+    """The GPU that will time; raises GpuUnavailable with what works without one."""
+    from core.many.remote import first_device
+
+    try:
+        found: DeviceReport = executor.submit(first_device, None).result()
+    except GpuUnavailable as error:
+        raise GpuUnavailable(
+            f"{error} Timing needs an NVIDIA GPU; `tilescope scan` ranks the same parameters "
+            "without one."
+        ) from None
+    return found
+
+
+def _candidates(plan: Plan, names: Sequence[str], device: str, keep: int) -> list[Candidate]:
+    """What the scan leaves of a plan, the highest binding ceilings first."""
+    from core.devices.table import load_devices
+    from core.many.processes import spread, usual_jobs
+    from core.many.scan import Scanned, Task, ranked, scan_point
+    from core.many.tune import Candidate
+
+    try:
+        known = load_devices().find(device).name
+    except TilescopeError as error:
+        raise TilescopeError(f"{error} Name one that is like it with --model.") from None
+    tasks = [Task(point, known) for point in plan.points]
+    place_of = {tuple(task.point.parameters.items()): task.point for task in tasks}
+    rows: list[Scanned] = []
+    with progress_bar(f"scanning {len(tasks)} launches") as progress:
+        for done, (_, one) in enumerate(spread(scan_point, tasks, usual_jobs(len(tasks))), 1):
+            if isinstance(one, Scanned):
+                rows.append(one)
+            progress(done / len(tasks))
+    if not rows:
+        raise TilescopeError("No combination can be launched: `tilescope scan` says why.")
+    best = ranked(rows)[:keep]
+    points = [place_of[tuple(one.parameters.items())] for one in best]
+    return [Candidate(point, _values(point.parameters, names)) for point in points]
+
+
+def _values(parameters: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
+    """The tuned parameters of a point; a shorthand has the value that its targets have."""
+    return {name: parameters[name] for name in names if name in parameters} or dict(parameters)
+
+
+def _known(
+    path: Path | None, report: DeviceReport, plan: Plan, candidates: Sequence[Candidate]
+) -> Cache:
+    """The cache file, or an empty cache; raises TilescopeError where it is of something else."""
+    from core.many.kernel_tuner_files import Cache, read_cache
+
+    first = candidates[0]
+    sizes = [v for name, v in first.point.parameters.items() if name in SIZE_NAMES]
+    names = list(first.values)
+    values = {name: sorted({p.parameters[name] for p in plan.points}) for name in names}
+    fresh = Cache(report.name, first.point.title, tuple(sizes), values, ())
+    if path is None or not path.exists():
+        return fresh
+    found = read_cache(path)
+    found.must_be_of(fresh)
+    return Cache(found.device, found.kernel, found.problem_size, values, found.entries)
+
+
+class _Search:
+    """Times candidates, and writes the cache after each."""
+
+    def __init__(self, executor: Executor, timing: Timing, known: Cache, path: Path | None) -> None:
+        self._executor, self._timing, self.cache, self._path = executor, timing, known, path
+        self.timed = 0
+        self.why: dict[str, str] = {}
+
+    def run(self, candidates: Sequence[Candidate], trials: int, seed: int) -> None:
+        from core.many.tune import chosen_order
+
+        try:
+            total = min(trials, len(candidates))
+            for done, (one, entry) in enumerate(
+                chosen_order(candidates, trials, self._measured, seed=seed), 1
+            ):
+                said = f"{entry.time_ms:.4g} ms" if entry.time_ms is not None else entry.failure
+                typer.echo(f"{done} of {total}: {_text(one.values)}: {said}", err=True)
+        except KeyboardInterrupt:
+            typer.echo("Stopped; what was timed is kept.", err=True)
+
+    def _measured(self, candidate: Candidate) -> Entry:
+        from dataclasses import replace
+
+        from core.many.kernel_tuner_files import write_cache
+
+        known = {one.key: one for one in self.cache.entries}
+        key = ",".join(str(value) for value in candidate.values.values())
+        if key in known:
+            return known[key]
+        entry = self._timed(candidate)
+        self.timed += 1
+        self.cache = replace(self.cache, entries=(*self.cache.entries, entry))
+        if self._path is not None:
+            write_cache(self._path, self.cache)
+        return entry
+
+    def _timed(self, candidate: Candidate) -> Entry:
+        from core.gpu.benchmark import run_benchmark
+        from core.gpu.jobs import BenchmarkJob
+        from core.gpu.sweep import failure_of
+        from core.many.kernel_tuner_files import Entry
+
+        began = time.monotonic()
+        now = datetime.now(UTC).isoformat()
+        job = BenchmarkJob(candidate.point.subject, self._timing)
+        stream: Callable[..., Any] | None = getattr(self._executor, "stream", None)
+        try:
+            if stream is None:
+                result = self._executor.submit(run_benchmark, job).result()
+            else:
+                result = stream(lambda event: None, run_benchmark, job).result()
+        except TilescopeError as error:
+            failure = failure_of(error)
+            self.why[_text(candidate.values)] = failure.message
+            return Entry(candidate.values, None, failure=failure.kind, timestamp=now)
+        took = 1e3 * (time.monotonic() - began)
+        if result.ok is False or result.median_ms is None:
+            self.why[_text(candidate.values)] = "wrong result"
+            return Entry(candidate.values, None, failure="wrong result", timestamp=now)
+        further = {} if result.gflops is None else {"GFLOP/s": result.gflops}
+        return Entry(candidate.values, result.median_ms, result.samples_ms, "", took, now, further)
+
+
+def _text(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _show(plan: Plan, search: _Search, *, as_json: bool) -> None:
+    entries = sorted(
+        search.cache.entries, key=lambda one: (one.time_ms is None, one.time_ms or 0.0)
+    )
+    best = next((one for one in entries if one.time_ms is not None), None)
+    if as_json:
+        data = {
+            "kernel": search.cache.kernel,
+            "device": search.cache.device,
+            "points": len(plan.points),
+            "timed": search.timed,
+            "best": None if best is None else dict(best.configuration),
+            "results": [asdict(one) for one in entries],
+            "failures": search.why,
+        }
+        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+    else:
+        _print_table(plan, search, entries)
+    if best is None:
+        raise TilescopeError(
+            "Nothing could be timed: " + next(iter(search.why.values()), "stopped.")
+        )
+
+
+def _print_table(plan: Plan, search: _Search, entries: Sequence[Entry]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in (*search.cache.values, "median ms", "GFLOPS"):
+        table.add_column(name, justify="right")
+    for one in entries:
+        if one.time_ms is None:
+            continue
+        rate = one.further.get("GFLOP/s")
+        table.add_row(
+            *(str(value) for value in one.configuration.values()),
+            f"{one.time_ms:.4f}",
+            "" if rate is None else f"{rate:,.0f}",
+        )
+    console = Terminal()
+    console.print(f"{search.cache.kernel} on {search.cache.device}", highlight=False)
+    console.print(table)
+    for text, why in search.why.items():
+        console.print(f"{text}: {why}", soft_wrap=True, highlight=False)
+    console.print(f"{search.timed} of {len(plan.points)} combinations timed now.", highlight=False)

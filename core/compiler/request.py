@@ -1,0 +1,174 @@
+"""What is asked of NVRTC, NVIDIA's run-time compiler, and who answers it.
+
+What came with the program is answered first, then what an earlier run kept on disk; last come
+NVRTC here, or in another process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from core.cancelling import is_cancellable
+from core.compiler import disk_cache, shipped
+from core.compiler.nvrtc_library import include_folders, library_path
+from core.errors import Diagnostic, TilescopeError
+from core.source.host_headers import FIRST, HELD_BY_NVCC
+
+LARGE = 1 << 14
+"""Characters of a source, with its own headers, that may take NVRTC seconds."""
+_alone = threading.Lock()  # one compilation at a time in this process
+_INT128 = "--device-int128"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compiled, and to what. Equal requests give equal results."""
+
+    source: str
+    source_name: str
+    defines: tuple[tuple[str, str], ...]
+    options: tuple[str, ...]
+    output: Literal["PTX", "CUBIN"]
+    kernel: str = ""  # as the source names it, with its template arguments; "" for all of them
+    headers: tuple[tuple[str, str], ...] = ()  # of the user's own, by name
+
+    @property
+    def all_options(self) -> tuple[str, ...]:
+        """With the macros, and what nvcc knows without being told: types and headers."""
+        text = "\n".join((self.source, *(text for _, text in self.headers)))
+        wide = "__int128" in text and _INT128 not in self.options
+        headers = tuple(f"--pre-include={header}" for header in _held_headers(text))
+        defines = (f"-D{name}={value}" for name, value in self.defines)
+        if FIRST in dict(self.headers):
+            headers = (*headers, f"--pre-include={FIRST}")
+        return (*self.options, *((_INT128,) if wide else ()), *headers, *defines)
+
+
+def _held_headers(source: str) -> list[str]:
+    """Headers that nvcc always includes and of whose macros the source uses one of its own."""
+    return [
+        header
+        for header, macros in HELD_BY_NVCC.items()
+        if any(
+            re.search(rf"\b{name}\b", source) and not re.search(rf"#\s*define\s+{name}\b", source)
+            for name in macros
+            if name in source
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What NVRTC made. `entry` is the instance's name in it, "" if none was asked for."""
+
+    image: bytes
+    diagnostics: tuple[Diagnostic, ...]
+    entry: str = ""
+
+
+def define_items(defines: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Macros and their values, in an order of their own."""
+    return tuple(sorted((name, str(value)) for name, value in defines.items()))
+
+
+def compile_request(request: Request) -> Compiled:
+    """Compile, or take what an earlier run made of the same.
+
+    A job that may be cancelled has it done in another process, and so has who brings a large
+    source: NVRTC can be stopped in no other way, and a few lines may keep it for minutes.
+    """
+    _must_be_text(request)
+    if (known := _shipped(request)) is not None:
+        return known
+    key = _key(request)
+    if (known := _unpacked(disk_cache.find(key))) is not None:
+        return known
+    from core.compiler.nvrtc import compile_here  # what it imports takes as long as to compile
+    from core.side_process.client import apart
+
+    size = len(request.source) + sum(len(text) for _, text in request.headers)
+    if size > LARGE or is_cancellable():
+        made = apart(compile_here, request)
+    else:
+        with _alone:
+            made = compile_here(request)
+    disk_cache.keep(key, _packed(made))
+    return made
+
+
+def _shipped(request: Request) -> Compiled | None:
+    """What came with the program: a kernel of the ladder or of a lesson, as written."""
+    if request.output != "PTX" or request.headers or "-G" not in request.options:
+        return None
+    asked = request.defines, request.options, request.kernel, request.source_name
+    found = shipped.find(request.source, asked)
+    return None if found is None else Compiled(found[0].encode(), (), found[1])
+
+
+def _must_be_text(request: Request) -> None:
+    """Half a character of UTF-16, as a damaged link may have it, is nothing for a compiler."""
+    texts = {
+        "the source": request.source,
+        "its name": request.source_name,
+        "the kernel's name": request.kernel,
+        **{f"-D {name}": value for name, value in request.defines},
+        **dict(request.headers),
+    }
+    for what, text in texts.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise TilescopeError(
+                f"{what[0].upper()}{what[1:]} is not text in UTF-8 (character {error.start + 1:,}):"
+                " write it anew."
+            ) from None
+
+
+def _key(request: Request) -> str:
+    """All that an answer follows from: the request, the compiler, CUDA's headers, and our part."""
+    return repr((request, request.all_options, _tools()))
+
+
+@cache
+def _tools() -> tuple[tuple[str, int, int], ...]:
+    """Path, size and date of each file that what is made depends on, besides the request."""
+    found = ((file, file.stat()) for file in _tool_files())
+    return tuple((str(file), at.st_size, at.st_mtime_ns) for file, at in found)
+
+
+def _tool_files() -> Iterator[Path]:
+    yield library_path()
+    for headers in include_folders():
+        yield headers
+        yield from sorted(headers.glob("cuda_*.h"))
+    if getattr(sys, "frozen", False):  # all modules lie in the program's own file
+        yield Path(sys.executable)
+        return
+    spec = find_spec("tree_sitter_cuda")
+    if spec is not None and spec.origin:
+        yield Path(spec.origin)
+    for package in ("compiler", "source"):
+        yield from sorted((Path(__file__).resolve().parents[1] / package).glob("*.py"))
+
+
+def _packed(made: Compiled) -> bytes:
+    said = [(d.severity, d.line, d.column, d.message) for d in made.diagnostics]
+    head = json.dumps((made.entry, said)).encode()
+    return len(head).to_bytes(4, "little") + head + made.image
+
+
+def _unpacked(content: bytes | None) -> Compiled | None:
+    if content is None:
+        return None
+    end = 4 + int.from_bytes(content[:4], "little")
+    entry, said = json.loads(content[4:end])
+    return Compiled(content[end:], tuple(Diagnostic(*row) for row in said), entry)

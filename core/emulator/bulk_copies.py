@@ -1,0 +1,381 @@
+"""`cp.async.bulk` and `cp.async.bulk.tensor`: copies that one thread begins, and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core import tensor_maps
+from core.emulator.events import Span
+from core.emulator.lanes import Lanes, action_op
+from core.emulator.memory import Region
+from core.emulator.operands import OperandDecoder
+from core.emulator.program import Kind, Op, Reader
+from core.ptx.arithmetic.operation import immediate, refuse, unsupported
+from core.ptx.ast import Address, Instruction, Operand, Vector
+from core.ptx.types import TYPES
+from core.tensor_maps import TensorMap
+
+_CHUNK = 16  # bytes that plain copies are made of
+_OFFSET = (1 << 24) - 1  # of an address in the shared memory of a block
+_TENSOR_ALIGNMENT = 128  # bytes: where a box begins in shared memory
+_U8 = np.dtype(np.uint8)
+
+
+@dataclass(frozen=True)
+class _End:
+    """One end of a copy: bytes of a region, element by element (-1: none, as outside a map)."""
+
+    region: Region
+    place: NDArray[np.int64]
+    width: int
+
+    def span(self, swizzle: int = -1) -> Span:
+        """The pieces that are there."""
+        return Span(self.region, self.place[self.place >= 0], self.width, swizzle)
+
+
+Land = Callable[[], None]
+
+
+def _moves(source: _End, target: _End) -> Land:
+    """What moves the elements when the copy lands; those that lie nowhere become zero."""
+    kind = np.dtype(f"u{source.width}") if source.width < _CHUNK else np.dtype("V16")
+    aligned = not ((source.place[source.place >= 0] | 0) % source.width).any()
+    if not aligned or (target.place % target.width).any():
+        raise AssertionError("elements of copies are aligned")
+    there = (source.place >= 0) & (target.place >= 0)
+    inside = source.place[there] // source.width, target.place[there] // target.width
+    outside = target.place[(source.place < 0) & (target.place >= 0)] // target.width
+
+    def land() -> None:
+        data = source.region.view(kind)[inside[0]]
+        view = target.region.writable(kind)
+        view[inside[1]] = data
+        if len(outside):
+            view[outside] = np.zeros(1, kind)
+
+    return land
+
+
+@dataclass(frozen=True)
+class _Signal:
+    """How the end of a copy is told: an mbarrier, perhaps of several blocks, or a group."""
+
+    barrier: Reader | None
+    blocks: Reader | None  # a bit for each block of the cluster
+
+    def place(self, lanes: Lanes, lane: int, address: int, rank: int | None) -> int:
+        """The place of the mbarrier at an address; -1 where there is none."""
+        if self.barrier is None:
+            return -1
+        found = lanes.machine.unit.shared_bytes(lane, address, 8, rank)
+        if found is None:
+            raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
+        return found[1] // 8
+
+
+@dataclass(frozen=True)
+class BulkCopy:
+    """A copy of bytes that lie side by side: `kind` is "load", "store" or "shared"."""
+
+    kind: str
+    to: Reader
+    source: Reader
+    size: Reader
+    signal: _Signal
+
+    def run(self, lanes: Lanes) -> bool:
+        """Begins each lane's copy."""
+        to, source = lanes.read(self.to), lanes.read(self.source)
+        size = lanes.read(self.size).astype(np.int64)
+        barrier = None if self.signal.barrier is None else lanes.read(self.signal.barrier)
+        masks = None if self.signal.blocks is None else lanes.read(self.signal.blocks)
+        for lane in np.flatnonzero(lanes.active).tolist():
+            nbytes = int(size[lane])
+            ends = int(source[lane]), int(to[lane])
+            if not _aligned(lanes, lane, (*ends, nbytes), _CHUNK):
+                continue
+            blocks = None if masks is None else int(masks[lane]) & 0xFFFF
+            told = 0 if barrier is None else int(barrier[lane])
+            self._begin(lanes, lane, ends, nbytes, told, blocks)
+        return True
+
+    def _begin(
+        self,
+        lanes: Lanes,
+        lane: int,
+        ends: tuple[int, int],
+        nbytes: int,
+        told: int,
+        blocks: int | None,
+    ) -> None:
+        unit = lanes.machine.unit
+        from_shared, to_shared = self.kind != "load", self.kind != "store"
+        pieces = np.arange(0, nbytes, _CHUNK, dtype=np.int64)
+
+        def end(address: int, *, shared: bool, rank: int | None) -> _End | None:
+            found = (
+                unit.shared_bytes(lane, address, nbytes, rank)
+                if shared
+                else unit.global_bytes(address, nbytes)
+            )
+            if found is None:
+                lanes.machine.flight.illegal(lanes, "out_of_bounds", lane, address, nbytes)
+                return None
+            return _End(found[0], found[1] + pieces, _CHUNK)
+
+        source = end(ends[0], shared=from_shared, rank=None)
+        for rank in ranks(blocks):
+            target = end(ends[1], shared=to_shared, rank=rank)
+            if source is None or target is None:
+                continue
+            place = self.signal.place(lanes, lane, told, rank)
+            lanes.machine.flight.begin(
+                lanes,
+                lane,
+                self.kind,
+                (source.span(),),
+                (target.span(),),
+                _moves(source, target),
+                nbytes,
+                place,
+            )
+
+
+def ranks(blocks: int | None) -> list[int | None]:
+    """The blocks of the cluster that a multicast goes to; None: the one that the address names."""
+    if blocks is None:
+        return [None]
+    return [rank for rank in range(16) if blocks >> rank & 1]
+
+
+def _aligned(lanes: Lanes, lane: int, values: tuple[int, ...], alignment: int) -> bool:
+    """Whether all are multiples of the alignment; a fault is told of the first that is not."""
+    wrong = [value for value in values if value % alignment]
+    if wrong:
+        lanes.machine.flight.illegal(lanes, "misaligned", lane, wrong[0], alignment)
+    return not wrong
+
+
+@dataclass(frozen=True)
+class TensorCopy:
+    """A copy of a box of an array that a tensor map describes."""
+
+    loads: bool
+    map: Reader
+    corner: tuple[Reader, ...]
+    shared: Reader
+    signal: _Signal
+
+    def run(self, lanes: Lanes) -> bool:
+        """Begins each lane's copy."""
+        maps, shared = lanes.read(self.map), lanes.read(self.shared)
+        corner = np.stack([lanes.read(c).astype(np.int64) for c in self.corner], 1)
+        barrier = None if self.signal.barrier is None else lanes.read(self.signal.barrier)
+        masks = None if self.signal.blocks is None else lanes.read(self.signal.blocks)
+        for lane in np.flatnonzero(lanes.active).tolist():
+            found = _map_at(lanes, lane, int(maps[lane]), len(self.corner))
+            address = int(shared[lane])
+            if found is None or not _aligned(lanes, lane, (address,), _TENSOR_ALIGNMENT):
+                continue
+            at = corner[lane].tolist()
+            if not self._may_begin_at(lanes, lane, found, at):
+                continue
+            blocks = None if masks is None else int(masks[lane]) & 0xFFFF
+            told = 0 if barrier is None else int(barrier[lane])
+            self._begin(lanes, lane, found, at, address, told, blocks)
+        return True
+
+    def _may_begin_at(self, lanes: Lanes, lane: int, what: TensorMap, corner: list[int]) -> bool:
+        """Whether the box may lie there; an H200 stops at others with an illegal instruction."""
+        first = corner[0] * what.nbytes
+        if first % _CHUNK:
+            lanes.machine.flight.illegal(lanes, "misaligned", lane, what.address + first, _CHUNK)
+            return False
+        if self.loads or min(corner) >= 0:
+            return True
+        text = ", ".join(map(str, corner))
+        lanes.machine.flight.tell(lanes, "beyond_map", lane, f"{text}|")
+        return False
+
+    def _begin(
+        self,
+        lanes: Lanes,
+        lane: int,
+        what: TensorMap,
+        corner: list[int],
+        address: int,
+        told: int,
+        blocks: int | None,
+    ) -> None:
+        unit = lanes.machine.unit
+        places, order = what.elements(corner)
+        whole = _extent(what)
+        array = unit.global_bytes(what.address, whole)
+        if array is None:
+            lanes.machine.flight.illegal(lanes, "out_of_bounds", lane, what.address, whole)
+            return
+        if not (places >= 0).any():
+            text = ", ".join(map(str, corner))
+            sizes = " x ".join(map(str, what.sizes))
+            lanes.machine.flight.tell(lanes, "beyond_map", lane, f"{text}|{sizes}")
+        far = _End(array[0], np.where(places >= 0, places + array[1], -1), what.nbytes)
+        for rank in ranks(blocks):
+            found = unit.shared_bytes(lane, address, what.extent, rank)
+            if found is None:
+                lanes.machine.flight.illegal(lanes, "out_of_bounds", lane, address, what.box_bytes)
+                continue
+            start = address & _OFFSET
+            near = tensor_maps.swizzled(start + order, what.swizzle) - start + found[1]
+            here = _End(found[0], near, what.nbytes)
+            ends = (far, here) if self.loads else (here, far)
+            place = self.signal.place(lanes, lane, told, rank)
+            row = np.arange(len(places)) // what.counts[0]
+            outside = np.bincount(row[places < 0], minlength=int(row[-1]) + 1) * what.nbytes
+            reads = Span(far.region, far.place[places >= 0], what.nbytes, -1, row[places >= 0])
+            writes = here.span(what.swizzle)
+            if not self.loads:
+                reads, writes = Span(found[0], near[places >= 0], what.nbytes, what.swizzle), reads
+            lanes.machine.flight.begin(
+                lanes,
+                lane,
+                "load" if self.loads else "store",
+                (reads,),
+                (writes,),
+                _moves(*ends) if self.loads else _stores(*ends),
+                what.box_bytes,
+                place,
+                outside,
+            )
+
+
+def _stores(source: _End, target: _End) -> Land:
+    """As `_moves`, of the elements that lie inside the map."""
+    there = target.place >= 0
+    return _moves(
+        _End(source.region, source.place[there], source.width),
+        _End(target.region, target.place[there], target.width),
+    )
+
+
+def _extent(what: TensorMap) -> int:
+    """Bytes from the first to the last element of the whole array."""
+    strides = (what.nbytes, *what.strides)
+    last = sum((size - 1) * stride for size, stride in zip(what.sizes, strides, strict=True))
+    return last + what.nbytes
+
+
+def _map_at(lanes: Lanes, lane: int, address: int, rank: int) -> TensorMap | None:
+    """The map at an address; a fault is told where there is none of so many dimensions."""
+    found = lanes.machine.unit.global_bytes(address, tensor_maps.BYTES)
+    if found is not None and address % tensor_maps.ALIGNMENT == 0:
+        region, first = found
+        raw = region.view(_U8)[first : first + tensor_maps.BYTES].tobytes()
+        decoded = TensorMap.decoded(raw)
+        if decoded is not None and len(decoded.sizes) == rank:
+            return decoded
+    lanes.machine.flight.tell(lanes, "bad_tensor_map", lane, f"{address:#x}|{rank}")
+    return None
+
+
+@dataclass(frozen=True)
+class Commit:
+    """`cp.async.bulk.commit_group`."""
+
+    def run(self, lanes: Lanes) -> bool:
+        """Closes each lane's group."""
+        for lane in np.flatnonzero(lanes.active).tolist():
+            lanes.machine.flight.commit(lane)
+        return True
+
+
+@dataclass(frozen=True)
+class AwaitGroups:
+    """`cp.async.bulk.wait_group`: until at most `left` of a lane's groups are not done."""
+
+    left: int
+
+    def run(self, lanes: Lanes) -> bool:
+        """Waits."""
+        for lane in np.flatnonzero(lanes.active).tolist():
+            lanes.machine.flight.await_groups(lane, self.left)
+        return True
+
+
+def bulk_copy(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """Decodes `cp.async.bulk` in all its forms but those that reduce."""
+    modifiers, operands = instruction.modifiers, list(instruction.operands)
+    refuse(instruction, "reduce", "cp_mask")
+    if any(m.startswith(("im2col", "tile::")) for m in modifiers):
+        raise unsupported(instruction, "copies no plain tile")
+    if "commit_group" in modifiers:
+        return action_op(instruction, Commit())
+    if "wait_group" in modifiers:
+        left = immediate(operands[0]) if operands else None
+        if left is None:
+            raise unsupported(instruction, "does not say how many groups")
+        return action_op(instruction, AwaitGroups(left))
+    if "prefetch" in modifiers:
+        return Op(Kind.NOTHING, instruction)
+    if any("cache_hint" in m for m in modifiers):
+        operands.pop()
+    spaces = [m.partition("::")[0] for m in modifiers if m.partition("::")[0] in _SPACES]
+    if len(spaces) != 2:
+        raise unsupported(instruction, "does not say from where to where")
+    tensor = "tensor" in modifiers
+    to, source = operands[:2]
+    rest = operands[2:] if tensor else operands[3:]
+    if not isinstance(to, Address) or not isinstance(source, Address):
+        raise unsupported(instruction, "has no address")
+    signal = _signal(decoder, instruction, rest)
+    if tensor:
+        loads = spaces[0] == "shared"
+        near, far = (to, source) if loads else (source, to)
+        listed = [
+            e for c in far.coordinates for e in (c.elements if isinstance(c, Vector) else [c])
+        ]
+        corner = tuple(decoder.table.read(instruction, c, TYPES["s32"]) for c in listed)
+        if f"{len(corner)}d" not in modifiers:
+            raise unsupported(instruction, "has the wrong number of coordinates")
+        return action_op(
+            instruction,
+            TensorCopy(
+                loads,
+                decoder.address(instruction, far, ""),
+                corner,
+                decoder.address(instruction, near, "shared"),
+                signal,
+            ),
+        )
+    kind = {"global": "load"}.get(spaces[1], "store" if spaces[0] == "global" else "shared")
+    return action_op(
+        instruction,
+        BulkCopy(
+            kind,
+            decoder.address(instruction, to, spaces[0]),
+            decoder.address(instruction, source, spaces[1]),
+            decoder.table.read(instruction, operands[2], TYPES["u32"]),
+            signal,
+        ),
+    )
+
+
+_SPACES = ("shared", "global")
+
+
+def _signal(decoder: OperandDecoder, instruction: Instruction, rest: list[Operand]) -> _Signal:
+    """The mbarrier and the blocks that an instruction names after its addresses."""
+    modifiers = instruction.modifiers
+    if "bulk_group" in modifiers:
+        return _Signal(None, None)
+    if not rest or not isinstance(rest[0], Address):
+        raise unsupported(instruction, "names no mbarrier")
+    barrier = decoder.address(instruction, rest[0], "shared")
+    blocks = None
+    if any(m.startswith("multicast") for m in modifiers):
+        blocks = decoder.table.read(instruction, rest[1], TYPES["u16"])
+    return _Signal(barrier, blocks)

@@ -1,0 +1,112 @@
+"""Clusters: blocks that run together, meet at barriers and reach each other's shared memory.
+
+A shared address of another block has that block's rank in the cluster, plus 1, in bits 24 to 31;
+one of the executing block's own has 0 there, or its own rank plus 1 where `mapa` gave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.lanes import Lanes, action_op
+from core.emulator.memory import RANK_BITS, SHARED_WINDOW
+from core.emulator.operands import OperandDecoder
+from core.emulator.program import Op, Reader
+from core.ptx.arithmetic.operation import unsupported
+from core.ptx.ast import Instruction
+from core.ptx.types import TYPES
+
+_WITHIN = (1 << RANK_BITS) - 1
+
+
+@dataclass(frozen=True)
+class MapAddress:
+    """`mapa`: the address, in the block of a rank, of what lies at one's own address."""
+
+    address: Reader
+    rank: Reader
+    generic: bool
+    writers: tuple[Callable[..., Any], ...]
+
+    def run(self, lanes: Lanes) -> bool:
+        """Puts the rank into the address."""
+        address = lanes.read(self.address).astype(np.int64)
+        rank = lanes.read(self.rank).astype(np.int64)
+        count = lanes.machine.geometry.cluster.count
+        wrong = lanes.active & ((rank < 0) | (rank >= count))
+        if wrong.any():
+            lane = int(wrong.argmax())
+            lanes.machine.flight.tell(lanes, "bad_rank", lane, f"{int(rank[lane])}|{count}")
+            rank = np.where(wrong, 0, rank)
+        window = SHARED_WINDOW if self.generic else 0
+        mapped = (address & _WITHIN) | (rank + 1) << RANK_BITS
+        lanes.write((mapped + window,), self.writers)
+        return True
+
+
+@dataclass(frozen=True)
+class RankOf:
+    """`getctarank`: in which block of the cluster an address lies."""
+
+    address: Reader
+    writers: tuple[Callable[..., Any], ...]
+
+    def run(self, lanes: Lanes) -> bool:
+        """Reads it off the address."""
+        tag = (lanes.read(self.address).astype(np.int64) >> RANK_BITS) & 0xFF
+        own = lanes.machine.geometry.special("%cluster_ctarank")
+        lanes.write((np.where(tag == 0, own, tag - 1).astype(np.uint32),), self.writers)
+        return True
+
+
+@dataclass(frozen=True)
+class ClusterArrive:
+    """`barrier.cluster.arrive`."""
+
+    def run(self, lanes: Lanes) -> bool:
+        """Announces each lane."""
+        lanes.machine.flight.cluster_arrive(lanes)
+        return True
+
+
+@dataclass(frozen=True)
+class ClusterWait:
+    """`barrier.cluster.wait`."""
+
+    def run(self, lanes: Lanes) -> bool:
+        """Waits until all threads of the cluster have arrived that have not exited."""
+        return lanes.machine.flight.cluster_wait(lanes)
+
+
+def map_address(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """Decodes `mapa` and `getctarank`."""
+    modifiers = instruction.modifiers
+    generic = "shared::cluster" not in modifiers
+    kind = TYPES["u64"] if "u64" in modifiers else TYPES["u32"]
+    if generic and kind.bits != 64:
+        raise unsupported(instruction, "needs 64-bit addresses")
+    to, address, *rank = instruction.operands
+    where = decoder.table.read(instruction, address, kind)
+    if instruction.opcode == "getctarank":
+        slots, writers = decoder.plain_writers(instruction, (to,), (TYPES["u32"],))
+        return action_op(instruction, RankOf(where, writers), slots)
+    slots, writers = decoder.plain_writers(instruction, (to,), (kind,))
+
+    def narrow(values: NDArray[Any]) -> NDArray[Any]:
+        return writers[0](values.astype(kind.dtype))
+
+    action = MapAddress(
+        where, decoder.table.read(instruction, rank[0], TYPES["u32"]), generic, (narrow,)
+    )
+    return action_op(instruction, action, slots)
+
+
+def cluster_barrier(instruction: Instruction) -> Op:
+    """Decodes `barrier.cluster`."""
+    waits = "wait" in instruction.modifiers
+    return action_op(instruction, ClusterWait() if waits else ClusterArrive())

@@ -1,0 +1,500 @@
+"""What the machine has begun and not yet done: bulk copies, and who waits for them.
+
+A copy moves its bytes as late as it can: when nobody can go on without it, or when its group is
+waited for. So a kernel that does not wait reads what lay there before. The observers hear of a copy
+when it begins (`TransferEvent`), and of everything that lets threads know of its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import (
+    AwaitEvent,
+    Mask,
+    PhaseEvent,
+    Span,
+    TransferEvent,
+)
+from core.emulator.groups import Group
+from core.emulator.mbarriers import Word
+from core.emulator.state import MachineState
+
+Land = Callable[[], None]
+
+
+@dataclass
+class Traffic:
+    """Who came to an object: in this phase, and ever, by lane."""
+
+    now: set[int] = field(default_factory=set)
+    ever: set[int] = field(default_factory=set)
+    expected: int = 0  # bytes, in this phase
+    settled: bool = True
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy that has begun. `land` moves its bytes; `place` is its mbarrier, or -1."""
+
+    number: int
+    pc: int
+    lane: int
+    agent: Hashable
+    nbytes: int
+    land: Land
+    place: int = -1
+
+
+@dataclass
+class Groups:
+    """The bulk groups of a lane: copies not committed, and the groups committed, oldest first."""
+
+    open: list[Copy] = field(default_factory=list)
+    committed: list[list[Copy]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Sleeper:
+    """Lanes that wait for a phase of an mbarrier; each waits for the parity `parity` to be over."""
+
+    group: Group
+    place: NDArray[np.intp]
+    parity: NDArray[np.int64]
+    slot: int
+    convert: Callable[..., Any]
+    tick: int
+
+
+class InFlight:
+    """The copies of one machine, the mbarriers that they tell, and the lanes that wait there."""
+
+    def __init__(self, state: MachineState, place: Callable[[int, int, Mask], None]) -> None:
+        """`place` puts lanes at a pc, given the depth of their calls."""
+        self.state, self._place = state, place
+        self.traffic: dict[int, Traffic] = {}  # the objects there are, by place
+        self.flying: list[Copy] = []  # to mbarriers, oldest first
+        self.groups: dict[int, Groups] = {}  # by lane
+        self.sleepers: list[Sleeper] = []
+        self.in_cluster: list[tuple[Group, int]] = []  # that wait for their cluster, since when
+        self._arrived = np.zeros(state.count, np.int64)  # at the barrier of the cluster, how often
+        self._came_from = np.zeros(state.count, np.int64)  # pc of the arrival
+        self._rounds: dict[int, int] = {}  # by cluster: how often its barrier let all through
+        self._number = 0
+
+    @property
+    def has_sleepers(self) -> bool:
+        """Whether anybody waits for a phase of an mbarrier, or for a cluster."""
+        return bool(self.sleepers or self.in_cluster)
+
+    # -- mbarriers --------------------------------------------------------------------------
+
+    @property
+    def _words(self) -> NDArray[np.uint64]:
+        return self.state.unit.shared.view(np.dtype(np.uint64))
+
+    def word(self, place: int) -> Word:
+        """An object's content."""
+        return Word.of(int(self._words[place]))
+
+    def phases(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
+        """The phases, modulo 8, that the objects are in."""
+        return (self._words[places] >> np.uint64(61)).astype(np.int64)
+
+    def _put(self, place: int, word: Word) -> None:
+        self._words[place] = word.raw
+        self.state.unit.changes += 1
+
+    def start(self, place: int, word: Word) -> None:
+        """An object is initialised."""
+        self._put(place, word)
+        self.traffic[place] = Traffic()
+
+    def forget(self, place: int) -> None:
+        """An object is no more."""
+        self.traffic.pop(place, None)
+
+    def initialised(self, lanes: Any, places: NDArray[np.intp]) -> Mask:
+        """The active lanes whose object is there; a fault is told of the others."""
+        there = np.fromiter(self.traffic, np.intp, len(self.traffic))
+        known: Mask = np.isin(places, there) & lanes.active
+        wrong = np.flatnonzero(lanes.active & ~known)
+        if len(wrong):
+            self.fault("bad_mbarrier", lanes.op.instruction.pc, lanes.group.depth, wrong, places)
+        return known
+
+    def tell(self, lanes: Any, kind: str, lane: int, detail: str) -> None:
+        """Tells of a fault of one lane that lies at no address."""
+        pc = lanes.op.instruction.pc
+        self.state.fault(kind, pc, lanes.group.depth, np.array([lane]), detail=detail)
+
+    def illegal(self, lanes: Any, kind: str, lane: int, address: int, width: int) -> None:
+        """Tells that a lane cannot use an address, so that its copy does not begin."""
+        pc = lanes.op.instruction.pc
+        self.state.fault(
+            kind,
+            pc,
+            lanes.group.depth,
+            np.array([lane]),
+            region=self.state.unit.meant(pc, address),
+            address=np.array([address], np.int64),
+            width=width,
+        )
+
+    def fault(
+        self,
+        kind: str,
+        pc: int,
+        depth: int,
+        lanes: NDArray[np.intp],
+        places: NDArray[np.intp],
+        detail: str = "",
+        tick: int = -1,
+        others: NDArray[np.intp] | None = None,
+        other_pc: int = -1,
+    ) -> None:
+        """Tells of a fault of lanes at their mbarrier."""
+        shared = self.state.unit.shared
+        first = int(lanes[0])
+        assert shared.lane_offset is not None
+        stride = shared.data.size // len(self.state.geometry.blocks)
+        offset = int(places[first]) * 8 % max(stride, 1)
+        self.state.fault(
+            kind,
+            pc,
+            depth,
+            lanes,
+            others,
+            other_pc,
+            detail,
+            tick,
+            region=shared,
+            address=np.array([shared.base + offset], np.int64),
+        )
+
+    def expect(self, place: int, nbytes: int) -> None:
+        """So many more bytes must come before the phase ends; less than 0: they have come."""
+        word, traffic = self.word(place), self.traffic[place]
+        traffic.expected += max(nbytes, 0)
+        self._put(place, Word(word.expected, word.pending, word.missing_bytes + nbytes, word.phase))
+
+    def arrive(self, lanes: Any, place: int, lane: int, count: int, *, drop: bool) -> None:
+        """A lane arrives; `drop` lowers the count of the phases to come, too."""
+        word, traffic = self.word(place), self.traffic[place]
+        traffic.now.add(lane)
+        traffic.ever.add(lane)
+        if word.pending < count:
+            where = np.full(self.state.count, place)
+            self.fault(
+                "bad_mbarrier",
+                lanes.op.instruction.pc,
+                lanes.group.depth,
+                np.array([lane]),
+                where,
+                f"{word.expected:,}",
+            )
+        expected = word.expected - (count if drop else 0)
+        pending = max(word.pending - count, 0)
+        self._put(place, Word(expected, pending, word.missing_bytes, word.phase))
+
+    def settle(self, place: int) -> None:
+        """Ends the phase of an object if nothing is missing."""
+        word = self.word(place)
+        if word.pending or word.missing_bytes:
+            return
+        self._put(place, Word(word.expected, word.expected, 0, (word.phase + 1) % 8))
+        traffic = self.traffic[place]
+        met = np.zeros(self.state.count, bool)
+        met[list(traffic.now)] = True
+        traffic.now.clear()
+        traffic.expected = 0
+        self._tell(PhaseEvent("end", np.array([place]), np.zeros(0, np.intp)))
+        self._wake()
+
+    def tell_phase(self, kind: str, places: NDArray[np.intp], mask: Mask) -> None:
+        """Tells the observers that lanes arrive at their objects, or know that a phase is over."""
+        lanes = np.flatnonzero(mask)
+        if len(lanes):
+            self._tell(PhaseEvent(kind, places[lanes], lanes))
+
+    def _tell(self, event: PhaseEvent) -> None:
+        for observer in self.state.observers:
+            observer.on_phase(event)
+
+    # -- barriers of clusters -----------------------------------------------------------------
+
+    def cluster_arrive(self, lanes: Any) -> None:
+        """Lanes announce themselves at the barrier of their cluster."""
+        active = lanes.active
+        self._arrived[active] += 1
+        self._came_from[active] = lanes.op.instruction.pc
+        self.tell_phase("arrive", self._clusters, active)
+        self._cluster_wake()
+
+    def cluster_wait(self, lanes: Any) -> bool:
+        """Waits until all threads of the cluster have arrived as often; True if all go on."""
+        active = lanes.active
+        waiting = active & ~self._cluster_complete()
+        self.tell_phase("wait", self._clusters, active & ~waiting)
+        if not waiting.any():
+            return True
+        pc, depth = lanes.op.instruction.pc, lanes.group.depth
+        group = Group(pc, depth, waiting, lanes.group.warp)
+        self.in_cluster.append((group, self.state.tick - 1))
+        rest = ~waiting if lanes.group.mask is None else lanes.group.mask & ~waiting
+        if rest.any():
+            self._place(pc + 1, depth, rest)
+        return False
+
+    @cached_property
+    def _clusters(self) -> NDArray[np.intp]:
+        """A number for each lane's cluster that is no mbarrier's place."""
+        geometry = self.state.geometry
+        return np.repeat(-1 - geometry.cluster_of, geometry.threads)
+
+    def _cluster_complete(self) -> Mask:
+        """The lanes for which all others of their cluster have arrived as often as they."""
+        cluster = -1 - self._clusters
+        living = np.where(self.state.alive, self._arrived, np.iinfo(np.int64).max)
+        least = np.full(int(cluster.max()) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(least, cluster, living)
+        complete: Mask = least[cluster] >= self._arrived
+        return complete
+
+    def _cluster_wake(self) -> None:
+        """Ends the phases of clusters whose threads have all come, and lets those go on."""
+        complete = self._cluster_complete()
+        cluster = -1 - self._clusters
+        for number in np.unique(cluster[complete & self.state.alive]).tolist():
+            members = cluster == number
+            times = int(self._arrived[members & self.state.alive].min())
+            if times <= self._rounds.get(number, 0):
+                continue
+            self._rounds[number] = times
+            missed = np.flatnonzero(members & (self._arrived < times))
+            self._tell(PhaseEvent("end", np.array([-1 - number]), np.zeros(0, np.intp)))
+            if len(missed):
+                here = np.flatnonzero(members & (self._arrived >= times))
+                pc = int(self._came_from[here[0]])
+                self.state.fault("divergent_barrier", pc, 0, here, missed)
+        asleep, self.in_cluster = self.in_cluster, []
+        for group, tick in asleep:
+            assert group.mask is not None
+            go = group.mask & complete
+            stay = group.mask & ~complete
+            if stay.any():
+                self.in_cluster.append((Group(group.pc, group.depth, stay, group.warp), tick))
+            if go.any():
+                self.tell_phase("wait", self._clusters, go)
+                self._place(group.pc + 1, group.depth, go)
+
+    def exited(self) -> None:
+        """Threads have ended: those of their cluster may go on."""
+        if self._arrived.any():
+            self._cluster_wake()
+
+    # -- waiting ----------------------------------------------------------------------------
+
+    def sleep(
+        self,
+        lanes: Any,
+        waiting: Mask,
+        places: NDArray[np.intp],
+        parity: NDArray[np.int64],
+        writers: tuple[Callable[..., Any], ...],
+    ) -> None:
+        """Puts lanes to sleep until the phase of their parity is over; the others go on."""
+        pc, depth = lanes.op.instruction.pc, lanes.group.depth
+        count = self.state.count
+        group = Group(pc, depth, waiting, lanes.group.warp)
+        self.sleepers.append(
+            Sleeper(
+                group,
+                places,
+                np.broadcast_to(parity, count),
+                lanes.op.destinations[0],
+                writers[0],
+                self.state.tick - 1,
+            )
+        )
+        rest = ~waiting if lanes.group.mask is None else lanes.group.mask & ~waiting
+        if rest.any():
+            self._place(pc + 1, depth, rest)
+
+    def _wake(self) -> None:
+        """Lets those go on whose phase is over."""
+        asleep, self.sleepers = self.sleepers, []
+        for sleeper in asleep:
+            mask = sleeper.group.mask
+            assert mask is not None
+            over = mask & ((self.phases(sleeper.place) & 1) != sleeper.parity)
+            if not over.any():
+                self.sleepers.append(sleeper)
+                continue
+            if (mask & ~over).any():
+                rest = Group(sleeper.group.pc, sleeper.group.depth, mask & ~over)
+                self.sleepers.append(
+                    Sleeper(
+                        rest,
+                        sleeper.place,
+                        sleeper.parity,
+                        sleeper.slot,
+                        sleeper.convert,
+                        sleeper.tick,
+                    )
+                )
+            group = sleeper.group
+            frame = self.state.frame(group)
+            self.state.write(frame, sleeper.slot, sleeper.convert(np.ones(1, bool)), over)
+            self.tell_phase("wait", sleeper.place, over)
+            self._place(group.pc + 1, group.depth, over)
+
+    # -- copies -----------------------------------------------------------------------------
+
+    def begin(
+        self,
+        lanes: Any,
+        lane: int,
+        kind: str,
+        reads: tuple[Span, ...],
+        writes: tuple[Span, ...],
+        land: Land,
+        nbytes: int,
+        place: int = -1,
+        outside: NDArray[np.int64] | None = None,
+    ) -> None:
+        """A copy begins: it tells the mbarrier at `place`, or belongs to the lane's next group."""
+        self._number += 1
+        pc = lanes.op.instruction.pc
+        agent: Hashable = ("barrier", place) if place >= 0 else ("group", lane)
+        copy = Copy(self._number, pc, lane, agent, nbytes, land, place)
+        event = TransferEvent(
+            self.state.tick - 1,
+            pc,
+            self.state.call_site(pc, lanes.group.depth, lane),
+            kind,
+            np.array([lane]),
+            reads,
+            writes,
+            agent,
+            self._number,
+            place,
+            outside,
+        )
+        for observer in self.state.observers:
+            observer.on_transfer(event)
+        if place >= 0:
+            self.flying.append(copy)
+        else:
+            self.groups.setdefault(lane, Groups()).open.append(copy)
+
+    def commit(self, lane: int) -> None:
+        """What the lane has begun since its last commit becomes a group, perhaps an empty one."""
+        groups = self.groups.setdefault(lane, Groups())
+        groups.committed.append(groups.open)
+        groups.open = []
+
+    def await_groups(self, lane: int, left: int) -> None:
+        """Waits until at most `left` of the lane's groups are not done."""
+        groups = self.groups.get(lane)
+        if groups is None:
+            return
+        done = groups.committed[: max(len(groups.committed) - left, 0)]
+        groups.committed = groups.committed[len(done) :]
+        copies = [copy for group in done for copy in group]
+        for copy in copies:
+            self._land(copy)
+        if copies:
+            last = copies[-1]
+            event = AwaitEvent(np.array([lane]), last.agent, last.number)
+            for observer in self.state.observers:
+                observer.on_await(event)
+
+    def _land(self, copy: Copy) -> None:
+        copy.land()
+        self.state.unit.changes += 1
+
+    def unblock(self) -> bool:
+        """Nobody can go on: copies land until somebody can, or none is left; whether any did."""
+        wanted = {
+            place
+            for s in self.sleepers
+            for place in s.place[s.group.lanes(self.state.count)].tolist()
+        }
+        landed = [c for c in self.flying if c.place in wanted] or self.flying
+        if not landed:
+            return False
+        self.flying = [c for c in self.flying if c not in landed]
+        for copy in landed:
+            self._land(copy)
+            if copy.place in self.traffic:
+                self.expect(copy.place, -copy.nbytes)
+                self.settle(copy.place)
+        return True
+
+    def finish(self) -> None:
+        """All threads have ended: what still flies lands."""
+        for groups in self.groups.values():
+            for group in (*groups.committed, groups.open):
+                for copy in group:
+                    self._land(copy)
+        self.groups.clear()
+
+    def give_up(self) -> None:
+        """Those that sleep can never go on: says what each of them waits for."""
+        for sleeper in self.sleepers:
+            lanes = sleeper.group.lanes(self.state.count)
+            for place in np.unique(sleeper.place[lanes]).tolist():
+                here = lanes[sleeper.place[lanes] == place]
+                self._hung(sleeper, place, here)
+        self.sleepers.clear()
+        for group, tick in self.in_cluster:
+            lanes = group.lanes(self.state.count)
+            cluster = self._clusters
+            late = self.state.alive & (self._arrived < self._arrived[lanes[0]])
+            others = np.flatnonzero(late & (cluster == cluster[lanes[0]]))
+            self.state.fault("deadlock", group.pc, group.depth, lanes, others, tick=tick)
+        self.in_cluster.clear()
+
+    def _hung(self, sleeper: Sleeper, place: int, lanes: NDArray[np.intp]) -> None:
+        traffic, word = self.traffic[place], self.word(place)
+        others, other_pc = self._holder(traffic, lanes)
+        missing = "|".join(
+            str(x)
+            for x in (
+                word.phase,
+                int(sleeper.parity[lanes[0]]),
+                word.pending,
+                word.expected,
+                word.missing_bytes,
+                traffic.expected,
+            )
+        )
+        self.fault(
+            "hang",
+            sleeper.group.pc,
+            sleeper.group.depth,
+            lanes,
+            sleeper.place,
+            missing,
+            sleeper.tick,
+            others,
+            other_pc,
+        )
+
+    def _holder(
+        self, traffic: Traffic, lanes: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp] | None, int]:
+        """A lane that came to the object before and now waits itself, and where."""
+        for sleeper in self.sleepers:
+            for lane in sleeper.group.lanes(self.state.count).tolist():
+                if lane in traffic.ever - traffic.now and lane not in lanes:
+                    return np.array([lane]), sleeper.group.pc
+        gone = [lane for lane in sorted(traffic.ever) if not self.state.alive[lane]]
+        return (np.array(gone[:1]), -1) if gone else (None, -1)

@@ -1,0 +1,222 @@
+"""`mbarrier`: barriers that live in shared memory, and count arrivals and copied bytes.
+
+The 64-bit object is opaque to programs. Ours holds, from bit 0 on, the count that is expected (20
+bits), what is still to arrive (20 bits), the bytes that are still to come (21 bits, signed: they
+may come before they are expected) and the number of the phase, modulo 8. A phase ends when neither
+arrivals nor bytes are missing (PTX ISA, "mbarrier"). An arrival returns the word as it was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.lanes import Lanes, action_op
+from core.emulator.operands import OperandDecoder
+from core.emulator.program import Kind, Op, Reader
+from core.ptx.arithmetic.operation import unsupported
+from core.ptx.ast import Address, Immediate, Instruction, Operand
+from core.ptx.types import PRED, TYPES
+
+_COUNT = (1 << 20) - 1
+_PENDING, _BYTES, _PHASE = 20, 40, 61
+_BYTES_MASK = (1 << 21) - 1
+
+
+@dataclass(frozen=True)
+class Word:
+    """The content of an object. `phase` is modulo 8."""
+
+    expected: int
+    pending: int
+    missing_bytes: int = 0
+    phase: int = 0
+
+    @classmethod
+    def of(cls, raw: int) -> Word:
+        """From its 64 bits."""
+        missing = raw >> _BYTES & _BYTES_MASK
+        missing -= (missing >> 20) << 21
+        return cls(raw & _COUNT, raw >> _PENDING & _COUNT, missing, raw >> _PHASE & 7)
+
+    @property
+    def raw(self) -> int:
+        """Its 64 bits, unsigned."""
+        low = (self.expected & _COUNT) | (self.pending & _COUNT) << _PENDING
+        return low | (self.missing_bytes & _BYTES_MASK) << _BYTES | self.phase << _PHASE
+
+
+def _places(lanes: Lanes, address: Reader) -> NDArray[np.intp]:
+    """Each lane's object, as its place among the 64-bit words of shared memory."""
+    offset = lanes.machine.unit.shared_offset(lanes.read(address))
+    inside = (offset >= 0) & (offset % 8 == 0)
+    if not inside[lanes.active].all():
+        raise unsupported(lanes.op.instruction, "names no mbarrier object in shared memory")
+    return np.where(inside, offset, 0) // 8
+
+
+@dataclass(frozen=True)
+class Init:
+    """`mbarrier.init`, and `mbarrier.inval`, which has no count."""
+
+    address: Reader
+    count: Reader | None
+
+    def run(self, lanes: Lanes) -> bool:
+        """Starts phase 0."""
+        places, flight = _places(lanes, self.address), lanes.machine.flight
+        for lane in np.flatnonzero(lanes.active):
+            place = int(places[lane])
+            if self.count is None:
+                flight.forget(place)
+            else:
+                count = int(lanes.read(self.count)[lane]) & _COUNT
+                flight.start(place, Word(count, count))
+        return True
+
+
+@dataclass(frozen=True)
+class Arrive:
+    """`mbarrier.arrive`, `arrive_drop`, `expect_tx` and `complete_tx`, and what is one of each."""
+
+    address: Reader
+    count: Reader | None  # arrivals; None: none at all
+    bytes: Reader | None  # that are expected on top
+    drop: bool = False
+    completes: bool = False  # the bytes have come
+    writers: tuple[Callable[..., Any], ...] = ()
+
+    def run(self, lanes: Lanes) -> bool:
+        """Counts each lane, in order; the last one ends the phase."""
+        places, flight = _places(lanes, self.address), lanes.machine.flight
+        states = np.zeros(lanes.machine.count, np.uint64)
+        active = flight.initialised(lanes, places)
+        nothing = np.zeros(lanes.machine.count, np.int64)
+        counts = nothing if self.count is None else lanes.read(self.count).astype(np.int64)
+        nbytes = nothing if self.bytes is None else lanes.read(self.bytes).astype(np.int64)
+        if self.count is not None:
+            flight.tell_phase("arrive", places, active)
+        for lane in np.flatnonzero(active):
+            place, count = int(places[lane]), int(counts[lane])
+            states[lane] = flight.word(place).raw
+            if nbytes[lane]:
+                flight.expect(place, -int(nbytes[lane]) if self.completes else int(nbytes[lane]))
+            if count:
+                flight.arrive(lanes, place, int(lane), count, drop=self.drop)
+            flight.settle(place)
+        if self.writers:
+            lanes.write((states.view(np.int64),), self.writers)
+        return True
+
+
+@dataclass(frozen=True)
+class Wait:
+    """`mbarrier.test_wait` and `try_wait`; the latter holds its lanes until the phase is over."""
+
+    address: Reader
+    state: Reader
+    parity: bool
+    blocks: bool
+    writers: tuple[Callable[..., Any], ...]
+
+    def run(self, lanes: Lanes) -> bool:
+        """Whether the phase of the state, or of the parity, is over."""
+        places, flight = _places(lanes, self.address), lanes.machine.flight
+        known = flight.initialised(lanes, places)
+        state = lanes.read(self.state)
+        if self.parity:
+            phase = state.astype(np.int64) & 1
+        else:
+            phase = (state.view(np.uint64) >> np.uint64(_PHASE)).astype(np.int64)
+        now = flight.phases(places)
+        over = (now & 1 if self.parity else now) != phase
+        waiting = known & ~over
+        lanes.write((~waiting,), self.writers)  # a fault is told once, and the kernel goes on
+        flight.tell_phase("wait", places, known & over)
+        if not self.blocks or not waiting.any():
+            return True
+        flight.sleep(lanes, waiting, places, phase & 1, self.writers)
+        return False
+
+
+@dataclass(frozen=True)
+class PendingCount:
+    """`mbarrier.pending_count` of a state."""
+
+    state: Reader
+    writers: tuple[Callable[..., Any], ...]
+
+    def run(self, lanes: Lanes) -> bool:
+        """Reads it out of the state."""
+        pending = lanes.read(self.state).view(np.uint64) >> np.uint64(_PENDING)
+        lanes.write(((pending & np.uint64(_COUNT)).astype(np.uint32),), self.writers)
+        return True
+
+
+def arrive_after_copies(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """`cp.async.mbarrier.arrive`: those copies are done at once, so it arrives at once.
+
+    Without `.noinc` it adds one to the pending count first, so that the count stays the same.
+    """
+    where = instruction.operands[0]
+    if "noinc" not in instruction.modifiers:
+        return Op(Kind.NOTHING, instruction)
+    if not isinstance(where, Address):
+        raise unsupported(instruction, "has no address")
+    address = decoder.address(instruction, where, "shared")
+    one = decoder.table.read(instruction, Immediate(1), TYPES["u32"])
+    return action_op(instruction, Arrive(address, one, None))
+
+
+def mbarrier(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """Decodes the family."""
+    what, *others = instruction.modifiers
+    operands = list(instruction.operands)
+    read = decoder.table.read
+    b64, u32 = TYPES["b64"], TYPES["u32"]
+    if what == "pending_count":
+        slots, writers = decoder.plain_writers(instruction, (operands[0],), (u32,))
+        return action_op(
+            instruction, PendingCount(read(instruction, operands[1], b64), writers), slots
+        )
+    place = 0 if isinstance(operands[0], Address) else 1
+    where = operands[place]
+    if not isinstance(where, Address):
+        raise unsupported(instruction, "has no address")
+    space = "shared" if any(m.split("::")[0] == "shared" for m in instruction.modifiers) else ""
+    address = decoder.address(instruction, where, space)
+    results, rest = tuple(operands[:place]), operands[place + 1 :]
+    if what in ("init", "inval"):
+        count = read(instruction, rest[0], u32) if what == "init" else None
+        return action_op(instruction, Init(address, count))
+    if what in ("expect_tx", "complete_tx"):
+        nbytes = read(instruction, rest[0], u32)
+        return action_op(
+            instruction, Arrive(address, None, nbytes, completes=what == "complete_tx")
+        )
+    if what in ("arrive", "arrive_drop"):
+        slots, writers = decoder.plain_writers(instruction, results, (b64,) * len(results))
+        arrivals, more = _amounts(decoder, instruction, rest, expects="expect_tx" in others)
+        action = Arrive(address, arrivals, more, what == "arrive_drop", writers=writers)
+        return action_op(instruction, action, slots)
+    if what not in ("test_wait", "try_wait"):
+        raise unsupported(instruction)
+    slots, writers = decoder.plain_writers(instruction, results, (PRED,))
+    parity = "parity" in others
+    state = read(instruction, rest[0], u32 if parity else b64)
+    return action_op(instruction, Wait(address, state, parity, what == "try_wait", writers), slots)
+
+
+def _amounts(
+    decoder: OperandDecoder, instruction: Instruction, rest: list[Operand], *, expects: bool
+) -> tuple[Reader, Reader | None]:
+    """Arrivals and bytes of an arrival."""
+    read, u32 = decoder.table.read, TYPES["u32"]
+    if expects:
+        one = read(instruction, Immediate(1), u32)
+        return one, read(instruction, rest[0], u32)
+    return read(instruction, rest[0] if rest else Immediate(1), u32), None

@@ -1,0 +1,293 @@
+"""Matrix products of warpgroups that nobody has waited for yet, and the registers they use.
+
+Their results are there at once, so that unoptimised code, which copies registers about, gives what
+it gives on a GPU, whose assembler waits wherever it has to. What only copies such a register (a
+move, or a store to and a load from a thread's own memory) is no fault; the copy is watched in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import AwaitEvent, Mask, Span, TransferEvent
+from core.emulator.frame import Frame
+from core.emulator.groups import Group, lanes_of_rows, warp_rows
+from core.emulator.memory import LOCAL_WINDOW
+from core.emulator.program import Kind, Op
+from core.emulator.state import MachineState
+from core.ptx.ast import Address, Register, registers
+from core.ptx.opcodes import opcode_of, results, sources
+
+if TYPE_CHECKING:
+    from core.emulator.lanes import Lanes
+    from core.emulator.warpgroups import WarpgroupMultiply
+
+Numbers = NDArray[np.int64]  # of a product, one a lane; 0: of none
+
+
+@dataclass
+class _Warp:
+    """The products of a warp: those not committed, and the groups that are, oldest first."""
+
+    open: list[tuple[Hashable, int]] = field(default_factory=list)
+    committed: list[list[tuple[Hashable, int]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """The slots that an instruction reads (not for addresses) and writes."""
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    copies: bool
+
+
+class Products:
+    """The products of one machine."""
+
+    def __init__(self, state: MachineState) -> None:
+        self.state = state
+        self.is_open = False  # whether any has not been waited for
+        self._number = 0
+        self._pcs: list[int] = [-1]  # of each product
+        self._warps: dict[int, _Warp] = {}
+        self._done: Numbers = np.zeros(state.count, np.int64)  # waited for, up to here
+        self._latest: Numbers = np.zeros(state.count, np.int64)
+        self._fenced = np.zeros(state.count, bool)
+        self._results: dict[tuple[int, int], Numbers] = {}  # by frame and slot
+        self._factors: dict[tuple[int, int], Numbers] = {}
+        self._local: dict[int, Numbers] = {}  # copies of results, by place in a thread's memory
+        self._uses: dict[int, _Uses] = {}
+
+    # -- what instructions do -----------------------------------------------------------------
+
+    def fence(self, mask: Mask | None) -> None:
+        """Registers are ready for the products of these lanes."""
+        self._fenced[slice(None) if mask is None else mask] = True
+
+    def begin(
+        self,
+        lanes: Lanes,
+        what: WarpgroupMultiply,
+        warps: NDArray[np.intp],
+        spans: tuple[tuple[Span, ...], ...],
+    ) -> None:
+        """A product of some warps begins."""
+        state, pc, depth = self.state, lanes.op.instruction.pc, lanes.group.depth
+        active = lanes.active
+        unready = np.flatnonzero(active & ~self._fenced)
+        if len(unready):
+            state.fault("no_wgmma_fence", pc, depth, unready)
+            self._fenced[unready] = True
+        frame = lanes.frame
+        self._check(frame, what.sources, active, pc, depth, "reads")
+        self._number += 1
+        self._pcs.append(pc)
+        number = np.where(active, self._number, 0)
+        self._latest = np.maximum(self._latest, number)
+        made: dict[int, Numbers] = {}
+        for into, slots in ((self._results, what.slots), (self._factors, what.sources)):
+            for slot in slots:
+                old = into.get((id(frame), slot))
+                if id(old) not in made:
+                    made[id(old)] = number if old is None else np.where(active, number, old)
+                into[id(frame), slot] = made[id(old)]
+        self.is_open = True
+        self._tell(lanes, warps, spans)
+
+    def _tell(
+        self, lanes: Lanes, warps: NDArray[np.intp], spans: tuple[tuple[Span, ...], ...]
+    ) -> None:
+        """Tells the observers; the warps of a warpgroup that go together are one agent."""
+        geometry, pc = self.state.geometry, lanes.op.instruction.pc
+        group = warps // geometry.warps * geometry.warps + warps % geometry.warps // 4 * 4
+        site = self.state.call_site(pc, lanes.group.depth, int(np.argmax(lanes.active)))
+        for first in np.unique(group).tolist():
+            mine = warps[group == first]
+            block = first // geometry.warps
+            agent: Hashable = ("product", *mine.tolist())
+            low = block * (self.state.unit.shared.data.size // len(geometry.blocks))
+            high = low + self.state.unit.shared.data.size // len(geometry.blocks)
+            reads = tuple(
+                span
+                for several in spans
+                for span in several
+                if len(span.place) and low <= int(span.place[0]) < high
+            )
+            issuers = (mine % geometry.warps) * 32 + block * geometry.threads
+            event = TransferEvent(
+                self.state.tick - 1, pc, site, "product", issuers, reads, (), agent, self._number
+            )
+            for observer in self.state.observers:
+                observer.on_transfer(event)
+            for warp in mine.tolist():
+                self._warps.setdefault(warp, _Warp()).open.append((agent, self._number))
+
+    def _warps_of(self, active: Mask) -> list[int]:
+        rows = warp_rows(active, self.state.geometry, 0)
+        return [int(w) for w in np.flatnonzero(rows.any(axis=1))]
+
+    def commit(self, active: Mask) -> None:
+        """What the warps have begun since their last commit becomes a group, perhaps empty."""
+        for number in self._warps_of(active):
+            warp = self._warps.setdefault(number, _Warp())
+            warp.committed.append(warp.open)
+            warp.open = []
+
+    def wait(self, active: Mask, left: int) -> None:
+        """Waits until at most `left` groups of each warp are not done."""
+        rows = warp_rows(np.arange(self.state.count), self.state.geometry, -1)
+        last: dict[tuple[Hashable, int], list[int]] = {}
+        for number in self._warps_of(active):
+            warp = self._warps.setdefault(number, _Warp())
+            done = warp.committed[: max(len(warp.committed) - left, 0)]
+            warp.committed = warp.committed[len(done) :]
+            products = [product for group in done for product in group]
+            if products:
+                lanes = rows[number][rows[number] >= 0]
+                self._done[lanes] = products[-1][1]
+                last.setdefault(products[-1], []).extend(lanes.tolist())
+        for (agent, product), waiting in last.items():
+            event = AwaitEvent(np.array(waiting), agent, product)
+            for observer in self.state.observers:
+                observer.on_await(event)
+        if (self._done >= self._latest).all():
+            self.is_open = False
+            self._results.clear()
+            self._factors.clear()
+            self._local.clear()
+
+    # -- faults -----------------------------------------------------------------------------
+
+    def incomplete(self, lanes: Lanes, warps: NDArray[np.intp]) -> None:
+        """Some lanes of these warps do not take part in a product."""
+        present = lanes.active
+        whole = np.zeros((len(warp_rows(present, self.state.geometry, 0)), 32), bool)
+        whole[warps] = True
+        of_warps = lanes_of_rows(whole, self.state.geometry)
+        pc = lanes.op.instruction.pc
+        self.state.fault(
+            "divergent_warp",
+            pc,
+            lanes.group.depth,
+            np.flatnonzero(present & of_warps),
+            np.flatnonzero(~present & of_warps),
+        )
+
+    def bad_descriptor(self, lanes: Lanes, warp: int, factor: str, problem: str) -> None:
+        """A descriptor leads beyond shared memory, or is not aligned as its swizzle needs it."""
+        geometry = self.state.geometry
+        first = warp // geometry.warps * geometry.threads + warp % geometry.warps * 32
+        self.state.fault(
+            "bad_descriptor",
+            lanes.op.instruction.pc,
+            lanes.group.depth,
+            np.array([first]),
+            detail=f"{factor}|{problem}",
+        )
+
+    def _open_in(self, numbers: Numbers | None, active: Mask) -> Mask | None:
+        """The lanes whose register a product, not waited for, uses."""
+        if numbers is None:
+            return None
+        found: Mask = (numbers > self._done) & active
+        return found if found.any() else None
+
+    def _check(
+        self, frame: Frame, slots: tuple[int, ...], active: Mask, pc: int, depth: int, verb: str
+    ) -> None:
+        for slot in slots:
+            numbers = self._results.get((id(frame), slot))
+            bad = self._open_in(numbers, active)
+            if bad is not None and numbers is not None:
+                self._fault(bad, numbers, pc, depth, f"{verb}|writes")
+                return
+
+    def _fault(self, bad: Mask, numbers: Numbers, pc: int, depth: int, detail: str) -> None:
+        lanes = np.flatnonzero(bad)
+        others, other_pc = lanes[:1], self._pcs[int(numbers[lanes[0]])]
+        self.state.fault("not_awaited", pc, depth, lanes, others, other_pc, detail)
+
+    # -- watching -----------------------------------------------------------------------------
+
+    def watch(self, frame: Frame, group: Group, op: Op) -> None:
+        """Looks at an instruction, before it is executed, while products are open."""
+        uses = self._uses.get(op.instruction.pc)
+        if uses is None:
+            uses = self._uses[op.instruction.pc] = _uses(frame, op)
+        key = id(frame)
+        known = self._results, self._factors
+        if not any((key, s) in k for s in (*uses.reads, *uses.writes) for k in known) and not (
+            self._local and op.kind is Kind.MEMORY
+        ):
+            return
+        active = np.ones(self.state.count, bool) if group.mask is None else group.mask
+        pc, depth = op.instruction.pc, group.depth
+        if op.kind is Kind.MEMORY:
+            self._memory(frame, op, uses, active, pc, depth)
+        elif uses.copies:
+            self._copy(frame, uses, active)
+        else:
+            self._check(frame, uses.reads, active, pc, depth, "reads")
+            self._overwritten(frame, uses, active, pc, depth)
+
+    def _overwritten(self, frame: Frame, uses: _Uses, active: Mask, pc: int, depth: int) -> None:
+        self._check(frame, uses.writes, active, pc, depth, "overwrites")
+        for slot in uses.writes:
+            numbers = self._factors.get((id(frame), slot))
+            bad = self._open_in(numbers, active)
+            if bad is not None and numbers is not None:
+                self._fault(bad, numbers, pc, depth, "overwrites|reads")
+            self._set(self._results, (id(frame), slot), None, active)
+
+    @staticmethod
+    def _set(into: dict[Any, Numbers], key: Any, numbers: Numbers | None, active: Mask) -> None:
+        """Some lanes' place holds what `numbers` says, or nothing that is watched."""
+        old = into.get(key)
+        if old is None and numbers is None:
+            return
+        new = np.where(active, 0 if numbers is None else numbers, 0 if old is None else old)
+        if new.any():
+            into[key] = new
+        else:
+            into.pop(key, None)
+
+    def _copy(self, frame: Frame, uses: _Uses, active: Mask) -> None:
+        numbers = self._results.get((id(frame), uses.reads[0])) if uses.reads else None
+        for slot in uses.writes:
+            self._set(self._results, (id(frame), slot), numbers, active)
+
+    def _memory(self, frame: Frame, op: Op, uses: _Uses, active: Mask, pc: int, depth: int) -> None:
+        access = op.payload
+        address = access.address(frame.registers)
+        first = int(address[0] if address.size == 1 else address[int(active.argmax())])
+        local = LOCAL_WINDOW <= first < 2 * LOCAL_WINDOW
+        if access.kind == "store" and local:
+            for i, slot in enumerate(uses.reads):
+                place = first + i * access.type.nbytes
+                self._set(self._local, place, self._results.get((id(frame), slot)), active)
+        elif access.kind == "load" and local:
+            for i, slot in enumerate(uses.writes):
+                place = first + i * access.type.nbytes
+                self._set(self._results, (id(frame), slot), self._local.get(place), active)
+        else:
+            self._check(frame, uses.reads, active, pc, depth, "reads")
+            self._overwritten(frame, uses, active, pc, depth)
+
+
+def _uses(frame: Frame, op: Op) -> _Uses:
+    """What an instruction reads and writes, by slots."""
+    slots, instruction = frame.code.slots, op.instruction
+    values = [o for o in sources(instruction) if not isinstance(o, Address)]
+    read = tuple(slots[name] for name in registers(*values) if name in slots)
+    plain = instruction.opcode == "mov" and len(values) == 1 and isinstance(values[0], Register)
+    if opcode_of(instruction).kind == "load":
+        written = tuple(slots[n] for n in registers(instruction.operands[0]) if n in slots)
+    else:
+        written = tuple(slots[name] for name in results(instruction) if name in slots)
+    return _Uses(read, written, plain)

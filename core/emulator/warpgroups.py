@@ -1,0 +1,373 @@
+"""`wgmma`: matrix products of four warps, with factors in shared memory.
+
+D = A B + D of 64 x N: warp w of the four has rows 16 w to 16 w + 15, held like the results of
+`mma.sync`. A lies in registers, likewise, or in shared memory, as B does, where a 64-bit descriptor
+says how (PTX ISA, "Asynchronous warpgroup-level matrix instructions", "Matrix descriptor"). A warp
+computes its own rows, so that the four need not be in step. The result is in its registers at once;
+until somebody waits for it, `Products` has an eye on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.emulator.events import Span
+from core.emulator.groups import warp_rows
+from core.emulator.lanes import Lanes, action_op
+from core.emulator.operands import OperandDecoder, elements
+from core.emulator.program import Op, Reader
+from core.emulator.tensor import (
+    ELEMENTS,
+    KEPT_OF_SMALL,
+    Element,
+    Shape,
+    floats,
+    gather,
+    gather_result,
+    integers,
+    scatter_result,
+    shape_of,
+)
+from core.ptx.arithmetic.operation import immediate, refuse, unsupported
+from core.ptx.ast import Instruction, Operand, Vector
+from core.ptx.types import PRED, TYPES
+from core.tensor_maps import swizzled
+
+ROWS = 16  # of a warp
+WARPS = 4  # of a warpgroup
+_CHUNK = 16  # bytes of a row of a core matrix
+_MODES = (0, 128, 64, 32)  # swizzles, as bits 62 and 63 of a descriptor name them
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A factor in shared memory: all in bytes, `start` from where the block's memory begins."""
+
+    start: int
+    leading: int
+    stride: int
+    base: int  # which of the eight rows of the swizzle's pattern it begins at
+    swizzle: int
+
+    @classmethod
+    def of(cls, raw: int) -> Descriptor:
+        """From its 64 bits."""
+        start, leading, stride = (((raw >> at) & 0x3FFF) << 4 for at in (0, 16, 32))
+        return cls(start, leading, stride, raw >> 49 & 7, _MODES[raw >> 62 & 3])
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether it begins where the swizzle's pattern does."""
+        return not self.swizzle or self.start >> 7 & (self.swizzle // _CHUNK - 1) == self.base
+
+    def places(self, rows: int, depth: int, nbytes: int, *, transposed: bool) -> NDArray[np.int64]:
+        """Where the elements lie, of `nbytes` each: int64 (rows, depth).
+
+        Rows are A's rows or B's columns. Not transposed, the elements of a row lie side by side;
+        transposed, those of a column. The layouts are those that CUTLASS calls canonical.
+        """
+        offsets = _offsets(rows, depth, nbytes, self.leading, self.stride, self.swizzle, transposed)
+        start = self.start - (self.base << 7)
+        return swizzled(start + offsets, self.swizzle) + (self.base << 7)
+
+
+@cache
+def _offsets(
+    rows: int, depth: int, nbytes: int, leading: int, stride: int, swizzle: int, transposed: bool
+) -> NDArray[np.int64]:
+    row, inner = np.meshgrid(np.arange(rows), np.arange(depth), indexing="ij")
+    wide = max(swizzle, _CHUNK)
+    if not transposed:
+        piece, rest = inner * nbytes // _CHUNK, inner * nbytes % _CHUNK
+        across = piece * (_CHUNK if swizzle else leading)
+        return row % 8 * wide + row // 8 * stride + across + rest
+    each = wide // nbytes  # elements of a column that lie side by side
+    far, along = (leading, stride) if swizzle else (stride, leading)
+    return row % each * nbytes + row // each * far + inner % 8 * wide + inner // 8 * along
+
+
+def values_of(raw: NDArray[np.uint8], element: Element) -> NDArray[Any]:
+    """Elements from their bytes (..., bytes): float64, or int64 for integers."""
+    raw = np.ascontiguousarray(raw)
+    if element.name in ("s8", "u8"):
+        kind = np.int8 if element.name == "s8" else np.uint8
+        return raw.view(kind)[..., 0].astype(np.int64)
+    if element.name in ("e4m3", "e5m2"):
+        return element.small_floats[raw[..., 0]]
+    if element.name == "f16":
+        return raw.view(np.float16)[..., 0].astype(np.float64)
+    bits = raw.view(f"u{raw.shape[-1]}")[..., 0].astype(np.uint32)
+    wide = bits << np.uint32(16) if element.name == "bf16" else bits & np.uint32(0xFFFFE000)
+    return wide.view(np.float32).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """A or B: registers, or a descriptor; `negated` and `transposed` as the instruction says."""
+
+    element: Element
+    registers: tuple[Reader, ...]
+    descriptor: Reader | None
+    negated: bool
+    transposed: bool
+
+
+@dataclass(frozen=True)
+class WarpgroupMultiply:
+    """`wgmma.mma_async`."""
+
+    shape: Shape  # of the whole: m is 64
+    result: Element
+    a: _Factor
+    b: _Factor
+    scale: Reader  # whether the old content of D is added
+    saturate: bool
+    d: tuple[Reader, ...]
+    slots: tuple[int, ...]  # of D
+    sources: tuple[int, ...]  # slots of A's registers
+    writers: tuple[Callable[..., Any], ...]
+
+    def run(self, lanes: Lanes) -> bool:
+        """Multiplies, warp by warp."""
+        machine = lanes.machine
+        active = warp_rows(lanes.active, machine.geometry, 0)
+        warps = np.flatnonzero(active.any(axis=1))
+        partly = warps[~active[warps].all(axis=1)]
+        if len(partly):
+            machine.products.incomplete(lanes, partly)
+        used: list[tuple[Span, ...]] = []
+        left, spans = self._factor(lanes, self.a, warps, ROWS)
+        used.append(spans)
+        right, spans = self._factor(lanes, self.b, warps, self.shape.n)
+        used.append(spans)
+        part = Shape(ROWS, self.shape.n, self.shape.k)
+        before = gather_result([lanes.rows(r)[warps] for r in self.d], self.result, part)
+        adds = lanes.rows(self.scale)[warps, 0].astype(bool)
+        before = np.where(adds[:, None, None], before, 0)
+        if self.result.name == "s32":
+            total = integers(left, right, before, saturate=self.saturate)
+        else:
+            kept = {"kept": KEPT_OF_SMALL} if self.a.element.bits == 8 else {}
+            total = floats(left, right, before, self.result.name, self.shape.k, **kept)
+        found = scatter_result(total, self.result, part)
+        lanes.write(tuple(self._all(lanes, warps, r) for r in found), self.writers)
+        machine.products.begin(lanes, self, warps, tuple(used))
+        return True
+
+    def _all(self, lanes: Lanes, warps: NDArray[np.intp], rows: NDArray[Any]) -> NDArray[Any]:
+        """A result of some warps as one value a lane."""
+        geometry = lanes.machine.geometry
+        whole = np.zeros((len(geometry.blocks) * geometry.warps, 32), rows.dtype)
+        whole[warps] = rows
+        return lanes.lanes_of(whole)
+
+    def _factor(
+        self, lanes: Lanes, factor: _Factor, warps: NDArray[np.intp], rows: int
+    ) -> tuple[NDArray[Any], tuple[Span, ...]]:
+        """The values that the warps multiply, (warps, rows, depth), and what they read."""
+        depth, element = self.shape.k, factor.element
+        spans: tuple[Span, ...] = ()
+        if factor.descriptor is None:
+            registers = [lanes.rows(r)[warps] for r in factor.registers]
+            values = gather(registers, element, ROWS, depth)
+        else:
+            raw, spans = self._read(lanes, factor, warps, rows)
+            values = values_of(raw, element)
+        return (-values if factor.negated else values), spans
+
+    def _read(
+        self, lanes: Lanes, factor: _Factor, warps: NDArray[np.intp], rows: int
+    ) -> tuple[NDArray[np.uint8], tuple[Span, ...]]:
+        """The bytes of a factor for each warp, and where they lie."""
+        assert factor.descriptor is not None
+        machine, depth = lanes.machine, self.shape.k
+        nbytes = factor.element.bits // 8
+        descriptors = lanes.rows(factor.descriptor)[warps, 0].view(np.uint64).tolist()
+        region = machine.unit.shared
+        assert region.lane_offset is not None
+        found = np.zeros((len(warps), rows, depth, nbytes), np.uint8)
+        spans: dict[tuple[int, int, int], Span] = {}
+        bases = warp_rows(region.lane_offset, machine.geometry, 0)[warps, 0].tolist()
+        for i, (warp, raw, base) in enumerate(zip(warps.tolist(), descriptors, bases, strict=True)):
+            what = Descriptor.of(raw)
+            of_a = factor is self.a
+            part = warp % machine.geometry.warps % WARPS if of_a else 0
+            whole = what.places(
+                WARPS * rows if of_a else rows, depth, nbytes, transposed=factor.transposed
+            )
+            places = whole[part * rows : (part + 1) * rows]
+            key = raw, base, part
+            if key not in spans:
+                problem = _problem(what, places, nbytes, region.nbytes)
+                if problem:
+                    machine.products.bad_descriptor(lanes, warp, "A" if of_a else "B", problem)
+                spans[key] = Span(
+                    region,
+                    base + _pieces(np.clip(places, 0, region.nbytes - nbytes), nbytes),
+                    _CHUNK,
+                    what.swizzle,
+                )
+            inside = np.clip(places, 0, max(region.nbytes - nbytes, 0))
+            kind = np.dtype(f"u{nbytes}")
+            data = region.view(kind)[(base + inside) // nbytes]
+            found[i] = data[..., None].view(np.uint8)
+        return found, tuple(spans.values())
+
+
+def _pieces(places: NDArray[np.int64], nbytes: int) -> NDArray[np.int64]:
+    """The pieces of 16 bytes that elements lie in."""
+    return np.unique(places // _CHUNK) * _CHUNK
+
+
+def _problem(what: Descriptor, places: NDArray[np.int64], nbytes: int, size: int) -> str:
+    """What is wrong with a descriptor: "" if nothing is."""
+    if int(places.min()) < 0 or int(places.max()) + nbytes > size:
+        return "beyond"
+    return "" if what.is_aligned else f"{what.start}|{what.swizzle}"
+
+
+@dataclass(frozen=True)
+class WarpgroupFence:
+    """`wgmma.fence`: registers that a product uses are ready."""
+
+    def run(self, lanes: Lanes) -> bool:
+        """Notes it."""
+        lanes.machine.products.fence(lanes.mask)
+        return True
+
+
+@dataclass(frozen=True)
+class WarpgroupCommit:
+    """`wgmma.commit_group`."""
+
+    def run(self, lanes: Lanes) -> bool:
+        """Closes each warp's group."""
+        lanes.machine.products.commit(lanes.active)
+        return True
+
+
+@dataclass(frozen=True)
+class WarpgroupWait:
+    """`wgmma.wait_group`: until at most `left` of a warp's groups are not done."""
+
+    left: int
+
+    def run(self, lanes: Lanes) -> bool:
+        """Waits."""
+        lanes.machine.products.wait(lanes.active, self.left)
+        return True
+
+
+# -- decoding ---------------------------------------------------------------------------------
+
+_DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
+_RESULTS = {
+    "f16": ("f16", "f32"),
+    "bf16": ("f32",),
+    "tf32": ("f32",),
+    "e4m3": ("f16", "f32"),
+    "e5m2": ("f16", "f32"),
+    "s8": ("s32",),
+    "u8": ("s32",),
+}
+_TRANSPOSABLE = ("f16", "bf16")
+
+
+def wgmma(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    """Decodes the family."""
+    refuse(instruction, "sp", "b1")
+    modifiers = instruction.modifiers
+    what = modifiers[0]
+    if what == "fence":
+        return action_op(instruction, WarpgroupFence())
+    if what == "commit_group":
+        return action_op(instruction, WarpgroupCommit())
+    if what == "wait_group":
+        left = immediate(instruction.operands[0])
+        if left is None:
+            raise unsupported(instruction, "does not say how many groups")
+        return action_op(instruction, WarpgroupWait(left))
+    if what != "mma_async":
+        raise unsupported(instruction)
+    return _multiply(decoder, instruction)
+
+
+def _multiply(decoder: OperandDecoder, instruction: Instruction) -> Op:
+    shape = shape_of(instruction.modifiers)
+    names = [m for m in instruction.modifiers if m in ELEMENTS]
+    if shape is None or len(names) != 3 or not _known(shape, names):
+        raise unsupported(instruction, "has a shape or types that are not supported")
+    d_type, a_type, b_type = (ELEMENTS[name] for name in names)
+    d_operand, a_operand, b_operand, scale, *more = instruction.operands
+    d = elements(d_operand)
+    if len(d) != shape.n // (2 * d_type.in_register):
+        raise unsupported(instruction, f"has {len(d)} registers of D, which its shape does not")
+    signs, transposes = _options(
+        instruction, more, a_type, in_registers=isinstance(a_operand, Vector)
+    )
+    kind = TYPES[d_type.register]
+    slots, writers = decoder.plain_writers(instruction, d, (kind,) * len(d))
+
+    def factor(operand: Operand, element: Element, negated: bool, transposed: bool) -> _Factor:
+        if isinstance(operand, Vector):
+            word = TYPES[element.register]
+            readers = tuple(decoder.table.read(instruction, o, word) for o in operand.elements)
+            return _Factor(element, readers, None, negated, transposed)
+        where = decoder.table.read(instruction, operand, TYPES["b64"])
+        return _Factor(element, (), where, negated, transposed)
+
+    a = factor(a_operand, a_type, signs[0], transposes[0])
+    if a.registers and len(a.registers) != 4:
+        raise unsupported(instruction, "needs 4 registers of A")
+    action = WarpgroupMultiply(
+        shape,
+        d_type,
+        a,
+        factor(b_operand, b_type, signs[1], transposes[1]),
+        decoder.table.read(instruction, scale, PRED),
+        "satfinite" in instruction.modifiers,
+        tuple(decoder.table.read(instruction, o, kind) for o in d),
+        slots,
+        decoder.table.slots_of(elements(a_operand)) if a.registers else (),
+        writers,
+    )
+    return action_op(instruction, action, slots)
+
+
+def _known(shape: Shape, names: list[str]) -> bool:
+    d, a, b = names
+    small = ("e4m3", "e5m2"), ("s8", "u8")
+    mixed = a == b or any(a in pair and b in pair for pair in small)
+    if not mixed or a not in _DEPTHS or d not in _RESULTS[a]:
+        return False
+    wide = a not in ("s8", "u8") or shape.n in (8, 24) or shape.n % 16 == 0
+    return shape.m == 64 and shape.k == _DEPTHS[a] and shape.n in range(8, 257, 8) and wide
+
+
+def _options(
+    instruction: Instruction, more: list[Operand], element: Element, *, in_registers: bool
+) -> tuple[tuple[bool, bool], tuple[bool, bool]]:
+    """Which factors are negated, and which transposed: (A, B) each."""
+    values = [immediate(operand) for operand in more]
+    if element.name in ("s8", "u8"):
+        wanted = 0
+    elif element.name in _TRANSPOSABLE:
+        wanted = 3 if in_registers else 4
+    else:
+        wanted = 2
+    if len(values) != wanted or None in values:
+        raise unsupported(instruction, "has the wrong number of operands")
+    if not wanted:
+        return (False, False), (False, False)
+    signs = values[0] == -1, values[1] == -1
+    if wanted == 2:
+        return signs, (False, False)
+    if wanted == 3:
+        return signs, (False, values[2] == 1)
+    return signs, (values[2] == 1, values[3] == 1)

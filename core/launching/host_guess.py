@@ -1,0 +1,494 @@
+"""A launch of a kernel as the host's code makes it, in small.
+
+`main` says how a kernel is meant to be launched. Sizes are halved together until the launch is a
+size to look at; what follows from them follows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.compiler.kernel_signature import (
+    SignatureParameter,
+)
+from core.ladder.limits import MAX_BLOCK, MAX_SHARED_BYTES, MAX_THREADS_PER_BLOCK
+from core.launching.host_values import HostProgram, HostValues, pointer_name
+from core.source.expressions import Number
+from core.source.kernel_text import (
+    HostLaunch,
+    KernelText,
+    host_launches,
+    kernels,
+    split_instance,
+    without_comments,
+)
+
+_THREADS = {1: 256, 2: 1024, 3: 1024}  # to look at, by the dimensions of the block
+_BLOCKS_AT_LEAST = 4
+_AS_IT_IS = 4  # times as many blocks stay where no size can be halved
+_ELEMENTS = 1 << 17
+_ELEMENTS_OF_ONE = 1 << 12  # where the grid stays as it is
+LEAST = 32  # a smaller number is no size to halve
+_MOST_HALVINGS = 24
+_REPEATS = re.compile(
+    r"(num_?|n_?|max_?)?(iter(ation)?s?|steps|samples|rounds|repeats?|trials|tries|per_?thread"
+    r"|samples_?per_?thread)",
+    re.IGNORECASE,
+)
+_FEW_REPEATS = 16
+_OWN_ARRAY = re.compile(  # `__shared__ float a[2][TILE], b[TILE]`, up to its initialiser
+    r"(?:^|[;{}])\s*((?!return\b|else\b|case\b)[A-Za-z_][\w:<>, ]*[\s*]\w+\s*\[[^;={}]*)"
+)
+_LOCAL_CONSTANT = re.compile(r"\b(?:const|constexpr)\b[^;={}()]*?(\w+)\s*=([^;{}]*);")
+_TEMPLATE_ARGUMENTS = re.compile(r"\w<([^<>;(){}&|?]*)>")
+_MOVED = re.compile(  # a pointer into an array: `a + RADIUS`, `&a[4]`
+    r"([A-Za-z_][\w.]*)\s*\+\s*(\w+(?:\s*\*\s*\w+)?)|&\s*([A-Za-z_][\w.]*)\s*\[([^\[\]]+)\]"
+)
+Size = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class HostGuess:
+    """Grid and block (x, y, z), bytes of dynamic shared memory, and what else is known.
+
+    `scalars` are numbers by parameter, `nbytes` sizes of buffers, `nulls` pointers to nothing.
+    `said` are the buffers whose allocation the text shows; others are taken to be as large. Of the
+    buffers in `written` the host sets no more than so many bytes. `constants` are those of kernel
+    and host that are smaller here than in the source. `assumed` are the scalars that rest on what
+    the launching function is given, which nothing says. `starts` are the elements that pointers
+    lead to where the host passes `a + 4`.
+    """
+
+    grid: Size | None
+    block: Size
+    shared: int
+    scalars: Mapping[str, Number]
+    nbytes: Mapping[str, int]
+    nulls: frozenset[str]
+    said: frozenset[str] = frozenset()
+    written: Mapping[str, int] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)
+    assumed: frozenset[str] = frozenset()
+    starts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is given of a launch: numbers and bytes of arrays by parameter, grid and block."""
+
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+    nbytes: Mapping[str, int] = field(default_factory=dict)
+    grid: Size | None = None
+    block: Size | None = None
+
+
+def host_guess(
+    source: str,
+    kernel: str,
+    signature: Sequence[SignatureParameter],
+    defines: Mapping[str, str],
+    type_sizes: Mapping[str, int],
+    given: Given,
+) -> HostGuess | None:
+    """What the file's first launch of `kernel` says; None where there is none, or it says nothing.
+
+    None, too, where nothing that is given makes its block one that CUDA allows. `type_sizes` are
+    bytes of the source's own types.
+    """
+    launch = first_launch(source, kernel)
+    if launch is None or len(launch.configuration) < 2:
+        return None
+    plain = split_instance(kernel)[0].rpartition("::")[2]
+    declared = next((k for k in kernels(source) if k.name == plain), None)
+    kept = set(re.findall(r"\w+", declared.body)) if declared else set()
+    program = HostProgram(source, type_sizes, defines, kept)
+    return _Small(program, launch, signature, declared, kernel, given).guess()
+
+
+def first_launch(source: str, kernel: str) -> HostLaunch | None:
+    """The first launch of a kernel, or of an instance, in a source's text; None for none."""
+    base, given = split_instance(kernel)
+    plain = base.rpartition("::")[2]
+    launches = host_launches(source)
+    found = [x for x in launches if x.name.rpartition("::")[2] == plain]
+    exact = [x for x in found if x.template and x.template == given]
+    return next(iter(exact or found), None) or _through_a_pointer(source, plain, launches)
+
+
+def _through_a_pointer(
+    source: str, kernel: str, launches: Sequence[HostLaunch]
+) -> HostLaunch | None:
+    """A launch by a variable, of as many arguments, in a source that assigns the kernel's name."""
+    there = {k.name: k for k in kernels(source)}
+    assigned = rf"[=,{{(]\s*&?\s*{re.escape(kernel)}\s*(?:<[^;<>]*>\s*)?[;,}})]"
+    if kernel not in there or not re.search(assigned, without_comments(source)):
+        return None
+    count = len(there[kernel].parameters)
+    others = (x for x in launches if x.name not in there and len(x.arguments) == count)
+    return next(others, None)
+
+
+class _Small:
+    def __init__(
+        self,
+        program: HostProgram,
+        launch: HostLaunch,
+        signature: Sequence[SignatureParameter],
+        kernel: KernelText | None,
+        instance: str,
+        given: Given,
+    ) -> None:
+        self.program, self.launch, self.given = program, launch, given
+        self._made_of = program, launch, signature, kernel, instance
+        self.template = [p.name for p in kernel.template] if kernel else []
+        self.instance = split_instance(instance)[1]
+        self.parameters = [p for p in signature if not p.is_symbol]
+        self.numbers = given.numbers
+        self._unknown: dict[str, Number] = {}  # what the function is given, where that must be less
+        device = kernel.body if kernel else ""
+        constants = program.constants(launch)
+        names = {re.findall(r"\w+", p)[-1:][0] for p in (kernel.parameters if kernel else ()) if p}
+        self.constants = constants.keys() & set(re.findall(r"\w+", device)) - names
+        self.tiles = _tiles(device, constants)
+        self.fixed = {
+            **dict(program.conditions(launch)),
+            **dict(self._variables_of_block()),
+            **dict(self._variables_of_instance()),
+            **dict(self._variables_of(given.numbers)),
+        }
+
+    def guess(self) -> HostGuess | None:
+        values = self._before({})
+        own = self._legal_block(values)
+        block = self.given.block or own
+        if own is None or block is None:
+            return None
+        if not self.given.block and (meant := self._instance_block(own)):
+            again = replace(self.given, block=(meant, 1, 1))
+            return _Small(*self._made_of, again).guess()  # as in `case 512: reduce<512>`
+        given: dict[str, Number] = {}
+        for number in (1024, 1 << 14):  # of what the function is given, if fewer make no grid
+            if self._size(0, values) is not None:
+                break
+            values = self._before({"*": number})
+        free = self._free_roots(values, own)
+        if self.given.grid or self.given.nbytes:
+            values = self._scaled(values, free)
+        else:
+            for _ in range(_MOST_HALVINGS):
+                chosen = self._to_halve(values, block, free)
+                if not chosen:
+                    break
+                given = {**{n: values.numbers[n] for n in free}, **self._halved(chosen, values)}
+                values = self._before(given)
+        if not self.given.grid and not self.given.nbytes:
+            values = self._filled(values)
+        grid = self._size(0, values)
+        if grid is not None and not self.given.grid and own != block:
+            grid = _as_many_threads(grid, own, block)
+        if not self.numbers and not self.given.grid and not self.given.nbytes:
+            grid = self._cut(grid, block)
+        shared = self._shared(values) * _count(block) // _count(own)
+        return HostGuess(
+            self.given.grid or grid,
+            block,
+            min(shared, MAX_SHARED_BYTES),
+            self._scalars(values),
+            self._nbytes(values),
+            self._nulls(),
+            frozenset(self._allocated(values)),
+            dict(self._partly_written(values)),
+            {
+                n: int(v)
+                for n, v in values.numbers.items()
+                if n in self.constants and n in given and v != values.roots.get(n)
+            },
+            self._assumed(values),
+            dict(self._starts(values)),
+        )
+
+    def _starts(self, values: HostValues) -> Iterator[tuple[str, int]]:
+        """The elements that pointers lead to, beyond the first."""
+        texts = self._by_parameter()
+        for parameter in self.parameters:
+            text = texts.get(parameter.whole or parameter.name, "")
+            moved = _MOVED.fullmatch(text.strip()) if parameter.is_pointer else None
+            value = self.program.value(moved[2] or moved[4], values.numbers) if moved else None
+            if value is not None and 0 < value < _ELEMENTS:
+                yield parameter.name, int(value)
+
+    def _assumed(self, values: HostValues) -> frozenset[str]:
+        """The scalars that change with what the launching function is given."""
+        formals = values.formals - self.fixed.keys()
+        numbers = values.numbers.items()
+        twice = {n: 2 * int(v) if n in formals else v for n, v in numbers}
+        now, then = self._scalars(values), self._scalars(self._before(twice))
+        return frozenset(n for n, v in now.items() if v != then.get(n)) - self.numbers.keys()
+
+    def _filled(self, values: HostValues) -> HostValues:
+        """The values with which what the function is given fills the last block of its axis.
+
+        The host divides it by a tile and rounds up; a kernel without a check needs whole tiles.
+        """
+        for name in sorted(values.formals - self.fixed.keys()):
+            others = {n: v for n, v in values.numbers.items() if n in values.formals}
+            now = int(others[name])
+            for times in (1, 2, 4, 8):
+                here, more = (
+                    self._before({**others, name: now * times + further}) for further in (0, 1)
+                )
+                if self._size(0, here) != self._size(0, more):
+                    values = here
+                    break
+        return values
+
+    def _legal_block(self, values: HostValues) -> Size | None:
+        """The host's block; one that CUDA refuses gets smaller where what it rests on is free."""
+        block = self._size(1, values)
+        while block is not None and not is_legal_block(block):
+            formals = [n for n in values.formals if int(values.numbers.get(n, 0)) > 1]
+            smaller = None
+            for name in formals:
+                other = self._before({**self._unknown, name: int(values.numbers[name]) // 2})
+                size = self._size(1, other)
+                if size is not None and _count(size) < _count(block):
+                    self._unknown[name] = int(values.numbers[name]) // 2
+                    smaller, values = size, other
+                    break
+            block = smaller
+        return block
+
+    def _scaled(self, values: HostValues, free: Sequence[str]) -> HostValues:
+        """The values with which the grid, or an array, is as large as it is given."""
+
+        def distance(found: HostValues) -> float:
+            grid = self._size(0, found) or (1, 1, 1)
+            pairs = [*zip(grid, self.given.grid, strict=True)] if self.given.grid else []
+            allocated = self._allocated(found)
+            pairs += [(allocated.get(n, wanted), wanted) for n, wanted in self.given.nbytes.items()]
+            return sum(abs(math.log2(max(is_, 1) / max(wanted, 1))) for is_, wanted in pairs)
+
+        best, least = values, distance(values)
+        for names in ([name] for name in free):
+            value = values.numbers[names[0]]
+            same = [n for n in free if values.numbers[n] == value and n not in values.formals]
+            for together in (names, same):
+                for power in (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0):
+                    ratio = 2 ** (distance(best) / power)
+                    if not together or not math.isfinite(ratio) or ratio > 1 << 20:
+                        continue
+                    changed = {n: max(1, round(best.numbers[n] * ratio)) for n in together}
+                    other = self._before({n: best.numbers[n] for n in free} | changed)
+                    if distance(other) < least:
+                        best, least = other, distance(other)
+        return best
+
+    def _variables_of(self, numbers: Mapping[str, Number]) -> Iterator[tuple[str, Number]]:
+        """The host's variables that parameters get, with what is given for these."""
+        texts = self._by_parameter()
+        for parameter in self.parameters:
+            whole = parameter.whole or parameter.name
+            if parameter.name in numbers and whole in texts:
+                text = texts[whole].replace("->", ".") + parameter.name.removeprefix(whole)
+                if re.fullmatch(r"[A-Za-z_][\w.]*", text):
+                    yield text, numbers[parameter.name]
+
+    def _variables_of_block(self) -> Iterator[tuple[str, Number]]:
+        """The host's variables that a given block is made of."""
+        if self.given.block is None:
+            return
+        text = self.launch.configuration[1].strip()
+        parts = [text, *self.program.made_of(self.launch, text)]
+        for name, extent in zip(parts[1:], self.given.block, strict=False):
+            if re.fullmatch(r"[A-Za-z_]\w*", name) and parts[1:].count(name) == 1:
+                yield name, extent
+        if re.fullmatch(r"[A-Za-z_]\w*", text):
+            yield text, self.given.block[0]
+            for axis, extent in zip("xyz", self.given.block, strict=True):
+                yield f"{text}.{axis}", extent
+
+    def _variables_of_instance(self) -> Iterator[tuple[str, Number]]:
+        """The host's variables that the launch's template arguments are, as the instance has it."""
+        for name, text in zip(self.launch.template, self.instance, strict=False):
+            if re.fullmatch(r"[A-Za-z_]\w*", name) and text.isdecimal():
+                yield name, int(text)
+
+    def _before(self, given: Mapping[str, Number]) -> HostValues:
+        return self.program.before(self.launch, {**self._unknown, **given}, self.fixed)
+
+    def _instance_block(self, block: Size) -> int:
+        """The block that an instance is made for where the host's variable says another."""
+        for formal, text in zip(self.template, self.instance, strict=False):
+            is_block = re.fullmatch(r"(n?threads|block_?(size|dim)?(_?x)?)", formal, re.IGNORECASE)
+            if is_block and text.isdecimal() and block[1:] == (1, 1) and 0 < int(text) <= 1024:
+                return int(text) if int(text) != block[0] else 0
+        return 0
+
+    def _halved(self, names: Sequence[str], values: HostValues) -> dict[str, Number]:
+        return {name: int(values.numbers[name]) // 2 for name in names}
+
+    def _to_halve(self, values: HostValues, block: Size, free: Sequence[str]) -> list[str]:
+        """The sizes to halve next; what has one value stays together, as M = N = K does."""
+        large = {n: values.numbers[n] for n in free if values.numbers[n] >= LEAST}
+        grid = self._size(0, values)
+        chosen: list[str] = []
+        steers = False  # whether sizes that may be halved decide about the grid
+        if grid is not None:
+            chosen = [n for n in large if self._size(0, self._with_half(n, values, free)) != grid]
+            steers = bool(chosen)
+            if _count(grid) <= _blocks(block):
+                chosen = []
+        elements = max(self._nbytes(values).values(), default=0) // 4
+        scalars = [v for v in self._scalars(values).values() if isinstance(v, int)]
+        most = _ELEMENTS if steers else _ELEMENTS_OF_ONE
+        if not chosen and (elements > most or (not steers and max(scalars, default=0) > most)):
+            nbytes = self._nbytes(values)
+            free_ones = {
+                n: v
+                for n, v in large.items()
+                if n not in self.constants
+                or self._nbytes(self._with_half(n, values, free)) != nbytes
+            }
+            top = max(free_ones.values(), default=0)
+            chosen = [n for n, v in free_ones.items() if v == top]
+        same = {large[n] for n in chosen if n not in values.formals}
+        alone = values.formals | self.constants  # the kernel may use another of the same value
+        return [n for n, v in large.items() if n in chosen or (v in same and n not in alone)]
+
+    def _with_half(self, name: str, values: HostValues, free: Sequence[str]) -> HostValues:
+        given = {n: values.numbers[n] for n in free} | self._halved([name], values)
+        return self._before(given)
+
+    def _free_roots(self, values: HostValues, block: Size) -> list[str]:
+        """The variables that set sizes, but neither the block nor its shared memory."""
+        free = []
+        shared = self._shared(values)
+        for name, number in values.roots.items():
+            is_size = isinstance(number, int) and number >= LEAST and name not in self.fixed
+            if not is_size or _REPEATS.fullmatch(name) or name in self.tiles:
+                continue
+            other = self._before({name: int(number) // 2})
+            if self._size(1, other) == block and self._shared(other) == shared:
+                free.append(name)
+        return free
+
+    def _size(self, position: int, values: HostValues) -> Size | None:
+        return self.program.size3(self.launch.configuration[position], values.numbers)
+
+    def _shared(self, values: HostValues) -> int:
+        if len(self.launch.configuration) < 3:
+            return 0
+        return int(self.program.value(self.launch.configuration[2], values.numbers) or 0)
+
+    def _cut(self, grid: Size | None, block: Size) -> Size | None:
+        """The grid, or the part of it that is a size to look at."""
+        if grid is None:
+            return None
+        sizes = list(grid)
+        while sizes[0] * sizes[1] * sizes[2] > _AS_IT_IS * _blocks(block):
+            largest = max(range(3), key=lambda axis: sizes[axis])
+            sizes[largest] = -(-sizes[largest] // 2)
+        return sizes[0], sizes[1], sizes[2]
+
+    def _by_parameter(self) -> Mapping[str, str]:
+        """The expression that each parameter gets, by the parameter's own name."""
+        wholes = list(dict.fromkeys(p.whole or p.name for p in self.parameters))
+        return dict(zip(wholes, self.launch.arguments, strict=False))
+
+    def _scalars(self, values: HostValues) -> dict[str, Number]:
+        texts, found = self._by_parameter(), {}
+        for parameter in self.parameters:
+            whole = parameter.whole or parameter.name
+            if parameter.is_array or whole not in texts:
+                continue
+            text = texts[whole] + parameter.name.removeprefix(whole)
+            value = self.program.value(text, values.numbers)
+            if value is None:
+                continue
+            if _REPEATS.fullmatch(parameter.name.replace("-", "_")):
+                value = min(value, _FEW_REPEATS)
+            found[parameter.name] = value
+        return {**found, **self.numbers}
+
+    def _allocated(self, values: HostValues) -> dict[str, int]:
+        """Bytes of the arrays whose allocation the text shows."""
+        texts, found = self._by_parameter(), {}
+        for parameter in self.parameters:
+            whole = parameter.whole or parameter.name
+            if parameter.is_pointer and whole in texts:
+                moved = _MOVED.fullmatch(texts[whole].strip())
+                text = (moved[1] or moved[3]) if moved else texts[whole]
+                name = re.sub(r"\([^()]*\*\s*\)|&", "", text).strip()
+                name += parameter.name.removeprefix(whole)
+                nbytes = values.bytes_at.get(name)
+                if nbytes and nbytes > 0:
+                    found[parameter.name] = nbytes
+        return found
+
+    def _nbytes(self, values: HostValues) -> dict[str, int]:
+        found = self._allocated(values)
+        kinds: dict[str, int] = {}
+        for parameter in self.parameters:
+            kind = str(parameter.dtype)
+            kinds[kind] = max(kinds.get(kind, 0), found.get(parameter.name, 0))
+        for parameter in self.parameters:  # what the text does not show is as large as the others
+            if parameter.is_pointer and kinds[str(parameter.dtype)]:
+                found.setdefault(parameter.name, kinds[str(parameter.dtype)])
+        return found
+
+    def _partly_written(self, values: HostValues) -> Iterator[tuple[str, int]]:
+        """The buffers whose front alone is set, by `cudaMemset`, with its bytes."""
+        texts = self._by_parameter()
+        for name, allocated in self._allocated(values).items():
+            pointer = pointer_name(texts.get(name, ""))
+            nbytes = self.program.only_set(self.launch, pointer, values.numbers)
+            if nbytes is not None and 0 <= nbytes < allocated:
+                yield name, nbytes
+
+    def _nulls(self) -> frozenset[str]:
+        """Pointers that are null beside others that are not: the kernel can do without them."""
+        texts = self._by_parameter()
+        pointers = [p.name for p in self.parameters if p.is_pointer and p.name in texts]
+        nulls = {n for n in pointers if texts[n] in ("nullptr", "NULL", "0")}
+        return frozenset(nulls if len(nulls) < len(pointers) else ())
+
+
+def _tiles(body: str, constants: Mapping[str, str]) -> frozenset[str]:
+    """The constants that a kernel's own arrays and template arguments are made of.
+
+    With another value it is another kernel: threads and tiles fit no more.
+    """
+    meanings = {**constants, **dict(_LOCAL_CONSTANT.findall(body))}
+    texts = [m[1] for m in _OWN_ARRAY.finditer(body)] + _TEMPLATE_ARGUMENTS.findall(body)
+    found: set[str] = set()
+    while texts:
+        names = meanings.keys() & set(re.findall(r"[A-Za-z_]\w*", texts.pop())) - found
+        found |= names
+        texts += [meanings[name] for name in names]
+    return frozenset(found & constants.keys())
+
+
+def is_legal_block(block: Sequence[int]) -> bool:
+    """Whether CUDA allows a block of these extents."""
+    x, y, z = [*block, 1, 1][:3]
+    most = MAX_BLOCK
+    return x <= most.x and y <= most.y and z <= most.z and x * y * z <= MAX_THREADS_PER_BLOCK
+
+
+def _as_many_threads(grid: Size, old: Size, new: Size) -> Size:
+    """The grid of another block's threads; where blocks do not come by threads it stays."""
+    x, y, z = (-(-g * a // b) for g, a, b in zip(grid, old, new, strict=True))
+    return x, y, z
+
+
+def _count(size: Size) -> int:
+    return size[0] * size[1] * size[2]
+
+
+def _blocks(block: Size) -> int:
+    """How many blocks of a size to look at there may be."""
+    dimensions = 3 if block[2] > 1 else 2 if block[1] > 1 else 1
+    return max(_BLOCKS_AT_LEAST, _THREADS[dimensions] // _count(block))

@@ -1,0 +1,208 @@
+"""How a kernel that nobody launches is laid out: its dimensions, its block, its macros.
+
+Read off the indices that it uses, its shared arrays and its names.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from core.launching.indices import INDEX, local_values
+from core.source.constants import evaluate
+from core.source.constants import read_source as read_constants
+from core.source.kernel_text import (
+    kernels,
+    split_instance,
+)
+from core.source.shared_declarations import SharedDeclaration, shared_arrays
+
+LENGTHS = {1: 256, 2: 32, 3: 16}  # extent of an array along each of its dimensions
+BLOCKS = {1: (64,), 2: (16, 16), 3: (8, 8, 4)}
+_MOST_THREADS = 1024
+_MOST_STATIC = 48 << 10  # bytes of shared arrays of fixed size
+_NOT_MACROS = re.compile(
+    r"NULL|NAN|INFINITY|TRUE|FALSE|EOF|M_\w+|\w+_(MAX|MIN|EPSILON|DIG)|CUDART_\w+|CUDA\w*|__\w+"
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kernel is laid out: dimensions of its grid, elements along each, a block's extents.
+
+    `apart` are the elements from one block to the next where that is not the block's extent: a
+    block of 32 x 8 threads may go over a tile of 32 x 32.
+    """
+
+    dimensions: int
+    length: int
+    block: tuple[int, ...]
+    one_block: bool
+    apart: tuple[int, ...] = ()
+
+
+def dimensions_of(text: str) -> int:
+    """The dimensions of the grid whose indices a kernel's body uses, 1 to 3."""
+    for dimensions, axis in ((3, "z"), (2, "y")):
+        if re.search(rf"\b(threadIdx|blockIdx)\s*\.\s*{axis}\b", text):
+            return dimensions
+    return 1
+
+
+def guess_defines(names: Mapping[str, bool], dimensions: int) -> dict[str, str]:
+    """Values of names that nothing defines, as TILE_WIDTH; each with whether it is a type."""
+    return {
+        name: "float" if is_type else str(_guess_define(name, dimensions))
+        for name, is_type in names.items()
+        if not _NOT_MACROS.fullmatch(name)
+    }
+
+
+def _guess_define(name: str, dimensions: int) -> int:
+    if "PAD" in name or "RADIUS" in name:
+        return 1
+    if re.search(r"TILE|BLOCK|THREAD|WIDTH|DIM|^BS$|^TS$", name):
+        return BLOCKS[dimensions][0]
+    return LENGTHS[dimensions] if re.search(r"SIZE|COUNT|LEN|^N", name) else 4
+
+
+def declarations(
+    source: str, kernel: str, defines: Mapping[str, str]
+) -> tuple[SharedDeclaration, ...]:
+    """The shared arrays that a kernel declares, or that stand outside all functions."""
+    plain = split_instance(kernel)[0].rpartition("::")[2]
+    return tuple(d for d in shared_arrays(source, defines) if d.function in ("", plain))
+
+
+def shape_of(
+    text: str,
+    dimensions: int,
+    declared: tuple[SharedDeclaration, ...],
+    value: Callable[[str], int | None],
+    given: tuple[int, ...] = (),
+) -> Shape:
+    """How a kernel with that body and those shared arrays may be laid out, in a `given` block.
+
+    `value` gives what a constant's name stands for.
+    """
+    apart = _apart(text, dimensions, value)
+    block = (
+        given
+        or (apart and _in_tile(apart, text, value))
+        or _block_of(declared, dimensions)
+        or _named_block(text, dimensions)
+        or BLOCKS[dimensions]
+    )
+    block = (*block, 1, 1)[:dimensions]
+    one_block = not re.search(r"\b(blockIdx|this_grid|grid_group)\b", text)
+    length = block[0] if one_block else max(LENGTHS[dimensions], 2 * max((*block, *apart)))
+    return Shape(dimensions, length, block, one_block, apart)
+
+
+def _apart(text: str, dimensions: int, value: Callable[[str], int | None]) -> tuple[int, ...]:
+    """How far blocks lie apart in `blockIdx.x * TILE + threadIdx.x`; () where nothing says."""
+    plain = INDEX.sub(r"\1_\2", text)
+    for name, whole in local_values(plain).items():
+        if re.fullmatch(r"(blockIdx|threadIdx)_[xyz]", whole):
+            plain = re.sub(rf"\b{name}\b", whole, plain)
+    found = []
+    for axis in "xyz"[:dimensions]:
+        block, thread = f"blockIdx_{axis}", f"threadIdx_{axis}"
+        apart = re.search(
+            rf"\b(?:{block}\s*\*\s*(\w+)|(\w+)\s*\*\s*{block})\s*\+\s*{thread}", plain
+        )
+        extent = value(apart[1] or apart[2]) if apart else None
+        if extent is None or extent < 1:
+            return ()
+        found.append(extent)
+    return tuple(found)
+
+
+def _in_tile(
+    tile: tuple[int, ...], text: str, value: Callable[[str], int | None]
+) -> tuple[int, ...]:
+    """The block that goes over a tile: as large, or as high as the steps of a loop (`y += ROWS`).
+
+    () where that is no block.
+    """
+    block = list(tile)
+    for step in re.findall(r"\+=\s*(\w+)\s*\)", text) if len(tile) > 1 else ():
+        rows = value(step)
+        if rows and 0 < rows < block[1] and block[1] % rows == 0:
+            block[1] = rows
+    return tuple(block) if 1 < math.prod(block) <= _MOST_THREADS else ()
+
+
+def _block_of(declared: tuple[SharedDeclaration, ...], dimensions: int) -> tuple[int, ...] | None:
+    """A shared array is often as large as the block, with a column or a border more."""
+    for declaration in declared:
+        dims = declaration.dims
+        if dims is None or declaration.is_extern or len(dims) != dimensions:
+            continue
+        if dimensions == 1 and 1 < dims[0] <= _MOST_THREADS:
+            whole = dims[0] // 32 * 32
+            return (whole or dims[0],)
+        if dimensions == 2:
+            width = dims[0] if dims[1] == dims[0] + 1 else dims[1]
+            if 1 < width * dims[0] <= _MOST_THREADS:
+                return (width, dims[0])
+    return None
+
+
+def _named_block(text: str, dimensions: int) -> tuple[int, ...] | None:
+    named = re.search(r"\b\w*(?:TILE|BLOCK|THREADS)\w*\s*=?\s*(\d+)", text)
+    if named is None or dimensions > 2 or not 1 < int(named[1]) ** dimensions <= _MOST_THREADS:
+        return None
+    return (int(named[1]),) * dimensions
+
+
+def dynamic_bytes(declared: tuple[SharedDeclaration, ...], threads: int) -> int:
+    """Bytes of dynamic shared memory: an element for each thread of a block."""
+    sizes = [d.dtype.itemsize if d.dtype is not None else 4 for d in declared if d.is_extern]
+    return threads * max(sizes, default=0)
+
+
+def laid_out(
+    source: str,
+    name: str,
+    guesses: dict[str, str],
+    text: str,
+    given: Mapping[str, str],
+    dimensions: int,
+    block: tuple[int, ...],
+) -> tuple[Shape, Mapping[str, str]]:
+    """The layout of a kernel, and its macros: smaller ones where shared memory would not do."""
+    plain = split_instance(name)[0].rpartition("::")[2]
+    declared = next((k for k in kernels(source) if k.name == plain), None)
+    bound = (
+        dict(zip([p.name for p in declared.template], split_instance(name)[1], strict=False))
+        if declared
+        else {}
+    )
+    while True:
+        defines = {**guesses, **given}
+        arrays = declarations(source, name, {**defines, **bound})
+        large = [
+            m for m in guesses if m not in given and guesses[m].isdecimal() and int(guesses[m]) > 1
+        ]
+        if _static_bytes(arrays) <= _MOST_STATIC or not large:
+            break
+        top = max(large, key=lambda macro: int(guesses[macro]))
+        guesses[top] = str(int(guesses[top]) // 2)
+    constants = read_constants(source, {**defines, **bound})
+
+    def value(word: str) -> int | None:
+        return evaluate(constants.expanded(word), constants.constants_in(""))
+
+    return shape_of(text, dimensions, arrays, value, block), defines
+
+
+def _static_bytes(declared: tuple[SharedDeclaration, ...]) -> int:
+    """Bytes of the shared arrays of fixed size, as far as these are known."""
+    return sum(
+        math.prod(d.dims) * (d.dtype.itemsize if d.dtype is not None else 4) * d.lanes
+        for d in declared
+        if d.dims is not None and not d.is_extern
+    )

@@ -1,0 +1,87 @@
+"""A first guess at a texture: its dimensions, its texels, and how it is read.
+
+What kernels fetch says the first, what the host writes into a `cudaTextureDesc` the last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from core.compiler.kernel_signature import SURFACE, SignatureParameter
+
+_DEFAULTS = {1: (256,), 2: (64, 64), 3: (16, 16, 16)}
+_LAYERS = 4
+_FETCH = r"\btex([123])D(?:fetch|Lod|Grad|gather)?(Layered)?\w*\s*<\s*([\w ]+?)\s*>\s*\("
+_SURFACE = r"\bsurf([123])D(Layered)?(?:read|write)\s*(?:<\s*([\w ]+?)\s*>\s*)?\("
+_ELEMENT = re.compile(r"(unsigned char|unsigned short|unsigned|u?char|u?short|u?int|float)([124])?")
+_NAMES = {
+    "unsigned char": "uint8",
+    "uchar": "uint8",
+    "char": "int8",
+    "unsigned short": "uint16",
+    "ushort": "uint16",
+    "short": "int16",
+    "unsigned": "uint32",
+    "uint": "uint32",
+    "int": "int32",
+    "float": "float32",
+}
+_DESCRIPTION = re.compile(r"\bcudaCreateChannelDesc\s*<\s*([\w ]+?)\s*>")
+_BITS = re.compile(
+    r"\bcudaCreateChannelDesc\s*\(\s*(8|16|32)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*,"
+    r"\s*cudaChannelFormatKind(Unsigned|Signed|Float)"
+)
+_MODE = re.compile(r"\baddressMode\s*\[\s*0\s*\]\s*=\s*cudaAddressMode(Clamp|Wrap|Mirror|Border)")
+
+
+def guess_texture(parameter: SignatureParameter, source: str, sizes: Sequence[int]) -> str:
+    """The argument of a texture, as `random:uint8[64,64,4]:2d:linear`.
+
+    `source` is the program's text, `sizes` are the extents that suggest themselves, x last.
+    """
+    surface = parameter.type == SURFACE
+    pattern = _SURFACE if surface else _FETCH
+    found = re.search(rf"{pattern}[^;()]*\b{re.escape(parameter.name)}\b", source)
+    call = found or re.search(pattern, source)
+    dimensions = int(call[1]) if call else 2
+    layers = (_LAYERS,) if call and call[2] else ()
+    dtype, channels = _texel(call[3] if call else None, source, is_surface=surface)
+    extents = tuple(sizes) if len(sizes) == dimensions else _DEFAULTS[dimensions]
+    shape = (*layers, *extents, *((channels,) if channels > 1 else ()))
+    words = [f"{len(layers) + dimensions}d"] if channels > 1 else []
+    if not surface and call and "fetch" not in call[0]:
+        words += _reading(source, call[3])
+    return ":".join([f"random:{dtype}[{','.join(map(str, shape))}]", *words])
+
+
+def _texel(fetched: str | None, source: str, *, is_surface: bool) -> tuple[str, int]:
+    """The type of a texel's numbers, and how many there are."""
+    element = _ELEMENT.fullmatch(fetched or "")
+    if element and (is_surface or not _is_normalized_float(source) or element[1] != "float"):
+        return _NAMES[element[1]], int(element[2] or 1)
+    described = _DESCRIPTION.search(source)
+    if described and (whole := _ELEMENT.fullmatch(described[1])):
+        return _NAMES[whole[1]], int(whole[2] or 1)
+    if bits := _BITS.search(source):
+        kind = {"Unsigned": "uint", "Signed": "int", "Float": "float"}[bits[4]]
+        return f"{kind}{bits[1]}", 4 if int(bits[3]) else 2 if int(bits[2]) else 1
+    return ("uint8" if not is_surface and element else "float32"), int(
+        element[2] or 1 if element else 1
+    )
+
+
+def _is_normalized_float(source: str) -> bool:
+    return "cudaReadModeNormalizedFloat" in source
+
+
+def _reading(source: str, fetched: str) -> list[str]:
+    """The words for filter, edges and coordinates."""
+    words = []
+    if re.search(r"\bfilterMode\s*=\s*cudaFilterModeLinear", source) and "float" in fetched:
+        words.append("linear")
+    normalized = re.search(r"\bnormalizedCoords\s*=\s*(true|1)\b", source)
+    mode = _MODE.search(source)
+    if mode and mode[1] != "Clamp" and (normalized or mode[1] == "Border"):
+        words.append(mode[1].lower())
+    return [*words, "normalized"] if normalized else words

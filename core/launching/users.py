@@ -1,0 +1,145 @@
+"""The file of a repository that launches a kernel which another file of it defines.
+
+A header of kernels, or a source whose host code lies apart, says nothing of grids and sizes; the
+file that launches its kernels does. It is looked for in the folders of the file's own repository.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from core.errors import TilescopeError
+from core.launching.user_files import local_files, read_source, repository_of
+from core.source.kernel_text import host_launches, kernels
+from core.source.syntax import includes
+
+_SUFFIXES = {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".inl", ".inc"}
+_MOST_FILES = 4000
+_MOST_BYTES = 1 << 19  # of one file
+_MOST_READ = 48 << 20  # bytes of all files
+_MOST_TEXT = 2 << 20  # characters of a user's headers
+_DEEPEST = 4  # files that include each other
+
+
+@dataclass(frozen=True)
+class User:
+    """A file that launches a kernel of another: its path, its text, whether it includes that one.
+
+    `headers` is the text of its own headers, without the file whose kernel it launches.
+    """
+
+    path: Path
+    text: str
+    includes_it: bool
+    headers: str
+
+
+@lru_cache(maxsize=32)
+def user_of(path: str, kernel: str) -> User | None:
+    """The file nearest to the one at `path` that launches its `kernel` (a name without namespace).
+
+    One that includes the file counts before all others; one that defines a kernel of that name
+    itself does not count. None where there is none, or where the file lies in no repository.
+    """
+    own = Path(path).resolve()
+    root = repository_of(own)
+    if root is None:
+        return None
+    word = re.compile(rf"\b{re.escape(kernel)}\b".encode())
+    others: list[User] = []
+    for place, raw in _texts(root, own):
+        if (b"<<<" not in raw and b"LaunchKernel" not in raw) or not word.search(raw):
+            continue
+        found = _user(place, own, kernel)
+        if found is not None and found.includes_it:
+            return found
+        others += [found] if found is not None else []
+    return others[0] if others else None
+
+
+@lru_cache(maxsize=32)
+def program_of(path: str) -> Path | None:
+    """The file that includes the one at `path`, or what includes that, as far up as there is one.
+
+    None where no file of the repository includes it.
+    """
+    own = Path(path).resolve()
+    root = repository_of(own)
+    found: Path | None = None
+    for _ in range(_DEEPEST if root is not None else 0):
+        above = _includer(root, found or own) if root is not None else None
+        if above is None or above == own:
+            break
+        found = above
+    return found
+
+
+def _includer(root: Path, own: Path) -> Path | None:
+    name = own.name.encode()
+    for place, raw in _texts(root, own):
+        if name not in raw:
+            continue
+        for wanted, _ in includes(raw.decode("utf-8", "replace")):
+            if wanted.endswith(own.name) and (place.parent / wanted).resolve() == own:
+                return place
+    return None
+
+
+def _texts(root: Path, own: Path) -> Iterator[tuple[Path, bytes]]:
+    """The sources of a repository as far as they may be read, those nearest to a file first."""
+    read = 0
+    for place in _files(root, own):
+        try:
+            if place.stat().st_size > _MOST_BYTES:
+                continue
+            raw = place.read_bytes()
+        except OSError:
+            continue
+        read += len(raw)
+        if read > _MOST_READ:
+            return
+        yield place, raw
+
+
+def _files(root: Path, own: Path) -> Iterator[Path]:
+    """The sources of a repository, those nearest to a file first."""
+    seen: set[Path] = set()
+    count = 0
+    for top in (own.parent, *own.parent.parents):
+        for folder, names, files in os.walk(top):
+            here = Path(folder)
+            names[:] = sorted(n for n in names if n[:1] != "." and here / n not in seen)
+            for name in sorted(files):
+                if Path(name).suffix in _SUFFIXES and here / name != own:
+                    count += 1
+                    if count > _MOST_FILES:
+                        return
+                    yield here / name
+        seen.add(top)
+        if top == root:
+            return
+
+
+def _user(place: Path, own: Path, kernel: str) -> User | None:
+    try:
+        text = read_source(place)
+    except TilescopeError:
+        return None
+    if not any(launch.name.rpartition("::")[2] == kernel for launch in host_launches(text)):
+        return None
+    named = any(name.rpartition("/")[2] == own.name for name, _ in includes(text))
+    headers = dict(local_files(text, str(place)))
+    includes_it = named and any(path.resolve() == own for path, _ in headers.values())
+    if not includes_it and any(k.name == kernel and k.body for k in kernels(text)):
+        return None
+    texts, room = [], _MOST_TEXT
+    for file, header in headers.values():
+        if file.resolve() != own and len(header) <= room:
+            texts.append(header)
+            room -= len(header)
+    return User(place, text, includes_it, "\n".join(texts))

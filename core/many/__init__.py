@@ -1,0 +1,1 @@
+"""Many launches: scanned, spread over machines, tuned."""

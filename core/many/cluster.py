@@ -1,0 +1,443 @@
+"""Tasks on the workers of a dask scheduler: each answered exactly once, whoever dies meanwhile.
+
+    with Cluster("tcp://10.0.0.7:8786", "EMULATOR") as cluster:
+        future = cluster.submit(scan_point, task)     # a concurrent.futures.Future
+
+dask.distributed finds the workers, balances them, and gives the tasks of one that died to others.
+Where the scheduler itself goes, its tasks go with it: then the client waits for a new one at that
+address, fetches what workers wrote down meanwhile (`core.many.remote`), and submits the rest again.
+Only workers that run the same sources get tasks: their version is a resource.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from contextlib import contextmanager, suppress
+from typing import Any, Literal
+from uuid import uuid4
+
+from core.errors import TilescopeError
+from core.gpu.failures import WorkerFailure
+from core.many import remote
+from core.many.remote import Answer, GpuTask
+
+Resource = Literal["GPU", "EMULATOR"]
+LOCAL = "local"
+PORT = 8786
+_CONNECT_S = 20.0
+_LOOK_S = 0.2
+_FETCH_S = 30.0
+_MIND_S = 2.0
+_AT_ONCE = 256
+
+_NO_DISTRIBUTED = (
+    "A cluster needs the package distributed: `pip install distributed` (the extra cluster), here "
+    "and on every worker."
+)
+_log = logging.getLogger(__name__)
+
+
+def version_resource() -> str:
+    """The resource that only workers with the same sources have."""
+    return f"tilescope-{remote.version()}"
+
+
+class Cluster(Executor):
+    """Runs functions on workers with a resource: "GPU" or "EMULATOR".
+
+    patience_s: how long a scheduler, or the last worker, may be away. tell: hears in sentences what
+    happens to the cluster, from another thread. Raises TilescopeError where the scheduler cannot
+    be reached, or no worker suits.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        resource: Resource,
+        *,
+        patience_s: float = 60.0,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self._address, self._resource = checked_address(address), resource
+        self._patience_s, self._tell = patience_s, tell or (lambda text: None)
+        self._run = uuid4().hex
+        self._lock = threading.RLock()
+        self._open: dict[str, tuple[Callable[..., Any], Any, Future[Answer]]] = {}
+        self._sent: dict[str, Any] = {}  # dask's futures, which hold the tasks
+        self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._attempt = 0
+        self._closing = False
+        self._client = self._connected()
+        try:
+            self.workers = self._awaited_workers()
+        except BaseException:
+            self._client.close(timeout=2)
+            raise
+        self._most = self._seen = self.workers
+        self._alone_since: float | None = None
+        self._thread = threading.Thread(target=self._manage, name="cluster", daemon=True)
+        self._thread.start()
+
+    # ---- what callers do
+
+    def ask(self, function: Callable[[Any], Any], task: Any) -> Future[Answer]:
+        """The answer to `function(task)`, which a worker gives. Functions are of this project."""
+        future: Future[Answer] = Future()
+        future.set_running_or_notify_cancel()
+        key = uuid4().hex[:16]
+        with self._lock:
+            if self._closing:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            self._open[key] = (function, task, future)
+        self._events.put(key)
+        return future
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """`fn(task)` on a worker; its future raises what the function raised."""
+        (task,) = args
+        return _unpacked(self.ask(fn, task))
+
+    def stream(
+        self, on_event: Callable[[Any], None], fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
+        """A job in the process that owns a worker's GPU; if it fails, what it said comes then."""
+        (job,) = args
+        return _unpacked(self.ask(remote.on_gpu, GpuTask(fn, job)), on_event)
+
+    def stop(self) -> None:
+        """Ask running jobs of GPUs to finish with what they have."""
+        with suppress(Exception):
+            self._client.run(remote.stop_job, wait=False)
+
+    def kill(self) -> None:
+        """Give up what is not done."""
+        self._fail(WorkerFailure("Stopped.", "worker_died"))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster, whose workers go on; their copies of the answers are deleted."""
+        if cancel_futures:
+            self.kill()
+        elif wait:
+            with self._lock:
+                waiting = [future for _, _, future in self._open.values()]
+            for future in waiting:
+                with suppress(Exception):
+                    future.result()
+        with self._lock:
+            if self._closing:
+                return
+            self._closing = True
+        self._thread.join(timeout=_CONNECT_S)
+        with suppress(Exception):
+            self._client.run(remote.forget, self._run)
+        with suppress(Exception):
+            self._client.close(timeout=2)
+
+    # ---- the scheduler
+
+    def _connected(self) -> Any:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise TilescopeError(_NO_DISTRIBUTED) from None
+        for name in ("distributed.client", "distributed.comm", "distributed.core"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what they report is told here
+        try:
+            return Client(self._address, timeout=_CONNECT_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError, TypeError) as error:
+            raise TilescopeError(
+                f"There is no scheduler at {self._address} ({type(error).__name__}): start one "
+                f"with `dask scheduler`, and workers with `tilescope worker {self._address}`."
+            ) from None
+
+    def _workers(self) -> tuple[int, int]:
+        """Workers that suit, and those of another version or without the resource."""
+        there = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        fit = sum(
+            self._resource in one["resources"] and version_resource() in one["resources"]
+            for one in there
+        )
+        return fit, len(there) - fit
+
+    def _awaited_workers(self) -> int:
+        """The number of workers that suit, once there is one."""
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            fit, others = self._workers()
+            if fit:
+                return fit
+            if time.monotonic() > deadline:
+                raise TilescopeError(self._without_workers(others))
+            time.sleep(_LOOK_S)
+
+    def _without_workers(self, others: int) -> str:
+        start = f"`tilescope worker {self._address}`"
+        if others:
+            return (
+                f"None of the {others} workers at {self._address} has what this needs, "
+                f"{self._resource} and version {remote.version()} of Tilescope: update them, or "
+                f"start others with {start}."
+            )
+        return f"The scheduler at {self._address} has no workers: start some with {start}."
+
+    # ---- the thread that minds the tasks
+
+    def _manage(self) -> None:
+        looked = time.monotonic()
+        while not self._closing:
+            keys = self._due()
+            try:
+                if keys:
+                    self._look_at(keys)
+                elif self._client.status != "running":
+                    self._recover()
+                if self._open and time.monotonic() - looked > _MIND_S:
+                    looked = time.monotonic()
+                    self._mind_workers()
+                    self._look_again()
+            except Exception as error:  # noqa: BLE001 - the scheduler may go at any moment
+                _log.info("the cluster: %s", error)
+                if self._client.status == "running":
+                    time.sleep(_LOOK_S)
+                    for key in keys:
+                        self._events.put(key)
+                else:
+                    self._recover()
+
+    def _due(self) -> set[str]:
+        """The tasks of which there is news, all at once: each fetch costs a turn of the network."""
+        keys: set[str] = set()
+        with suppress(queue.Empty):
+            keys.add(self._events.get(timeout=_LOOK_S))
+            while len(keys) < _AT_ONCE:
+                keys.add(self._events.get_nowait())
+        return keys
+
+    def _look_at(self, keys: set[str]) -> None:
+        with self._lock:
+            there = {key: self._open[key] for key in keys if key in self._open}
+        finished: dict[str, Any] = {}
+        for key, (function, task, _) in there.items():
+            sent = self._sent.get(key)
+            if sent is None:
+                self._send(key, function, task)
+            elif sent.status == "finished":
+                finished[key] = sent
+            elif sent.status == "error":
+                self._settle(key, sent.exception(timeout=_FETCH_S))
+            elif sent.status in ("cancelled", "lost"):
+                self._recover()
+                return
+        if finished:
+            self._fetch(finished)
+
+    def _fetch(self, finished: dict[str, Any]) -> None:
+        """Settle tasks that are done; those that cannot be fetched in time are sent again."""
+        client = self._client
+        try:
+            answers = client.sync(
+                client._gather, list(finished.values()), callback_timeout=_FETCH_S
+            )
+        except TimeoutError:  # who has them is gone, which the scheduler has not seen yet
+            self._attempt += 1
+            for key in finished:
+                self._sent.pop(key, None)
+                self._events.put(key)
+            return
+        for key, answer in zip(finished, answers, strict=True):
+            self._settle(key, answer)
+
+    def _look_again(self) -> None:
+        """Whatever has news, or was never sent: a notice may be lost with its connection."""
+        with self._lock:
+            keys = list(self._open)
+        for key in keys:
+            sent = self._sent.get(key)
+            if sent is None or sent.status != "pending":
+                self._events.put(key)
+
+    def _send(self, key: str, function: Callable[..., Any], task: Any) -> None:
+        sent = self._client.submit(
+            remote.carry_out,
+            self._run,
+            key,
+            function,
+            task,
+            key=f"{getattr(function, '__name__', 'task')}-{key}-{self._attempt}",
+            pure=False,
+            resources={self._resource: 1, version_resource(): 1},
+        )
+        self._sent[key] = sent
+        sent.add_done_callback(lambda _: self._events.put(key))
+
+    def _settle(self, key: str, answer: Any) -> None:
+        with self._lock:
+            found = self._open.pop(key, None)
+        self._sent.pop(key, None)  # the scheduler forgets it
+        if found is None:
+            return
+        future = found[2]
+        if isinstance(answer, Answer):
+            future.set_result(answer)
+        elif type(answer).__name__ == "KilledWorker":
+            text = "Every worker that tried this died of it, most likely for lack of memory."
+            future.set_result(Answer(error=WorkerFailure(text, "worker_died", fatal=True)))
+        else:
+            future.set_exception(answer)
+
+    def _fail(self, error: TilescopeError) -> None:
+        with self._lock:
+            keys = list(self._open)
+        with suppress(Exception):
+            self._client.cancel(list(self._sent.values()), asynchronous=True)
+        for key in keys:
+            self._settle(key, Answer(error=error))
+
+    def _mind_workers(self) -> None:
+        """Say when workers come or go, and give up when none has been there for long."""
+        fit, others = self._workers()
+        if self._client.status != "running":
+            return
+        if (
+            fit != self.workers and fit == self._seen
+        ):  # twice in a row: not in the midst of a change
+            self._tell(f"{fit} workers are at {self._address} now, {self.workers} were there.")
+            self.workers = fit
+        self._seen = fit
+        self._most = max(self._most, fit)
+        now = time.monotonic()
+        self._alone_since = None if fit else self._alone_since or now
+        if self._alone_since is not None and now - self._alone_since > self._patience_s:
+            self._fail(WorkerFailure(self._without_workers(others), "worker_died"))
+
+    def _recover(self) -> None:
+        """Wait for a scheduler, fetch what was written down, and send the rest again."""
+        if self._closing:
+            return
+        deadline = time.monotonic() + self._patience_s
+        self._tell(f"The scheduler at {self._address} does not answer: waiting for it.")
+        while self._client.status != "running":
+            if time.monotonic() > deadline or self._closing:
+                self._fail(
+                    WorkerFailure(
+                        f"The scheduler at {self._address} has not answered for "
+                        f"{self._patience_s:.0f} s; what was measured is kept.",
+                        "worker_died",
+                    )
+                )
+                return
+            if self._client.status == "closed":
+                with suppress(TilescopeError):
+                    self._client = self._connected()
+            time.sleep(_LOOK_S)
+        self._await_return(deadline)
+        self._sent.clear()
+        self._attempt += 1
+        kept = self._fetch_held()
+        with self._lock:
+            left = list(self._open)
+        self._tell(
+            f"The scheduler answers again, with {self.workers} workers: {kept} results were kept "
+            f"there, {len(left)} tasks are sent again."
+        )
+        for key in left:
+            self._events.put(key)
+
+    def _await_return(self, deadline: float) -> None:
+        """Wait a little for the workers that were there, so that what they have can be fetched."""
+        soon = min(deadline, time.monotonic() + _CONNECT_S)
+        while True:
+            self.workers, _ = self._workers()
+            if self.workers >= self._most or (time.monotonic() > soon and self.workers):
+                return
+            if time.monotonic() > deadline:
+                return
+            time.sleep(_LOOK_S)
+
+    def _fetch_held(self) -> int:
+        answers: dict[str, Answer] = {}
+        for found in self._client.run(remote.held, self._run, on_error="ignore").values():
+            answers |= found
+        kept = 0
+        for key, answer in answers.items():
+            if key in self._open:
+                self._settle(key, answer)
+                kept += 1
+        return kept
+
+
+def _unpacked(asked: Future[Answer], on_event: Callable[[Any], None] | None = None) -> Future[Any]:
+    """The answer's value, or its error, as a future's."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+
+    def settle(done: Future[Answer]) -> None:
+        error = done.exception()
+        if error is not None:
+            future.set_exception(error)
+            return
+        answer = done.result()
+        for event in answer.events if on_event else ():
+            assert on_event is not None
+            on_event(event)
+        if answer.error is not None:
+            future.set_exception(answer.error)
+        else:
+            future.set_result(answer.value)
+
+    asked.add_done_callback(settle)
+    return future
+
+
+def spread_over(
+    cluster: Cluster, function: Callable[[Any], Any], tasks: Sequence[Any]
+) -> Iterator[tuple[int, Any]]:
+    """Each task's place and what `function` gives for it, in the order in which they are done."""
+    places = {cluster.submit(function, task): place for place, task in enumerate(tasks)}
+    for future in as_completed(places):
+        yield places[future], future.result()
+
+
+def checked_address(text: str) -> str:
+    """tcp://HOST:8786 of what was given; raises TilescopeError where it is no address."""
+    address = text.strip()
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        scheme, rest = "tcp", address
+    host, colon, port = rest.rpartition(":")
+    if not colon or not port.isdecimal():
+        host, port = rest.rstrip(":"), str(PORT)
+    if scheme not in ("tcp", "tls", "ws", "wss", "inproc") or not host or int(port) > 65535:
+        raise TilescopeError(
+            f"`{text}` is no address of a scheduler: write tcp://HOST:{PORT}, tls://HOST:{PORT} or "
+            f"{LOCAL}."
+        )
+    return f"{scheme}://{host}:{port}"
+
+
+@contextmanager
+def opened(
+    address: str,
+    resource: Resource,
+    *,
+    jobs: int,
+    tell: Callable[[str], None] | None = None,
+    patience_s: float = 60.0,
+) -> Iterator[Cluster]:
+    """A cluster at an address; "local" starts a scheduler and `jobs` workers on this machine."""
+    if address.strip() != LOCAL:
+        with Cluster(address, resource, tell=tell, patience_s=patience_s) as cluster:
+            yield cluster
+        return
+    from core.many.workers import local_cluster
+
+    with (
+        local_cluster(resource, jobs) as here,
+        Cluster(here, resource, tell=tell, patience_s=patience_s) as cluster,
+    ):
+        yield cluster

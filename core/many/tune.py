@@ -1,0 +1,108 @@
+"""The fastest parameters: a scan says what is worth timing, Optuna chooses, a GPU times.
+
+Candidates come in the order of their binding ceilings (`core.many.scan`). If there are no more of
+them than trials, all are timed. Else Optuna's tree-structured Parzen estimator chooses among them,
+beginning with the best few of the scan; where it asks for one that was timed, or that cannot be
+launched, the nearest is taken. What a cache file already has is not timed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.errors import TilescopeError
+from core.gpu.plan import Point
+from core.many.kernel_tuner_files import Entry
+
+_FIRST = 5  # of the scan's best, which the search begins with
+_WORST = 4.0  # times the slowest: what a failure counts for
+
+_NO_OPTUNA = (
+    "Choosing {trials} of {count} candidates needs the package optuna: `pip install optuna` (the "
+    "extra tune); or time all of them with --trials {count}."
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point that may be timed; `values` are those of the parameters that are tuned."""
+
+    point: Point
+    values: Mapping[str, int]
+
+
+def chosen_order(
+    candidates: Sequence[Candidate],
+    trials: int,
+    time_of: Callable[[Candidate], Entry],
+    *,
+    seed: int = 0,
+) -> Iterator[tuple[Candidate, Entry]]:
+    """Times at most `trials` candidates, the scan's order first; yields each with what came out.
+
+    `time_of` measures one. Raises TilescopeError where a search is needed and Optuna is missing.
+    """
+    if len(candidates) <= trials:
+        for one in candidates:
+            yield one, time_of(one)
+        return
+    yield from _searched(candidates, trials, time_of, seed)
+
+
+def _searched(
+    candidates: Sequence[Candidate],
+    trials: int,
+    time_of: Callable[[Candidate], Entry],
+    seed: int,
+) -> Iterator[tuple[Candidate, Entry]]:
+    try:
+        import optuna
+    except ImportError:
+        raise TilescopeError(_NO_OPTUNA.format(trials=trials, count=len(candidates))) from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    names = list(candidates[0].values)
+    space = {name: sorted({one.values[name] for one in candidates}) for name in names}
+    distributions = {
+        name: optuna.distributions.CategoricalDistribution(values) for name, values in space.items()
+    }
+    study = optuna.create_study(
+        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=_FIRST)
+    )
+    left = {tuple(one.values.values()): one for one in candidates}
+    for one in candidates[:_FIRST]:
+        study.enqueue_trial(dict(one.values))
+    slowest = 0.0
+    for _ in range(trials):
+        trial = study.ask(distributions)
+        asked = {name: trial.params[name] for name in names}
+        candidate = left.pop(_nearest(asked, left, space))
+        entry = time_of(candidate)
+        slowest = max(slowest, entry.time_ms or 0.0)
+        value = entry.time_ms if entry.time_ms is not None else _WORST * (slowest or 1.0)
+        if asked == dict(candidate.values):
+            study.tell(trial, value)
+        else:  # what was asked for is timed already, or cannot be launched
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            study.add_trial(
+                optuna.trial.create_trial(
+                    params=dict(candidate.values), distributions=distributions, value=value
+                )
+            )
+        yield candidate, entry
+
+
+def _nearest(
+    asked: Mapping[str, int],
+    left: Mapping[tuple[int, ...], Candidate],
+    space: Mapping[str, Sequence[int]],
+) -> tuple[int, ...]:
+    """The candidate with the fewest steps to what was asked for; of equals the scan's best."""
+
+    def steps(key: tuple[int, ...]) -> int:
+        return sum(
+            abs(space[name].index(value) - space[name].index(asked[name]))
+            for name, value in zip(space, key, strict=True)
+        )
+
+    return min(left, key=steps)

@@ -1,0 +1,1 @@
+"""Profiles of Nsight Compute, read and set beside counts of the emulator."""

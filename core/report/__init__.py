@@ -1,0 +1,1 @@
+"""A launch as a document: what was launched, what it cost, what is wrong with it."""

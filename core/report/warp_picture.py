@@ -1,0 +1,91 @@
+"""One warp's access as a small SVG: lanes above, the sectors or banks that they ask for below."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from core.rules.global_memory import SECTOR
+from core.trace.access import Access, WarpAccess
+
+_CELL, _GAP, _HIGH = 20, 8, 132
+_WIDE = 32 * _CELL + 2
+_USED, _WASTE, _IDLE, _TEXT, _LINK = "#0072b2", "#dcc0c0", "#dfe2e7", "#1b2330", "#8fa3b8"
+MOST_SECTORS = 64
+
+
+def warp_svg(access: Access, warp: int = 0) -> str:
+    """The picture of a warp's access to global or shared memory, "" for any other space.
+
+    Each lane is linked to the 32-byte sector, or the bank, of its first byte; what of a sector no
+    lane asks for is shaded.
+    """
+    one = access.warp(warp)
+    if access.space == "global":
+        boxes, places, title = _sectors(one)
+    elif access.space == "shared":
+        boxes, places, title = _banks(one)
+    else:
+        return ""
+    lanes = "".join(
+        f'<rect x="{1 + lane * _CELL}" y="1" width="{_CELL - 1}" height="18" '
+        f'fill="{_USED if on else _IDLE}"/>'
+        f'<text x="{1 + lane * _CELL + _CELL / 2:g}" y="14" text-anchor="middle" '
+        f'fill="{"#fff" if on else _TEXT}">{lane}</text>'
+        for lane, on in enumerate(one.active.tolist())
+    )
+    links = "".join(
+        f'<path d="M{1 + lane * _CELL + _CELL / 2:g} 20C{1 + lane * _CELL + _CELL / 2:g} 50 '
+        f'{x:g} 50 {x:g} 80" stroke="{_LINK}" fill="none"/>'
+        for lane, x in places.items()
+    )
+    words = escape(f"Warp {warp} {access.kind}s {access.target}: {title}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" '
+        f'width="{_WIDE}" height="{_HIGH}" role="img" aria-label="{words}" '
+        f'font-family="sans-serif" font-size="10"><title>{words}</title>{links}{lanes}{boxes}'
+        f'<text x="1" y="{_HIGH - 6}" font-size="12" fill="{_TEXT}">{words}</text></svg>'
+    )
+
+
+def _sectors(one: WarpAccess) -> tuple[str, dict[int, float], str]:
+    sectors = one.sectors[:MOST_SECTORS]
+    used = dict(zip(sectors.tolist(), one.bytes_used.tolist(), strict=False))
+    wide = min((_WIDE - 2) / max(len(sectors), 1) - 2, 96)
+    left = {int(sector): 1 + place * (wide + 2) for place, sector in enumerate(sectors.tolist())}
+    boxes = "".join(
+        f'<rect x="{x:.1f}" y="80" width="{wide:.1f}" height="22" fill="{_WASTE}"/>'
+        f'<rect x="{x:.1f}" y="80" width="{wide * used[sector] / SECTOR:.1f}" height="22" '
+        f'fill="{_USED}"/>'
+        for sector, x in left.items()
+    )
+    places = {}
+    for lane in np.flatnonzero(one.active).tolist():
+        address = int(one.addresses[lane])
+        sector = address // SECTOR * SECTOR
+        if sector in left:
+            places[lane] = left[sector] + wide * (address - sector + one.width / 2) / SECTOR
+    what = _counted(one.n_sectors, "sector")
+    return boxes, places, f"{what} where {one.ideal_sectors:,} would do"
+
+
+def _banks(one: WarpAccess) -> tuple[str, dict[int, float], str]:
+    ways = one.ways.tolist()
+    boxes = "".join(
+        f'<rect x="{1 + bank * _CELL}" y="80" width="{_CELL - 1}" height="22" '
+        f'fill="{_USED if passes else _IDLE}"/>'
+        f'<text x="{1 + bank * _CELL + _CELL / 2:g}" y="95" text-anchor="middle" '
+        f'fill="{"#fff" if passes else _TEXT}">{f"×{passes}" if passes > 1 else bank}</text>'
+        for bank, passes in enumerate(ways)
+    )
+    banks = one.banks.tolist()
+    places = {
+        lane: 1 + banks[lane] * _CELL + _CELL / 2 for lane in np.flatnonzero(one.active).tolist()
+    }
+    what = _counted(one.wavefronts, "wavefront")
+    return boxes, places, f"{what} where {one.ideal_wavefronts:,} would do"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,132 @@
+"""The command that exports recorded steps as a page or a film: another process does the work."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment
+from PySide6.QtWidgets import QFileDialog
+
+from core.errors import TilescopeError
+from core.files import must_be_writable
+from gui.commands.moments import Moments
+from gui.commands.window import Window
+from gui.scenes.session import Session
+
+KINDS = {
+    "Page to replay in a browser (*.html)": ".html",
+    "Film, MP4 (*.mp4)": ".mp4",
+    "Film, GIF (*.gif)": ".gif",
+    "Film, WebP (*.webp)": ".webp",
+}
+COMMAND = ("-P", "-m", "core.cli.app", "export", "--percent")
+_ROOT = Path(__file__).resolve().parents[__name__.count(".")]
+_PERCENT = re.compile(r"(\d+) %")
+
+
+class Taker(QObject):
+    """Has `tilescope export` make a file of what one window shows; says so, and can be stopped.
+
+    It records the launch anew, from the link to it: nothing of it keeps this window's thread.
+    """
+
+    def __init__(self, window: Window, moments: Moments) -> None:
+        super().__init__(window)
+        self.main, self.moments = window, moments
+        self._process: QProcess | None = None
+        self._path = Path()
+        self._said = ""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a file is being made."""
+        return self._process is not None
+
+    def ask_and_export(self) -> None:
+        """Ask for a file, then export all steps of the block as its name says."""
+        first = f"{file_name(self.main.session)}.html"
+        title, kinds = "Export the recorded steps", ";;".join(KINDS)
+        file, kind = QFileDialog.getSaveFileName(self.main, title, first, kinds)
+        if file:
+            path = Path(file)
+            self.export(path if path.suffix else path.with_suffix(KINDS.get(kind, ".html")))
+
+    def export(self, path: Path) -> None:
+        """Make the file; what was there stays until all of it is."""
+        self.cancel()
+        link = self.moments.link_now()
+        if link is None:
+            return
+        try:
+            must_be_writable(path)
+        except OSError as error:
+            self._say(f"{path} cannot be written: {error.strerror}.", kind="error")
+            return
+        self._path, self._said = path, ""
+        process = QProcess(self)
+        given = QProcessEnvironment.systemEnvironment()
+        given.insert("QT_QPA_PLATFORM", "offscreen")
+        roots = (str(_ROOT), os.environ.get("PYTHONPATH", ""))
+        given.insert("PYTHONPATH", os.pathsep.join(filter(None, roots)))
+        given.insert("PYTHONIOENCODING", "utf-8")
+        process.setProcessEnvironment(given)
+        process.readyReadStandardOutput.connect(self._hear)
+        process.finished.connect(self._end)
+        process.errorOccurred.connect(self._fail)
+        self._process = process
+        theme = ("--theme", self.main.session.theme)
+        process.start(sys.executable, [*COMMAND, link, "-o", str(path), *theme])
+        self._say_doing(0)
+
+    def cancel(self) -> None:
+        """Give it up."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.finished.disconnect(self._end)
+            process.errorOccurred.disconnect(self._fail)
+            process.kill()
+            process.waitForFinished(5000)
+            process.deleteLater()
+            self._say(f"{self._path.name} was not written.")
+
+    def _hear(self) -> None:
+        assert self._process is not None
+        text = bytes(self._process.readAllStandardOutput().data()).decode("utf-8", "replace")
+        self._said = (self._said + text)[-4000:]
+        found = _PERCENT.findall(self._said)
+        if found:
+            self._say_doing(int(found[-1]))
+
+    def _say_doing(self, percent: int) -> None:
+        sentence = f"Writing {self._path.name}: {percent} %"
+        self.main.message.show_message(sentence, kind="info", label="Cancel", action=self.cancel)
+
+    def _fail(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart and self._process is not None:
+            self._process.deleteLater()
+            self._process = None
+            self._say("The export could not be started: there is no Python.", kind="error")
+
+    def _end(self, status: int) -> None:
+        process, self._process = self._process, None
+        assert process is not None
+        said = bytes(process.readAllStandardError().data()).decode("utf-8", "replace")
+        process.deleteLater()
+        if status == 0:
+            self._say(f"Saved {self._path}")
+            return
+        words = " ".join(said.split()).removeprefix("error: ")
+        self._say(words or str(TilescopeError("The export ended before its time.")), kind="error")
+
+    def _say(self, sentence: str, *, kind: str = "info") -> None:
+        self.main.message.show_message(sentence, kind=kind)
+
+
+def file_name(session: Session) -> str:
+    """What a file of what is shown is called: its kernel and the step."""
+    trace = session.trace
+    kernel = trace.workload.rung or trace.workload.kernel if trace is not None else "tilescope"
+    return f"{re.sub(r'[^0-9A-Za-z_]+', '-', kernel).strip('-')}-step-{session.step}"

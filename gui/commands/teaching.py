@@ -1,0 +1,622 @@
+"""Leads through lessons: asks, marks, reveals, and keeps what was answered.
+
+Questions are worked out and marked in a worker; what a question looks at is opened as a link, which
+the window records itself. What is veiled, lit and to be clicked are settings of the session.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog
+
+from core.errors import ParameterError, TilescopeError
+from gui.background.work import Worker
+from gui.commands.focus import focus_page
+from gui.commands.window import Window
+from gui.jobs.lesson_work import (
+    Asked,
+    CourseRead,
+    Drafted,
+    LessonsRead,
+    Marked,
+    Recorders,
+    Revealed,
+    course_job,
+    draft_job,
+    lessons_job,
+    mark_job,
+    pose_job,
+    reveal_job,
+)
+from gui.looks.theme import theme_names
+from gui.scenes.link import Named, parse_link
+from gui.scenes.sitting import Sitting
+from gui.scenes.text import plural
+from gui.views.answer_fields import ClickField, SliderField
+from gui.views.lesson_panel import LessonPanel
+
+if TYPE_CHECKING:
+    from core.ladder import Ladder
+    from core.lessons.course import Again, Course
+    from core.lessons.lesson import Lesson, Setting
+    from core.lessons.link import Link
+    from core.lessons.marking import Answer
+    from core.lessons.progress import Answered, Origin, Progress
+    from gui.commands.explaining import Explaining
+    from gui.commands.moments import Moments
+    from gui.commands.workbench import Workbench
+
+FILES = "Lessons (*.toml);;All files (*)"
+MOST_SEED = 2**31 - 1
+SLID_MS = 180  # of rest before the launch follows a slider
+SETTLED_MS = 250  # after a file was changed: an editor may write it twice
+
+
+class Teaching(QObject):
+    """The lessons of one window.
+
+    `course_read()` says that the course and the learner's progress are there, or have changed;
+    `begun()` and `left()` that a lesson is shown and no more, `asked()` that a question is there,
+    `answer_known(Revealed)` what its answer is, for who presents it.
+    """
+
+    course_read = Signal()
+    begun = Signal()
+    asked = Signal()
+    answer_known = Signal(object)
+    left = Signal()
+
+    def __init__(
+        self, window: Window, moments: Moments, bench: Workbench, explaining: Explaining
+    ) -> None:
+        super().__init__(window)
+        self.main, self.moments, self.bench = window, moments, bench
+        self.explaining = explaining
+        self.session, self.recorder = window.session, window.recorder
+        self.path: Path | None = None
+        """Where progress is kept; None for nowhere."""
+        self.greeted = False
+        """Whether the first start's page has been shown."""
+        self.sitting: Sitting | None = None
+        self.course: Course | None = None
+        self.lessons: tuple[Lesson, ...] = ()
+        self.progress: Progress | None = None
+        self.panel: LessonPanel | None = None
+        self._recorders = Recorders()
+        self._then: Sequence[Any] = ()  # what to do when the course is there
+        self._opened: tuple[Lesson, ...] = ()  # from files
+        self._ladder: Ladder = window.recorder.ladder
+        self._at = 0  # where to begin in a lesson that is read
+        self._watched = QFileSystemWatcher(self)
+        self._settle = QTimer(self)
+        self._watched.fileChanged.connect(lambda _: self._settle.start())
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(SETTLED_MS)
+        self._settle.timeout.connect(self._reload)
+        self._slide = QTimer(self)
+        self._slide.setSingleShot(True)
+        self._slide.setInterval(SLID_MS)
+        self._slide.timeout.connect(self._follow_slider)
+        self.worker = Worker(self, "lessons")
+        self.worker.finished.connect(self._take)
+        self.worker.failed.connect(self._fail)
+        window.recorder.recorded.connect(self._check_goals)
+
+    def close(self) -> None:
+        """End what runs."""
+        self.worker.close()
+
+    # ---- what can be sat
+
+    def read_course(self) -> None:
+        """Read the course and the progress, in the background; `course_read` says when."""
+        if self.progress is None:
+            self.worker.submit(course_job(self.path, random.SystemRandom().randrange(MOST_SEED)))
+        else:
+            self.course_read.emit()
+
+    def begin_lesson(self, name: str, at: int = 0) -> None:
+        """Begin a lesson of the course, by its name."""
+        if self._waits_for_course(partial(self.begin_lesson, name, at)):
+            return
+        lesson = next((one for one in self.lessons if one.name.lower() == name.lower()), None)
+        if lesson is None:
+            self._say(f"There is no lesson {name}: there are {', '.join(self.names())}.")
+            return
+        self._sit_lesson(lesson, at)
+
+    def names(self) -> list[str]:
+        """The course's lessons."""
+        return [one.name for one in self.lessons]
+
+    def open_named(self, name: str) -> None:
+        """A lesson of the course, or the lesson in a file, or those of a folder."""
+        path = Path(name).expanduser()
+        if path.exists() or path.suffix == ".toml":
+            self.open_path(path)
+        else:
+            self.begin_lesson(name)
+
+    def open_path(self, path: Path) -> None:
+        """Begin the lesson in a file, or the first of a folder; another text of it is read anew."""
+        if self._waits_for_course(partial(self.open_path, path)):
+            return
+        self._at, self._opened = 0, ()
+        self.worker.submit(lessons_job(path))
+
+    def ask_for_file(self) -> None:
+        """Ask for a lesson's file and begin it."""
+        name, _ = QFileDialog.getOpenFileName(self.main, "Open a lesson", "", FILES)
+        if name:
+            self.open_path(Path(name))
+
+    def ask_and_export(self, kind: str) -> None:
+        """Ask for a file, and write all answers to it: anonymous, as "json" or "csv"."""
+        name, _ = QFileDialog.getSaveFileName(
+            self.main, "Export the progress", f"progress.{kind}", f"*.{kind}"
+        )
+        if name:
+            self.export(Path(name), kind)
+
+    def export(self, path: Path, kind: str) -> None:
+        """Write all answers to a file, without a name and without times of day."""
+        from core.files import replace_file
+        from core.lessons.concepts import load_concepts
+        from core.lessons.progress import export_csv, export_json
+
+        if self.progress is None:
+            return
+        try:
+            if kind == "csv":
+                replace_file(path, export_csv(self.progress))
+            else:
+                replace_file(path, export_json(self.progress, list(load_concepts().concepts)))
+        except TilescopeError as error:
+            self._say(str(error))
+            return
+        self.main.message.show_message(f"Written: {path}", kind="info")
+
+    def make_of_moments(self, moments: Sequence[Named]) -> None:
+        """Ask for a file, and write a lesson with a question for each moment to it."""
+        if not moments:
+            self._say("There are no moments yet: Ctrl+Shift+M saves one.")
+            return
+        name, _ = QFileDialog.getSaveFileName(
+            self.main, "Make a lesson of the moments", "lesson.toml", FILES
+        )
+        if name:
+            pairs = [(one.name, one.link) for one in moments]
+            self.worker.submit(draft_job(pairs, self._ladder, Path(name)))
+
+    def begin_review(self) -> None:
+        """Ask five questions of lessons that were begun, with other numbers."""
+        if self._waits_for_course(self.begin_review):
+            return
+        from core.lessons.course import review
+
+        assert self.course is not None
+        assert self.progress is not None
+        found = review(self.course, self.progress)
+        if not found:
+            self._say("There is nothing to review yet: begin a lesson first.")
+            return
+        self._sit(Sitting("Review", found, self.progress.seed, "review"))
+
+    def begin_test(self, origin: Origin) -> None:
+        """The test before the course, or after it."""
+        if self._waits_for_course(partial(self.begin_test, origin)):
+            return
+        from core.lessons.course import exam
+
+        assert self.course is not None
+        assert self.progress is not None
+        found = exam(self.course, origin, self.progress.seed)  # type: ignore[arg-type]
+        title = f"Test {origin} the course: answers are not explained"
+        self._sit(Sitting(title, found, self.progress.seed, origin))
+
+    def _waits_for_course(self, then: Any) -> bool:
+        if self.progress is not None:
+            return False
+        self._then = (*self._then, then)
+        self.read_course()
+        return True
+
+    def _sit_lesson(self, lesson: Lesson, at: int = 0) -> None:
+        from core.lessons.course import Again
+
+        assert self.progress is not None
+        questions = tuple(Again(lesson, step, {}) for step in lesson.steps)
+        title = f"{lesson.name}  {lesson.title}"
+        at = min(max(at, 0), len(questions) - 1)
+        self._sit(Sitting(title, questions, self.progress.seed, at=at))
+
+    def _sit(self, sitting: Sitting) -> None:
+        self.sitting = sitting
+        marks = {} if sitting.origin != "lesson" else self._earlier(sitting.questions)
+        sitting.marks.update(marks)
+        self._show_panel()
+        self.begun.emit()
+        self._open()
+
+    def _earlier(self, questions: Sequence[Again]) -> dict[int, Any]:
+        """What became of the questions of a lesson when they were asked before."""
+        assert self.progress is not None
+        last = {a.step: a for a in self.progress.answers if a.origin == "lesson"}
+        right = {a.step for a in self.progress.answers if a.mark == "right"}
+        found: dict[int, Any] = {}
+        for place, one in enumerate(questions):
+            if one.step.name in last:
+                found[place] = "right" if one.step.name in right else last[one.step.name].mark
+        return found
+
+    # ---- the panel
+
+    def _show_panel(self) -> None:
+        if self.panel is None:
+            self.panel = panel = LessonPanel()
+            panel.answered.connect(self._answer)
+            panel.moved.connect(self.go)
+            panel.gone.connect(self.go_to)
+            panel.hint_wanted.connect(self.hint)
+            panel.again_wanted.connect(self.again)
+            panel.once_more_wanted.connect(self._once_more)
+            panel.why_wanted.connect(self.explaining.why)
+            panel.solution_wanted.connect(self.show_solution)
+            panel.run_wanted.connect(self.bench.run_source)
+            panel.place_wanted.connect(self._look)
+            panel.closed.connect(self.leave)
+            panel.changed.connect(self._show_picks)
+            self.session.picked.connect(self._on_picked)
+            self.main.show_lesson_panel(panel)
+        self.panel.restyle()
+        self.main.lesson_shown(True)
+
+    def show_panel(self, on: bool) -> None:
+        """Show the panel, or hide it while the lesson is presented."""
+        self.main.lesson_shown(on)
+
+    def leave(self) -> None:
+        """End the lesson; the views show what they show without one."""
+        if self.sitting is None:
+            return
+        self.sitting = None
+        self.worker.cancel()
+        self._opened = ()
+        self._watch()
+        self.session.update(veiled=frozenset(), lit=None, pick_target=None)
+        self.recorder.ladder = self._ladder
+        self.main.lesson_shown(False)
+        self.left.emit()
+        self.main.show_page("course")
+        focus_page(self.main)
+
+    # ---- going on
+
+    def go(self, by: int) -> None:
+        """The next question, or one before; past the last comes the end."""
+        if self.sitting is not None:
+            if by > 0 and self.sitting.stage == "ended":
+                return
+            self.go_to(self.sitting.at + by)
+
+    def go_to(self, place: int) -> None:
+        """A question by its place; in a test they come in their order."""
+        sitting = self.sitting
+        if sitting is None or place < 0:
+            return
+        if not sitting.tells and place != sitting.at + 1:
+            return
+        sitting.go(place)
+        self._open()
+
+    def turn(self, by: int) -> bool:
+        """Go on or back by a key; False where no lesson is on."""
+        if self.sitting is None:
+            return False
+        self.go(by)
+        return True
+
+    def again(self) -> None:
+        """The same question with other numbers."""
+        from core.lessons.posing import variant
+
+        sitting, progress = self.sitting, self.progress
+        if sitting is None or progress is None or not sitting.question.step.sets:
+            return
+        step, lesson = sitting.question.step, sitting.question.lesson
+        times = max(progress.times_asked(step.name), 1)
+        sitting.again(variant(lesson, step, sitting.seed, times))
+        self._open()
+
+    def _once_more(self) -> None:
+        if self.sitting is not None:
+            self.sitting.once_more()
+            self._open()
+
+    def _open(self) -> None:
+        """Look at what the question is about, veiled, and work the question out meanwhile."""
+        sitting, panel = self.sitting, self.panel
+        if sitting is None or panel is None:
+            return
+        self.explaining.close()
+        if sitting.stage == "ended":
+            self._end()
+            return
+        panel.show_sitting(sitting)
+        step = sitting.question.step
+        self.session.update(veiled=step.veil, lit=None, pick_target=None, playing=0)
+        self._look()
+        self.worker.submit(
+            pose_job(self._recorders, sitting.question, sitting.numbers, sitting.seed)
+        )
+
+    def _look(self) -> None:
+        """Open the place that the question looks at."""
+        if self.sitting is None or self.sitting.stage == "ended":
+            return
+        question = self.sitting.question
+        numbers = {k: v for k, v in self.sitting.numbers.items() if isinstance(v, int)}
+        link = question.step.link.varied(numbers, question.lesson.ladder)
+        self._visit(link, question.lesson.ladder, getattr(question.step.question, "start", ""))
+
+    def _visit(self, link: Link, ladder: Ladder, source: str = "") -> None:
+        self.recorder.ladder = ladder
+        try:
+            moment = parse_link(str(link), ladder, theme_names())
+            self.moments.open_moment(replace(moment, source=source or None))
+        except ParameterError as error:
+            self._say(str(error))
+
+    # ---- answering
+
+    def hint(self) -> None:
+        """Show the next hint."""
+        if self.sitting is not None and self.panel is not None and (text := self.sitting.hint()):
+            self.panel.show_hint(text)
+
+    def _on_picked(self, target: str, thing: Any) -> None:
+        if self.panel is not None and isinstance(field := self.panel.field, ClickField):
+            field.click(thing)
+            if not field.several:
+                self.panel.sure.setFocus()  # Return answers, Tab leads to the guess
+
+    def _follow_slider(self) -> None:
+        """Record the launch that the slider stands at: what is not veiled moves with it."""
+        sitting, field = self.sitting, self.panel.field if self.panel is not None else None
+        if sitting is None or sitting.posed is None or sitting.stage != "asked":
+            return
+        question, ladder = sitting.question.step.question, sitting.question.lesson.ladder
+        link = sitting.posed.link
+        name = getattr(question, "name", "")
+        if isinstance(field, SliderField) and name in ladder[link.rung].defaults:
+            self._visit(link.varied({name: field.value}, ladder), ladder)
+
+    def _show_picks(self) -> None:
+        """Light what was clicked so far; follow a slider once it rests."""
+        from gui.scenes.asking import Lit
+
+        field = self.panel.field if self.panel is not None else None
+        if isinstance(field, SliderField) and field.moved:
+            self._slide.start()
+        asked = self.sitting is not None and self.sitting.stage == "asked"
+        if asked and isinstance(field, ClickField):
+            given = field.answer()
+            picks = tuple(given) if isinstance(given, list) else ()
+            self.session.lit = Lit(field.target, (), picks) if picks else None
+
+    def _answer(self, answer: Answer, sure: bool) -> None:
+        sitting, panel = self.sitting, self.panel
+        if sitting is None or panel is None or sitting.posed is None or sitting.stage != "asked":
+            return
+        sitting.stage = "marking"
+        panel.show_sitting(sitting)
+        self.worker.submit(mark_job(sitting.posed, answer, sure))
+
+    def _check_goals(self) -> None:
+        """A kernel was recorded: if it is the answer to an exercise, mark it."""
+        sitting = self.sitting
+        if sitting is None or sitting.posed is None or sitting.stage != "asked":
+            return
+        origin = self.session.origin
+        if not sitting.is_built or origin is None or self.session.trace is None:
+            return
+        if self.moments.awaited is not None or origin.configuration != self.session.configuration:
+            return  # what is shown is still what was there before, or the text did not compile
+        if origin.configuration.key == sitting.posed.link.rung:
+            self._answer(self.session.trace.workload.source, True)
+
+    def show_solution(self) -> None:
+        """Put a kernel that meets the goals into the editor, and run it."""
+        sitting = self.sitting
+        if sitting is None or sitting.posed is None or not sitting.is_built:
+            return
+        sitting.solved = True
+        source = getattr(sitting.question.step.question, "solution", "")
+        self._visit(sitting.posed.link, sitting.question.lesson.ladder, source)
+        self.session.view = "Source"
+
+    # ---- what the worker gives
+
+    def _take(self, result: Any) -> None:
+        if isinstance(result, CourseRead):
+            self.course, self.lessons = result.course, result.lessons
+            self.progress = result.progress
+            self.course_read.emit()
+            then, self._then = self._then, ()
+            for act in then:
+                act()
+        elif isinstance(result, LessonsRead):
+            self._take_lessons(result)
+        elif isinstance(result, Asked):
+            self._take_question(result)
+        elif isinstance(result, Marked):
+            self._take_mark(result)
+        elif isinstance(result, Drafted):
+            self.main.message.show_message(
+                f"A lesson of {plural(result.steps, 'step')}: {result.path}",
+                kind="info",
+                label="Open",
+                action=partial(self.open_path, result.path),
+            )
+        elif isinstance(result, Revealed):
+            self.answer_known.emit(result)
+
+    def _take_lessons(self, read: LessonsRead) -> None:
+        known = {one.file for one in self._opened}
+        if len(read.lessons) == 1 and read.lessons[0].file in known:  # one of them, read anew
+            new = read.lessons[0]
+            self._opened = tuple(new if one.file == new.file else one for one in self._opened)
+        else:
+            self._opened = read.lessons
+        self._watch()
+        self._sit_lesson(read.lessons[0], self._at)
+
+    def _watch(self) -> None:
+        """Watch the files that are open; an editor may have put others in their places."""
+        watched = set(self._watched.files())
+        wanted = {str(one.file) for one in self._opened if one.file.exists()}
+        if gone := watched - wanted:
+            self._watched.removePaths(list(gone))
+        if new := wanted - watched:
+            self._watched.addPaths(list(new))
+
+    def _take_question(self, asked: Asked) -> None:
+        from core.lessons.lesson import Click
+
+        sitting, panel = self.sitting, self.panel
+        if sitting is None or panel is None or sitting.stage != "opening":
+            return
+        sitting.ask(asked.posed)
+        question = sitting.question.step.question
+        target = question.target if isinstance(question, Click) else None
+        self.session.update(pick_target=target)
+        panel.show_sitting(sitting, asked)
+        self.asked.emit()
+        if sitting.is_built:
+            self.session.view = "Source"
+            self._check_goals()
+
+    def _take_mark(self, marked: Marked) -> None:
+        sitting, panel = self.sitting, self.panel
+        if sitting is None or panel is None or sitting.stage != "marking":
+            return
+        kept = sitting.take(marked.answer, marked.sure, marked.verdict)
+        if kept is not None:
+            self._keep(kept)
+        if sitting.is_told and sitting.tells:
+            self._reveal(marked.verdict.wanted, marked.answer)
+        panel.show_sitting(sitting)
+        if sitting.is_told and not sitting.tells:
+            self.go(1)  # a test goes on by itself
+
+    def work_out_answer(self) -> None:
+        """Work the question's answer out; `answer_known` brings it."""
+        if self.sitting is not None and self.sitting.posed is not None:
+            self.worker.submit(reveal_job(self.sitting.posed))
+
+    def reveal(self, wanted: Answer) -> None:
+        """Show the answer to the room: nobody gave one, and none is kept."""
+        if self.sitting is not None and self.sitting.stage == "asked":
+            self.sitting.stage = "told"
+            self._reveal(wanted, [])
+
+    def _reveal(self, wanted: Answer, answer: Answer) -> None:
+        """Lift the veil; light what is right beside what was clicked."""
+        from core.lessons.lesson import Click, Slider
+        from gui.scenes.asking import Lit
+
+        sitting = self.sitting
+        assert sitting is not None
+        question = sitting.question.step.question
+        lit = None
+        if isinstance(question, Click) and isinstance(wanted, list):
+            given = answer if isinstance(answer, list) else []
+            lit = Lit(question.target, tuple(wanted), tuple(given))
+        self.session.update(veiled=frozenset(), pick_target=None, lit=lit)
+        if isinstance(question, Slider) and isinstance(wanted, list) and wanted:
+            ladder = sitting.question.lesson.ladder
+            link = sitting.posed.link if sitting.posed is not None else None
+            if link is not None and question.name in ladder[link.rung].defaults:
+                self._visit(link.varied({question.name: int(wanted[0])}, ladder), ladder)
+
+    def _fail(self, error: object) -> None:
+        sentence = str(error) if isinstance(error, TilescopeError) else f"That failed: {error!r}."
+        sitting, panel = self.sitting, self.panel
+        if self.progress is None and self.path is not None:
+            sentence += " Answers are not kept meanwhile."
+            self.path = None
+            self._say(sentence)
+            self.moments.say_with_launch(sentence)  # a launch that comes would clear it
+            self.read_course()
+            return
+        if sitting is not None and panel is not None and sitting.stage == "marking":
+            sitting.stage = "asked"
+            panel.show_sitting(sitting)
+            panel.show_mistake(sentence)
+            return
+        self._say(sentence)
+
+    # ---- what is kept
+
+    def _keep(self, one: Answered) -> None:
+        from core.lessons.progress import keep_answer
+
+        assert self.progress is not None
+        self.progress = self.progress.with_answer(one)
+        if self.path is not None:
+            try:
+                self.progress = keep_answer(self.path, self.progress)
+            except (OSError, TilescopeError) as error:
+                self._say(f"The answer could not be kept: {error}")
+                self.path = None
+        self.course_read.emit()
+
+    def _end(self) -> None:
+        """Say how it went, and what comes next."""
+        sitting, panel = self.sitting, self.panel
+        assert sitting is not None
+        assert panel is not None
+        self.session.update(veiled=frozenset(), lit=None, pick_target=None)
+        panel.show_end(sitting, self._what_next(sitting))
+
+    def _what_next(self, sitting: Sitting) -> list[tuple[str, Any]]:
+        from core.lessons.course import review_due
+
+        found: list[tuple[str, Any]] = []
+        if self.course is not None and self.progress is not None:
+            if sitting.origin == "lesson" and review_due(self.course, self.progress):
+                found.append(("Review: five questions", self.begin_review))
+            names = self.names()
+            lesson = sitting.question.lesson.name
+            if sitting.origin == "lesson" and lesson in names[:-1]:
+                following = names[names.index(lesson) + 1]
+                found.append((f"Lesson {following}", partial(self.begin_lesson, following)))
+        files = [one.file for one in self._opened]
+        if sitting.question.lesson.file in files[:-1]:
+            later = self._opened[files.index(sitting.question.lesson.file) + 1]
+            found.append((f"Lesson {later.name}", partial(self._sit_lesson, later)))
+        found.append(("To the course", self.leave))
+        return found
+
+    def _reload(self) -> None:
+        """A lesson's file was changed: read it, and stay at the question."""
+        sitting = self.sitting
+        if sitting is None:
+            return
+        self._at = sitting.at
+        self._watch()
+        self.worker.submit(lessons_job(sitting.question.lesson.file))
+
+    def _say(self, sentence: str) -> None:
+        self.main.message.show_message(sentence)
+
+    def numbers(self) -> Mapping[str, Setting]:
+        """What the question's variant sets; empty without a question."""
+        return self.sitting.numbers if self.sitting is not None else {}

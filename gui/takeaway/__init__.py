@@ -1,0 +1,1 @@
+"""What is taken along without the program: a page to replay, a film, a report."""

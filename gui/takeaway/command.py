@@ -1,0 +1,129 @@
+"""What `tilescope export` does: it records what is named, draws it, and writes the file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from PySide6.QtCore import qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+
+from core.cli.console import progress_bar
+from core.errors import ParameterError, TilescopeError
+from core.files import must_be_writable, replace_file
+from core.ladder import load_ladder
+from core.lessons.course import load_course
+from gui.looks.theme import apply_theme, theme_names
+from gui.scenes.session import Session
+from gui.scenes.text import plural
+from gui.takeaway import film, replay
+from gui.takeaway.launching import opened
+from gui.takeaway.lessons import lesson_chapters
+from gui.takeaway.stage import MEMORY, chosen
+
+PAGE = (".html", ".htm")
+FILM = ("Matrices", MEMORY, "Source")
+"""The views of a film where nobody says which."""
+_QUIET = ("propagateSizeHints",)
+
+
+def export(
+    what: str,
+    out: Path,
+    *,
+    first: int | None,
+    last: int | None,
+    views: Sequence[str],
+    theme: str,
+    size: tuple[int, int],
+    speed: float,
+    captions: bool,
+    percent: bool = False,
+) -> None:
+    """Export what a link names to a file, as its ending says. Raises TilescopeError."""
+    if theme not in theme_names():
+        raise ParameterError(f"There is no theme {theme}: use {', '.join(theme_names())}.")
+    is_page, suffix = out.suffix.lower() in PAGE, out.suffix.lower()
+    if suffix and not is_page and suffix not in film.KINDS:
+        endings = f"{PAGE[0]}, {', '.join(film.KINDS)}"
+        raise ParameterError(
+            f"{out.name} is neither a page nor a film: end its name with {endings}, or with / for "
+            "a folder of pictures."
+        )
+    places = chosen(views or (replay.VIEWS if is_page else FILM))
+    if suffix:
+        _must_be_writable(out)
+    with _application(theme):
+        if is_page and what in load_course().order:
+            with _percent() if percent else progress_bar("Drawing") as said:
+                title, chapters = lesson_chapters(what)
+                replace_file(out, replay.page_of(chapters, places, title, said))
+            made = plural(len(chapters), "question")
+            sys.stdout.write(f"Wrote {out}: {made}, {out.stat().st_size / 1e6:.1f} MB.\n")
+            return
+        with progress_bar("Recording") as said:
+            session = opened(what, load_ladder(), theme_names(), said)
+        steps: Sequence[int] = replay.steps_in(session, first, last)
+        title = title_of(session)
+        with _percent() if percent else progress_bar("Drawing") as said:
+            if is_page:
+                chapter = replay.Chapter(session, steps, title, session.step)
+                replace_file(out, replay.page_of([chapter], places, title, said))
+            else:
+                film.write_film(
+                    session, steps, out, names=places, title=title, size=size, speed=speed,
+                    captions=captions, said=said,
+                )  # fmt: skip
+    made = f", {out.stat().st_size / 1e6:.1f} MB" if suffix else ""
+    sys.stdout.write(f"Wrote {out}: {plural(len(steps), 'step')}{made}.\n")
+
+
+@contextmanager
+def _percent() -> Iterator[Callable[[float], None]]:
+    """Says how far it is in lines of its own."""
+
+    def say(done: float) -> None:
+        sys.stdout.write(f"{done:.0%}\n".replace("%", " %"))
+        sys.stdout.flush()
+
+    yield say
+
+
+def title_of(session: Session) -> str:
+    """What a launch is called: its rung's title, or its kernel and file."""
+    trace = session.trace
+    if trace is None:
+        return "Tilescope"
+    workload, ladder = trace.workload, load_ladder()
+    if workload.rung is not None and workload.rung in ladder:
+        return ladder[workload.rung].title
+    return f"{workload.kernel} in {workload.source_name}"
+
+
+def _must_be_writable(path: Path) -> None:
+    """Before anything is worked out for it."""
+    try:
+        must_be_writable(path)
+    except OSError as error:
+        raise TilescopeError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+@contextmanager
+def _application(theme: str) -> Iterator[Callable[[], None]]:
+    """Qt without a window, in a theme."""
+
+    def hear(kind: object, context: object, text: str) -> None:
+        if not any(word in text for word in _QUIET):
+            sys.stderr.write(f"{text}\n")
+
+    before = qInstallMessageHandler(hear)
+    app = QApplication.instance() or QApplication(["tilescope"])
+    assert isinstance(app, QApplication)
+    apply_theme(app, theme)
+    try:
+        yield app.processEvents
+    finally:
+        app.processEvents()
+        qInstallMessageHandler(before)

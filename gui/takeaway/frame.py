@@ -1,0 +1,119 @@
+"""One picture of a film: views beside each other, what happens below them, and the time line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from gui.looks.style import TEXT_SIZE, size_rules, styled_label, stylesheet, window_name
+from gui.looks.theme import current_theme
+from gui.scenes.session import Session
+from gui.scenes.step_views import VIEWS
+from gui.scenes.timeline import event_caption, phase_label, step_label
+from gui.takeaway.stage import GLOBAL, MEMORY, memory_of
+from gui.views.base import Caption, Panel, SessionView
+from gui.views.transport_bar import ScrubBar
+
+LIKE_WINDOW = 720
+"""Pixels of the window that a film is high, whatever its own: so large is its type."""
+
+
+class Frame(QWidget):
+    """The views of some names, one large where there are several, as they are at a step."""
+
+    def __init__(
+        self, session: Session, names: Sequence[str], title: str, *, captions: bool = True
+    ) -> None:
+        super().__init__()
+        self.session, self._rows = session, {row.name: row for row in VIEWS}
+        self._memory: dict[str, Panel] = {}
+        self.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
+        theme = current_theme()
+        self.setObjectName(window_name(theme.name))
+        self.setProperty(TEXT_SIZE, theme.text_size)
+        self.setStyleSheet(stylesheet() + size_rules())
+        panels = [panel for name in names for panel in self._panels(name, captions)]
+        grid = QGridLayout()
+        grid.setSpacing(8)
+        large = len(names) > 1
+        for name, panel in panels:
+            place = names.index(name)
+            if large and place == 0:
+                grid.addWidget(panel, 0, 0, max(len(names) - 1, 1), 1)
+            else:
+                grid.addWidget(panel, place - large, int(large))
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, int(large))
+        for row in range(max(len(names) - 1, 1)):
+            grid.setRowStretch(row, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(12, 8, 12, 8)
+        whole.addLayout(grid, 1)
+        whole.addLayout(self._below(title, captions))
+        self.scrub = ScrubBar(session)
+        whole.addWidget(self.scrub)
+
+    def _panels(self, name: str, captions: bool) -> list[tuple[str, Panel]]:
+        found = []
+        for one in (GLOBAL, "Shared") if name == MEMORY else (name,):
+            row = self._rows[one]
+            module, _, kind = row.widget.partition(":")
+            view: SessionView = getattr(import_module(module), kind)(self.session)
+            caption = getattr(view, "caption", None)
+            said = caption if captions and isinstance(caption, Caption) else None
+            panel = Panel(row.title, view, caption=said)
+            if name == MEMORY:
+                self._memory[one] = panel
+            found.append((name, panel))
+        return found
+
+    def _below(self, title: str, captions: bool) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.addWidget(styled_label(title, role="heading"))
+        self.event_ = Caption()
+        self.event_.setVisible(captions)
+        self.event_.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignHCenter)
+        row.addWidget(self.event_, 1)
+        self.where = QLabel()
+        row.addWidget(self.where)
+        if not captions:
+            row.insertStretch(1, 1)
+        return row
+
+    def image(self, step: int, size: QSize) -> QImage:
+        """A picture of a step, in pixels of the film."""
+        scale = size.height() / LIKE_WINDOW
+        if not self.isVisible():
+            self.resize(round(size.width() / scale), LIKE_WINDOW)
+            self.show()
+        session = self.session
+        session.step = step
+        memory = memory_of(session)
+        for name, panel in self._memory.items():
+            panel.setVisible(name == memory)
+        session.turns.finish()
+        self.event_.setText(event_caption(session))
+        self.where.setText(f"{phase_label(session)}   step {step_label(session)}".strip())
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        session.turns.finish()
+        image = QImage(size, QImage.Format.Format_RGB32)
+        image.fill(self.palette().window().color())
+        painter = QPainter(image)
+        painter.scale(size.width() / self.width(), size.height() / self.height())
+        try:
+            self.render(painter, QPoint(0, 0))
+        finally:
+            painter.end()
+        return image
+
+    def shut_down(self) -> None:
+        """Stop what its views work out elsewhere, and let it go."""
+        for view in self.findChildren(SessionView):
+            if hasattr(view, "shut_down"):
+                view.shut_down()
+        self.close()
+        self.deleteLater()

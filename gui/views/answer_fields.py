@@ -1,0 +1,475 @@
+"""What a learner answers with: a number, a choice, things to click, a slider, an order, goals.
+
+Each field gives its answer as `core.lessons.marking` takes it, or None while there is none. It says
+`changed` when there is another, and `returned` where Return was pressed in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QButtonGroup,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.errors import ParameterError
+from core.lessons.answers import number_typed, things_typed
+from gui.looks.style import set_style, styled_label
+from gui.looks.theme import current_theme
+from gui.scenes.prose import plain
+from gui.views.prose_label import ProseLabel
+from gui.views.widgets import StopSlider, action_button
+
+if TYPE_CHECKING:
+    from core.lessons.expressions import Value
+    from core.lessons.lesson import Target
+    from core.lessons.marking import Answer, Met
+    from gui.jobs.lesson_work import Asked
+
+LETTERS = "ABCDEFGH"
+RETURN = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+UP_DOWN = (Qt.Key.Key_Up, Qt.Key.Key_Down)
+
+
+class AnswerField(QWidget):
+    """Base of all: `answer` is None while there is none, `mistake` says why."""
+
+    changed = Signal()
+    returned = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mistake = ""
+
+    def answer(self) -> Answer | None:
+        """What is answered as it stands."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Take the keyboard."""
+        self.setFocus()
+
+    def told(self, right: Value) -> None:
+        """Take no other answer, and show the right one beside one's own."""
+        self.setEnabled(False)
+
+    def restyle(self) -> None:
+        """Take up the theme."""
+
+
+class FigureLine(QLineEdit):
+    """Takes what a number is written with; other keys are the window's (`gui.commands.focus`)."""
+
+
+class NumberField(AnswerField):
+    """Type a number."""
+
+    def __init__(self, unit: str, name: str = "Your answer, a number") -> None:
+        super().__init__()
+        self.line = FigureLine()
+        self.line.setAccessibleName(name)
+        self.line.setPlaceholderText("a number")
+        self.line.setMaxLength(40)
+        self.line.textChanged.connect(lambda _: self.changed.emit())
+        self.line.returnPressed.connect(self.returned)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.line, 1)
+        if unit:
+            row.addWidget(styled_label(unit, role="caption", plain=True))
+        self.setFocusProxy(self.line)
+
+    def answer(self) -> Answer | None:
+        text = self.line.text().strip()
+        self.mistake = ""
+        if not text:
+            return None
+        try:
+            return number_typed(text)
+        except ParameterError as error:
+            self.mistake = str(error)
+            return None
+
+
+class LetterButton(QRadioButton):
+    """A choice's button; the letters A to H choose among its neighbours, Return answers."""
+
+    lettered = Signal(int)
+    returned = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        """Keep letters from the window's shortcuts."""
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and (self._letter(event) >= 0 or event.key() in UP_DOWN)
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Choose by letter."""
+        if (place := self._letter(event)) >= 0:
+            self.lettered.emit(place)
+        elif event.key() in RETURN:
+            self.returned.emit()
+        else:
+            super().keyPressEvent(event)
+
+    @staticmethod
+    def _letter(event: QKeyEvent) -> int:
+        plain = event.modifiers() in (
+            Qt.KeyboardModifier.NoModifier,
+            Qt.KeyboardModifier.ShiftModifier,
+        )
+        text = event.text().upper()
+        return LETTERS.find(text) if plain and len(text) == 1 else -1
+
+
+class ChoiceField(AnswerField):
+    """Choose one, by the mouse, the arrows or its letter."""
+
+    def __init__(self, choices: Sequence[str]) -> None:
+        super().__init__()
+        self.choices = tuple(choices)
+        self.group = QButtonGroup(self)
+        self.labels: list[ProseLabel] = []
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(6)
+        grid.setVerticalSpacing(current_theme().spacing.gap)
+        grid.setColumnStretch(1, 1)
+        for place, choice in enumerate(self.choices):
+            button = LetterButton(LETTERS[place])
+            button.setAccessibleName(f"{LETTERS[place]}: {plain(choice)}")
+            button.lettered.connect(self._choose)
+            button.returned.connect(self.returned)
+            label = ProseLabel("choice", choice)
+            label.installEventFilter(self)
+            self.group.addButton(button, place)
+            self.labels.append(label)
+            grid.addWidget(button, place, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(label, place, 1)
+        self.group.idClicked.connect(lambda _: self.changed.emit())
+        self.group.idToggled.connect(lambda _, on: self.changed.emit() if on else None)
+
+    def begin(self) -> None:
+        """The first choice has the keyboard, and none is chosen."""
+        self.group.button(0).setFocus()
+
+    def answer(self) -> Answer | None:
+        place = self.group.checkedId()
+        return self.choices[place] if place >= 0 else None
+
+    def _choose(self, place: int) -> None:
+        if place < len(self.choices):
+            self.group.button(place).setChecked(True)
+            self.group.button(place).setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A click on the words is one on their button."""
+        if (
+            event.type() == QEvent.Type.MouseButtonPress
+            and isinstance(event, QMouseEvent)
+            and self.isEnabled()
+        ):
+            place = next((i for i, one in enumerate(self.labels) if one is watched), -1)
+            if place >= 0:
+                self._choose(place)
+        return False
+
+    def told(self, right: Value) -> None:
+        own = self.group.checkedId()
+        for place, label in enumerate(self.labels):
+            found = (
+                "right" if self.choices[place] == right else "wrong" if place == own else "other"
+            )
+            set_style(label, "told", found)
+        super().told(right)
+
+    def restyle(self) -> None:
+        for label in self.labels:
+            label.restyle()
+
+
+class ClickField(AnswerField):
+    """Shows what was clicked in the views; the same can be typed."""
+
+    def __init__(self, target: Target, *, several: bool) -> None:
+        super().__init__()
+        self.target, self.several = target, several
+        how = "Click each" if several else "Click it"
+        self.how = styled_label(f"{how} in the views, or type:", role="dim", wrap=True)
+        self.line = QLineEdit()
+        self.line.setAccessibleName(f"Your answer: {target}s, clicked or typed")
+        shown = {"element": "C[1,3]"}.get(target, f"{target} 3")
+        self.line.setPlaceholderText(f"such as {shown}" + (", …" if several else ""))
+        self.line.setMaxLength(600)
+        self.line.textChanged.connect(lambda _: self.changed.emit())
+        self.line.returnPressed.connect(self.returned)
+        self.clear_button = action_button("Clear", "Take back all that was clicked")
+        self.clear_button.clicked.connect(self.line.clear)
+        row = QHBoxLayout()
+        row.addWidget(self.line, 1)
+        row.addWidget(self.clear_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.how)
+        layout.addLayout(row)
+        self.setFocusProxy(self.line)
+
+    def click(self, thing: Value) -> None:
+        """Add what was clicked; a second click takes it away again."""
+        things = self._things()
+        names = [str(one) for one in things]
+        if str(thing) in names:
+            things.pop(names.index(str(thing)))
+        elif self.several:
+            things.append(thing)
+        else:
+            things = [thing]
+        self.line.setText(", ".join(self._name(one) for one in things))
+
+    def _name(self, thing: Value) -> str:
+        return f"{self.target} {thing}" if isinstance(thing, int) else str(thing)
+
+    def _things(self) -> list[Value]:
+        try:
+            return things_typed(self.line.text())
+        except ParameterError:
+            return []
+
+    def answer(self) -> Answer | None:
+        self.mistake = ""
+        if not self.line.text().strip():
+            return None
+        try:
+            found = things_typed(self.line.text())
+        except ParameterError as error:
+            self.mistake = str(error)
+            return None
+        return found
+
+
+class SliderField(AnswerField):
+    """Find a value."""
+
+    def __init__(self, label: str, values: Sequence[int]) -> None:
+        super().__init__()
+        self.values = tuple(values)
+        self.slider = StopSlider(label)
+        self.slider.setAccessibleName(label)
+        self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.slider.show_stops(self.values, self.values[0])
+        self.moved = False
+        """Whether it was moved from where it stood at first."""
+        self.shown = QLabel()
+        self.shown.setProperty("role", "figure")
+        self.label = styled_label(label, role="dim", plain=True, wrap=True)
+        self.slider.valueChanged.connect(self._on_move)
+        self.slider.installEventFilter(self)
+        row = QHBoxLayout()
+        row.addWidget(self.slider, 1)
+        row.addWidget(self.shown)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.label)
+        layout.addLayout(row)
+        self.setFocusProxy(self.slider)
+        self.shown.setText(str(self.values[0]))
+
+    def answer(self) -> Answer | None:
+        return self.values[self.slider.value()]
+
+    @property
+    def value(self) -> int:
+        """Where it stands."""
+        return self.values[self.slider.value()]
+
+    def _on_move(self, place: int) -> None:
+        self.moved = True
+        self.shown.setText(str(self.values[place]))
+        self.changed.emit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Return answers."""
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and event.key() in RETURN
+        ):
+            self.returned.emit()
+            return True
+        return False
+
+
+class OrderField(AnswerField):
+    """Two lists: what there is, and one's own order. Return or a click moves a line over.
+
+    In one's own order Alt+Up and Alt+Down move a line, and so does the mouse.
+    """
+
+    def __init__(self, items: Sequence[str], *, code: bool) -> None:
+        super().__init__()
+        self.pool, self.own = _Lines("Lines that there are", code), _Lines("Your order", code)
+        self.own.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        for item in items:
+            self.pool.addItem(item)
+        self.pool.itemClicked.connect(lambda item: self._over(item, self.pool, self.own))
+        self.own.itemDoubleClicked.connect(lambda item: self._over(item, self.own, self.pool))
+        self.pool.taken.connect(lambda: self._over(self.pool.currentItem(), self.pool, self.own))
+        self.own.taken.connect(lambda: self._over(self.own.currentItem(), self.own, self.pool))
+        self.own.moved.connect(self.changed)
+        self.own.model().rowsMoved.connect(lambda *_: self.changed.emit())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(styled_label("Click, or Return, takes the next one:", role="dim"))
+        layout.addWidget(self.pool)
+        hint = "Your order (Alt+Up, Alt+Down; double click takes back):"
+        layout.addWidget(styled_label(hint, role="dim", wrap=True))
+        layout.addWidget(self.own)
+        self._fit()
+
+    def begin(self) -> None:
+        """The first line has the keyboard."""
+        self.pool.setCurrentRow(0)
+        self.pool.setFocus()
+
+    def answer(self) -> Answer | None:
+        lines = [self.own.item(row).text() for row in range(self.own.count())]
+        return lines or None
+
+    def _over(self, item: QListWidgetItem | None, out: QListWidget, to: QListWidget) -> None:
+        if item is None or not self.isEnabled():
+            return
+        row = out.row(item)
+        to.addItem(out.takeItem(row))
+        out.setCurrentRow(min(row, out.count() - 1))
+        if not out.count():
+            to.setFocus()
+            to.setCurrentRow(to.count() - 1)
+        self._fit()
+        self.changed.emit()
+
+    def _fit(self) -> None:
+        for lines in (self.pool, self.own):
+            lines.fit()
+
+
+class _Lines(QListWidget):
+    taken = Signal()
+    moved = Signal()
+
+    def __init__(self, name: str, code: bool) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setWordWrap(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSpacing(1)
+        self.setProperty("role", "lines")
+        if code:
+            self.setFont(current_theme().mono(0.9))
+
+    def fit(self) -> None:
+        """As high as its lines."""
+        rows = sum(self.sizeHintForRow(row) + 2 for row in range(self.count()))
+        least = self.fontMetrics().lineSpacing() + 10
+        self.setFixedHeight(max(rows, least) + 4)
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, self.height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Return moves the line over, Alt with an arrow within the list."""
+        if event.key() in RETURN:
+            self.taken.emit()
+            return
+        by = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()), 0)
+        if by and event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            row = self.currentRow()
+            if 0 <= row + by < self.count():
+                self.insertItem(row + by, self.takeItem(row))
+                self.setCurrentRow(row + by)
+                self.moved.emit()
+            return
+        super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the arrows with Alt from the window's shortcuts."""
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and event.key() in UP_DOWN
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
+
+class GoalsField(AnswerField):
+    """A kernel to be written: its goals, checked at each run."""
+
+    def __init__(self, goals: Sequence[str], *, note: str) -> None:
+        super().__init__()
+        self._goals = tuple(goals)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(styled_label("Goals", role="heading"))
+        self.rows: list[ProseLabel] = []
+        for goal in goals:
+            row = ProseLabel("goal", f"○  {goal}")
+            self.rows.append(row)
+            layout.addWidget(row)
+        self.note = styled_label(note, role="dim", wrap=True)
+        layout.addWidget(self.note)
+
+    def answer(self) -> Answer | None:
+        return None
+
+    def show_met(self, goals: Sequence[Met]) -> None:
+        """Tick what is met."""
+        for row, goal in zip(self.rows, goals, strict=True):
+            row.say(f"{'✓' if goal.met else '○'}  {goal.say}")
+            set_style(row, "told", "right" if goal.met else "other")
+            row.setAccessibleName(f"{'met' if goal.met else 'not met'}: {plain(goal.say)}")
+
+    def restyle(self) -> None:
+        for row in self.rows:
+            row.restyle()
+
+
+def field_of(asked: Asked) -> AnswerField:
+    """The field for a question."""
+    from core.lessons.lesson import Choice, Click, Edit, Number, Order, Slider
+
+    posed = asked.posed
+    match posed.step.question:
+        case Number(unit=unit):
+            return NumberField(unit)
+        case Choice():
+            return ChoiceField(posed.choices)
+        case Click(target=target):
+            return ClickField(target, several=asked.several)
+        case Slider(label=label, low=low, high=high, every=every):
+            return SliderField(label, range(low, high + 1, every))
+        case Order(frame=frame):
+            return OrderField(posed.items, code=bool(frame))
+        case Edit():
+            return GoalsField(posed.goals, note="Ctrl+Return runs the text and checks the goals.")

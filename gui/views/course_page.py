@@ -1,0 +1,386 @@
+"""The course: three ways to begin, the lessons as a path, and what is learnt and what is shaky."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QEnterEvent,
+    QFontMetrics,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.looks.style import fill, styled_label
+from gui.looks.theme import current_theme
+from gui.scenes.course import WAYS, CourseShown, LessonRow
+from gui.views.page_parts import PageWidget
+
+if TYPE_CHECKING:
+    from gui.scenes.course import ConceptRow
+
+WIDEST = 132  # digits: lines of a wider page would be too long to follow
+NARROW = 104  # digits: on a narrower page the parts stand below each other
+STATES = {"learnt": ("●", "learnt"), "shaky": ("◐", "shaky"), "new": ("○", "not asked yet")}
+
+
+class CoursePage(PageWidget, QWidget):
+    """It shows and says what is wanted.
+
+    `lesson_wanted(name, step)`; `review_wanted`; `test_wanted("before" or "after")`;
+    `look_wanted`; `bring_wanted`; `file_wanted`; `export_wanted("json" or "csv")`; `came` when it
+    is to be seen, and what it shows may be old.
+    """
+
+    lesson_wanted = Signal(str, int)
+    review_wanted = Signal()
+    test_wanted = Signal(str)
+    look_wanted = Signal()
+    bring_wanted = Signal()
+    file_wanted = Signal()
+    export_wanted = Signal(str)
+    came = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName("Course")
+        self.shown: CourseShown | None = None
+        self.ways = {key: WayCard(title, text) for key, title, text in WAYS}
+        self.ways["learn"].button.clicked.connect(self._learn)
+        self.ways["look"].button.clicked.connect(self.look_wanted)
+        self.ways["bring"].button.clicked.connect(self.bring_wanted)
+        self.ways["look"].button.setText("Look at a kernel")
+        self.ways["bring"].button.setText("Open a kernel…")
+        self.ways["learn"].button.setProperty("role", "primary")
+        self.ways["learn"].button.setText("Begin")
+        self.rows: list[LessonButton] = []
+        self._make_side()
+        self._lay_out()
+
+    def _make_side(self) -> None:
+        self.review = QPushButton("Review")
+        self.review.clicked.connect(self.review_wanted)
+        self.before = QPushButton("Test before the course")
+        self.before.clicked.connect(lambda: self.test_wanted.emit("before"))
+        self.after = QPushButton("Test after the course")
+        self.after.clicked.connect(lambda: self.test_wanted.emit("after"))
+        self.before_score, self.after_score = (styled_label(role="dim") for _ in range(2))
+        self.review_line = styled_label(role="dim", wrap=True)
+        self.concepts = QVBoxLayout()
+        self.concepts.setSpacing(3)
+        self.concepts_title = styled_label("What is learnt, what is shaky", role="heading")
+        self.open_file = QPushButton("Open a lesson…")
+        self.open_file.setToolTip("A lesson file of your own, or your lecturer's")
+        self.open_file.clicked.connect(self.file_wanted)
+        self.export_json = QPushButton("Progress as JSON…")
+        self.export_csv = QPushButton("as CSV…")
+        self.export_csv.setAccessibleName("Progress as CSV…")
+        self.export_json.clicked.connect(lambda: self.export_wanted.emit("json"))
+        self.export_csv.clicked.connect(lambda: self.export_wanted.emit("csv"))
+        for button in (self.export_json, self.export_csv):
+            button.setToolTip("All answers for a teacher: without a name, without times of day")
+
+    def _lay_out(self) -> None:
+        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._top.setSpacing(16)
+        for card in self.ways.values():
+            self._top.addWidget(card, 1)
+        self.path = QVBoxLayout()
+        self.path.setSpacing(0)
+        self.waiting = styled_label("Reading the lessons …", role="dim")
+        self.path.addWidget(self.waiting)
+        left = QVBoxLayout()
+        left.setSpacing(6)
+        left.addWidget(styled_label("The lessons", role="heading"), 0, Qt.AlignmentFlag.AlignTop)
+        left.addLayout(self.path)
+        left.addStretch(1)
+        side = QVBoxLayout()
+        side.setSpacing(6)
+        side.addWidget(styled_label("Again, and tested", role="heading"))
+        side.addWidget(self.review)
+        side.addWidget(self.review_line)
+        for button, score in ((self.before, self.before_score), (self.after, self.after_score)):
+            side.addWidget(button)
+            side.addWidget(score)
+        side.addSpacing(8)
+        side.addWidget(self.concepts_title)
+        side.addLayout(self.concepts)
+        side.addSpacing(8)
+        side.addWidget(styled_label("Files", role="heading"))
+        side.addWidget(self.open_file)
+        files = QHBoxLayout()
+        files.addWidget(self.export_json, 2)
+        files.addWidget(self.export_csv, 1)
+        side.addLayout(files)
+        side.addStretch(1)
+        self.side = QWidget()
+        self.side.setLayout(side)
+        self.side.hide()  # until it is known what stands there
+        side.setContentsMargins(0, 0, 0, 0)
+        self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._below.setSpacing(36)
+        self._below.addLayout(left, 5)
+        self._below.addWidget(self.side, 3)
+        sheet = QVBoxLayout()
+        sheet.setContentsMargins(24, 14, 24, 14)
+        sheet.setSpacing(18)
+        sheet.addLayout(self._top)
+        sheet.addLayout(self._below)
+        sheet.addStretch(1)
+        self.sheet = QWidget()
+        self.sheet.setLayout(sheet)
+        body = QWidget()
+        middle = QHBoxLayout(body)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.addStretch(1)
+        middle.addWidget(self.sheet, 100)
+        middle.addStretch(1)
+        self.area = QScrollArea()
+        self.area.setWidgetResizable(True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.area.setWidget(body)
+        fill(self, self.area)
+        self._fit()
+
+    # ---- what is shown
+
+    def show_course(self, shown: CourseShown) -> None:
+        """Show the lessons and how they stand."""
+        self.shown = shown
+        self.path.removeWidget(self.waiting)
+        self.waiting.hide()
+        self.side.show()
+        learn = self.ways["learn"]
+        row = shown.next
+        learn.button.setText(f"{'Go on with' if shown.begun else 'Begin'} lesson {row.name}")
+        learn.about.setText(f"{row.name}: {row.title}")
+        while len(self.rows) < len(shown.lessons):
+            button = LessonButton()
+            button.clicked.connect(lambda _=False, b=button: self._choose(b))
+            self.rows.append(button)
+            self.path.addWidget(button)
+        for place, (button, one) in enumerate(zip(self.rows, shown.lessons, strict=True)):
+            button.show_row(one, place == 0, place + 1 == len(shown.lessons))
+        self.review.setVisible(shown.can_review)
+        self.review_line.setVisible(shown.can_review)
+        self.review.setProperty("role", "primary" if shown.review_due else "")
+        self.review.setText("Review: five questions")
+        due = "One is due: other numbers, what is shaky first."
+        self.review_line.setText(due if shown.review_due else "Whenever you like, other numbers.")
+        for label, (known, asked) in (
+            (self.before_score, shown.before),
+            (self.after_score, shown.after),
+        ):
+            none = f"{shown.tested} questions, without help; nothing is explained."
+            label.setText(f"{known} of {asked} known." if asked else none)
+        self._show_concepts(shown)
+        for export in (self.export_json, self.export_csv):
+            export.setEnabled(shown.begun)
+
+    def _show_concepts(self, shown: CourseShown) -> None:
+        while (item := self.concepts.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        seen = [row for row in shown.concepts if row.state != "new"]
+        self.concepts_title.setVisible(bool(seen))
+        for row in sorted(seen, key=lambda row: row.state == "learnt"):
+            self.concepts.addWidget(_concept_label(row))
+
+    def _choose(self, button: LessonButton) -> None:
+        if button.row is not None:
+            self.lesson_wanted.emit(button.row.name, button.row.at)
+
+    def _learn(self) -> None:
+        row = self.shown.next if self.shown is not None else None
+        self.lesson_wanted.emit(row.name if row else "1A", row.at if row else 0)
+
+    # ---- as a page
+
+    def main_view(self) -> QWidget:
+        """Return begins to learn."""
+        return self.ways["learn"].button
+
+    def restyle(self) -> None:
+        """Take up the theme's type."""
+        self._fit()
+        if self.shown is not None:
+            self._show_concepts(self.shown)
+        for button in self.rows:
+            button.updateGeometry()
+            button.update()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.came.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
+        self.sheet.setMaximumWidth(WIDEST * digit)
+        narrow = self.width() < NARROW * digit
+        way = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        self._below.setDirection(way)
+        self._top.setDirection(way)
+
+
+def _concept_label(row: ConceptRow) -> QLabel:
+    mark, word = STATES[row.state]
+    label = styled_label(f"{mark}  {row.title}", role="prose", plain=True)
+    held = "".join(f"\nStill held, perhaps: {belief}" for belief in row.beliefs)
+    label.setToolTip(f"{row.line}\n{row.right} of {row.asked} known at once: {word}.{held}")
+    label.setAccessibleName(f"{row.title}: {word}")
+    return label
+
+
+class WayCard(QFrame):
+    """One way to begin: a heading, a sentence, a button, and a line about it."""
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self.setProperty("role", "panel")
+        self.button = QPushButton()
+        self.button.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.button.installEventFilter(self)
+        self.about = styled_label(role="dim", wrap=True, plain=True)
+        heading = styled_label(title, role="way")
+        words = styled_label(text, role="prose", wrap=True)
+        self.button.setAccessibleDescription(text)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 16, 20, 18)
+        layout.setSpacing(8)
+        layout.addWidget(heading)
+        layout.addWidget(words)
+        layout.addWidget(self.about)
+        layout.addStretch(1)
+        layout.addWidget(self.button)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Return presses the button that has the keyboard."""
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        ):
+            self.button.click()
+            return True
+        return False
+
+
+class LessonButton(QAbstractButton):
+    """A lesson of the path: how much of it is right as a ring, its title, and a line below."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.row: LessonRow | None = None
+        self._first, self._last, self._over = False, False, False
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_row(self, row: LessonRow, first: bool, last: bool) -> None:
+        """Show a lesson."""
+        self.row, self._first, self._last = row, first, last
+        self.setAccessibleName(f"Lesson {row.name}: {row.title}, {row.says}")
+        self.setToolTip(row.aim)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(300, round(2.55 * QFontMetrics(current_theme().font()).lineSpacing()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Return begins the lesson, as Space does."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._over = True
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._over = False
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        row, theme = self.row, current_theme()
+        if row is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self._over or self.hasFocus():
+            painter.setPen(QPen(theme.color("accent"), 1) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(theme.tint("accent", 0.08))
+            box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+            painter.drawRoundedRect(box, theme.spacing.radius, theme.spacing.radius)
+        high = float(self.height())
+        size = 0.52 * high
+        middle = QPointF(10 + size / 2, high / 2)
+        painter.setPen(QPen(theme.color("border"), 2))
+        if not self._first:
+            painter.drawLine(QPointF(middle.x(), 0), QPointF(middle.x(), middle.y() - size / 2))
+        if not self._last:
+            painter.drawLine(QPointF(middle.x(), middle.y() + size / 2), QPointF(middle.x(), high))
+        self._paint_ring(painter, QRectF(middle.x() - size / 2, middle.y() - size / 2, size, size))
+        left = middle.x() + size / 2 + 14
+        body, small = theme.font(bold=row.next), theme.font("small")
+        line = QFontMetrics(body).lineSpacing()
+        below = QFontMetrics(small).lineSpacing()
+        top = (high - line - below) / 2
+        wide = self.width() - left - 10
+        painter.setFont(body)
+        painter.setPen(theme.color("text"))
+        title = row.title if row.name == "exercises" else f"{row.name}   {row.title}"
+        cut = QFontMetrics(body).elidedText(title, Qt.TextElideMode.ElideRight, int(wide))
+        painter.drawText(QRectF(left, top, wide, line), Qt.AlignmentFlag.AlignVCenter, cut)
+        painter.setFont(small)
+        painter.setPen(theme.color("text_dim"))
+        cut = QFontMetrics(small).elidedText(row.says, Qt.TextElideMode.ElideRight, int(wide))
+        painter.drawText(QRectF(left, top + line, wide, below), Qt.AlignmentFlag.AlignVCenter, cut)
+
+    def _paint_ring(self, painter: QPainter, box: QRectF) -> None:
+        row, theme = self.row, current_theme()
+        assert row is not None
+        inner = box.adjusted(2, 2, -2, -2)
+        painter.setBrush(theme.color("ideal") if row.done else theme.color("panel"))
+        painter.setPen(QPen(theme.color("accent" if row.next else "border"), 2.5))
+        painter.drawEllipse(inner)
+        if row.begun:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(
+                QPen(theme.color("ideal"), 3.5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+            )
+            painter.drawArc(inner, 90 * 16, -round(360 * 16 * row.right / row.count))
+        if row.done:
+            painter.setPen(QPen(theme.color("panel"), 2.2))
+            x, y, w = box.center().x(), box.center().y(), box.width() * 0.18
+            painter.drawPolyline(
+                [QPointF(x - w, y), QPointF(x - 0.2 * w, y + 0.8 * w), QPointF(x + w, y - 0.8 * w)]
+            )

@@ -1,0 +1,348 @@
+"""The question beside the views: what is asked, the answer, hints, and the explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.looks.style import set_icon, set_style, styled_label
+from gui.looks.theme import current_theme
+from gui.views.answer_fields import AnswerField, GoalsField, field_of
+from gui.views.prose_label import ProseLabel
+from gui.views.step_dots import StepDots
+from gui.views.widgets import action_button
+
+if TYPE_CHECKING:
+    from core.lessons.marking import Answer
+    from gui.jobs.lesson_work import Asked
+    from gui.scenes.sitting import Sitting
+
+LEAST, USUAL, MOST = 30, 38, 70  # widths in digits
+WORDS = {"right": "Right.", "near": "Nearly.", "wrong": "Not so."}
+
+
+class LessonPanel(QFrame):
+    """One question at a time. It only shows, and says what is wanted; `gui.commands.teaching` acts.
+
+    `answered(answer, sure)`; `moved(by)`, `gone(place)`; `hint_wanted`, `again_wanted`,
+    `once_more_wanted`, `why_wanted`, `solution_wanted`, `run_wanted`, `place_wanted`, `closed`;
+    `changed` when another answer stands there that was not given yet.
+    """
+
+    answered = Signal(object, bool)
+    moved = Signal(int)
+    gone = Signal(int)
+    hint_wanted = Signal()
+    again_wanted = Signal()
+    once_more_wanted = Signal()
+    why_wanted = Signal()
+    solution_wanted = Signal()
+    run_wanted = Signal()
+    closed = Signal()
+    place_wanted = Signal()
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("lessonPanel")
+        self.setAccessibleName("Lesson")
+        self.field: AnswerField | None = None
+        self.sitting: Sitting | None = None
+        self.title = styled_label(role="lesson", wrap=True, plain=True)
+        self.place = styled_label(role="dim", plain=True)
+        self.dots = StepDots()
+        self.dots.chosen.connect(self.gone)
+        self.close_button = QToolButton()
+        self.close_button.setToolTip("Leave the lesson; answers are kept")
+        self.close_button.setAccessibleName("Leave the lesson")
+        self.close_button.clicked.connect(self.closed)
+        self.ask = ProseLabel("ask")
+        self.hints = QVBoxLayout()
+        self.slot = QVBoxLayout()
+        self.mistake = styled_label(role="error", wrap=True, plain=True)
+        self.verdict = styled_label(role="verdict", wrap=True, plain=True)
+        self.own, self.reply, self.why = ProseLabel(), ProseLabel(), ProseLabel()
+        self.sure = QPushButton("I am sure")
+        self.sure.setProperty("role", "primary")
+        self.sure.setToolTip("Answer, and say that you know it (Return)")
+        self.guess = QPushButton("I guess")
+        self.guess.setToolTip("Answer, and say that you guess (Shift+Return)")
+        self.run = QPushButton("Run and check")
+        self.run.setProperty("role", "primary")
+        self.run.setToolTip("Compile and run the text, and check the goals (Ctrl+Return)")
+        self.next = QPushButton("Next")
+        self.next.setProperty("role", "primary")
+        self.next.setToolTip("The next question (Return, or PgDown)")
+        self.again = QPushButton("Other numbers")
+        self.again.setToolTip("The same question again with other numbers")
+        self.once_more = QPushButton("Once more")
+        self.once_more.setToolTip("The same question again")
+        self.why_button = action_button("Why?", "Explain the number that is asked for (W)")
+        self.hint = action_button("Hint", "A hint; there are up to three")
+        self.solution = action_button("Solution", "Show a kernel that meets the goals, and step it")
+        self.look = action_button("Back here", "Back to what the question looks at")
+        self.look.clicked.connect(self.place_wanted)
+        self.back = action_button("‹", "The question before (PgUp)", "The question before")
+        self.on = action_button("›", "Go on without an answer (PgDown)", "The next question")
+        self._connect()
+        self._lay_out()
+        self.hide()
+
+    def _connect(self) -> None:
+        self.sure.clicked.connect(lambda: self._commit(True))
+        self.guess.clicked.connect(lambda: self._commit(False))
+        self.next.clicked.connect(lambda: self.moved.emit(1))
+        self.on.clicked.connect(lambda: self.moved.emit(1))
+        self.back.clicked.connect(lambda: self.moved.emit(-1))
+        self.again.clicked.connect(self.again_wanted)
+        self.once_more.clicked.connect(self.once_more_wanted)
+        self.hint.clicked.connect(self.hint_wanted)
+        self.why_button.clicked.connect(self.why_wanted)
+        self.solution.clicked.connect(self.solution_wanted)
+        self.run.clicked.connect(self.run_wanted)
+
+    def _lay_out(self) -> None:
+        space = current_theme().spacing
+        head = QHBoxLayout()
+        head.setSpacing(space.gap)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.place, 0, Qt.AlignmentFlag.AlignTop)
+        head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        body = QWidget()
+        inner = QVBoxLayout(body)
+        inner.setContentsMargins(space.margin, 2, space.margin, space.gap)
+        inner.setSpacing(space.gap + 2)
+        inner.addWidget(self.ask)
+        inner.addLayout(self.slot)
+        inner.addWidget(self.mistake)
+        commit = QHBoxLayout()
+        commit.addWidget(self.guess, 1)
+        commit.addWidget(self.sure, 1)
+        commit.addWidget(self.run, 1)
+        inner.addLayout(commit)
+        inner.addLayout(self.hints)
+        for widget in (self.verdict, self.own, self.reply, self.why):
+            inner.addWidget(widget)
+        told = QHBoxLayout()
+        told.addWidget(self.again, 1)
+        told.addWidget(self.once_more, 1)
+        told.addWidget(self.next, 1)
+        inner.addLayout(told)
+        inner.addStretch(1)
+        self.area = QScrollArea()
+        self.area.setWidgetResizable(True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.area.setWidget(body)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(space.margin, 0, space.margin, space.gap)
+        foot.addWidget(self.hint)
+        foot.addWidget(self.solution)
+        foot.addWidget(self.why_button)
+        foot.addWidget(self.look)
+        foot.addStretch(1)
+        foot.addWidget(self.back)
+        foot.addWidget(self.on)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(4)
+        top = QVBoxLayout()
+        top.setContentsMargins(space.margin, space.gap, space.gap, 0)
+        top.addLayout(head)
+        top.addWidget(self.dots)
+        layout.addLayout(top)
+        layout.addWidget(self.area, 1)
+        layout.addLayout(foot)
+
+    # ---- what is shown
+
+    def show_sitting(self, sitting: Sitting, asked: Asked | None = None) -> None:
+        """Show where the learner is; `asked` brings a question that was just worked out."""
+        self.sitting = sitting
+        self.title.setText(sitting.title)
+        self.place.setText(sitting.place)
+        self.dots.show_places(len(sitting.questions), sitting.at, sitting.marks)
+        if asked is not None:
+            self._put(field_of(asked))
+            self.ask.say(asked.posed.ask)
+        elif sitting.stage == "opening":
+            self._put(None)
+            self.ask.say("One moment …")
+        self._show_stage(sitting)
+
+    def _put(self, field: AnswerField | None) -> None:
+        if self.field is not None:
+            self.slot.removeWidget(self.field)
+            self.field.hide()
+            self.field.deleteLater()
+        while (item := self.hints.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        self.field = field
+        self.mistake.hide()
+        if field is not None:
+            field.changed.connect(self._on_change)
+            field.returned.connect(self._commit_by_key)
+            self.slot.addWidget(field)
+            field.begin()
+        self.area.verticalScrollBar().setValue(0)
+
+    def show_end(self, sitting: Sitting, ways: Sequence[tuple[str, Callable[[], object]]]) -> None:
+        """Say how it went, with a button for each way on."""
+        self.show_sitting(sitting)
+        self._put(None)
+        right, count = sitting.score
+        self.ask.say(f"That was the last question. {right} of {count} were right at once.")
+        for place, (label, act) in enumerate(ways):
+            button = QPushButton(label)
+            button.setProperty("role", "primary" if place == 0 else "")
+            button.clicked.connect(lambda _=False, act=act: act())
+            self.hints.addWidget(button)
+            if place == 0:
+                button.setFocus()
+
+    def _show_stage(self, sitting: Sitting) -> None:
+        stage, reply = sitting.stage, sitting.reply
+        asked, told = stage == "asked", stage == "told"
+        builds = sitting.is_built
+        for button in (self.sure, self.guess):
+            button.setVisible(stage in ("asked", "marking") and not builds)
+        self.run.setVisible(stage in ("asked", "marking") and builds)
+        self.sure.setText("Marking …" if stage == "marking" else "I am sure")
+        self.run.setText("Checking …" if stage == "marking" else "Run and check")
+        self.run.setEnabled(asked)
+        left = len(sitting.posed.hints) - sitting.hints if sitting.posed is not None else 0
+        self.hint.setVisible(stage in ("asked", "marking") and left > 0 and sitting.tells)
+        self.hint.setText(f"Hint ({left})")
+        self.solution.setVisible(asked and builds and left == 0)
+        self.why_button.setVisible(told and sitting.tells)
+        last = sitting.at + 1 == len(sitting.questions)
+        self.next.setVisible(told)
+        self.next.setText("Finish" if last else "Next")
+        again = told and sitting.tells
+        self.again.setVisible(again and bool(sitting.question.step.sets))
+        missed = reply is not None and reply.verdict.mark != "right"
+        self.once_more.setVisible(again and missed and not sitting.question.step.sets)
+        self.back.setEnabled(sitting.at > 0 and sitting.tells)
+        self.on.setVisible(not told)
+        self.on.setEnabled(sitting.tells)
+        self._show_reply(sitting)
+        self._on_change()
+
+    def _show_reply(self, sitting: Sitting) -> None:
+        reply = sitting.reply
+        labels = (self.verdict, self.own, self.reply, self.why)
+        if reply is None or not sitting.tells:
+            for label in labels:
+                label.hide()
+            if reply is not None:
+                self.verdict.setText("Noted.")
+                set_style(self.verdict, "told", "")
+                self.verdict.show()
+            return
+        verdict, told = reply.verdict, sitting.stage == "told"
+        goals = self.field
+        if isinstance(goals, GoalsField):
+            goals.show_met(verdict.goals)
+        word = WORDS[verdict.mark]
+        if sitting.is_built:
+            met = sum(goal.met for goal in verdict.goals)
+            word = "All goals are met." if told else f"{met} of {len(verdict.goals)} goals are met."
+        elif not told:
+            word = "Nearly: look again, and answer once more."
+        self.verdict.setText(word)
+        set_style(self.verdict, "told", verdict.mark)
+        self.verdict.show()
+        right = told and verdict.mark != "right" and bool(verdict.right)
+        self.own.say(f"The answer: {verdict.right}" if right else "")
+        self.own.setVisible(right)
+        self.reply.say(verdict.say)
+        self.reply.setVisible(bool(verdict.say))
+        self.why.say(verdict.why if told else "")
+        self.why.setVisible(told and bool(verdict.why))
+        if told:
+            if self.field is not None:
+                self.field.told(verdict.wanted)
+            self.next.setFocus()
+            QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(self.next))
+
+    def show_hint(self, text: str) -> None:
+        """Add a hint below the answer."""
+        label = ProseLabel("hint", text)
+        self.hints.addWidget(label)
+        if self.sitting is not None:
+            self._show_stage(self.sitting)
+        QTimer.singleShot(0, self, lambda: self.area.ensureWidgetVisible(label))
+
+    def show_mistake(self, sentence: str) -> None:
+        """Say why something is no answer."""
+        self.mistake.setText(sentence)
+        self.mistake.setVisible(bool(sentence))
+
+    # ---- what the learner does
+
+    def _on_change(self) -> None:
+        sitting, field = self.sitting, self.field
+        if sitting is None or field is None:
+            return
+        ready = sitting.stage == "asked" and field.answer() is not None
+        self.sure.setEnabled(ready)
+        self.guess.setEnabled(ready)
+        self.show_mistake(field.mistake)
+        self.changed.emit()
+
+    def _commit_by_key(self) -> None:
+        shift = Qt.KeyboardModifier.ShiftModifier
+        self._commit(not QGuiApplication.keyboardModifiers() & shift)
+
+    def _commit(self, sure: bool) -> None:
+        sitting, field = self.sitting, self.field
+        if sitting is None or field is None or sitting.stage != "asked":
+            return
+        answer: Answer | None = field.answer()
+        if answer is None:
+            self.show_mistake(field.mistake or "Give an answer first; a guess will do.")
+            return
+        self.answered.emit(answer, sure)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Return and Shift+Return answer from wherever the keyboard is in the panel."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            stage = self.sitting.stage if self.sitting is not None else ""
+            if stage == "asked":
+                self._commit(not event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+                return
+            if stage == "told":
+                self.moved.emit(1)
+                return
+        super().keyPressEvent(event)
+
+    def restyle(self) -> None:
+        """Take up the theme's type and colours."""
+        digit = QFontMetrics(current_theme().font()).horizontalAdvance("0")
+        self.setMinimumWidth(LEAST * digit)
+        self.setMaximumWidth(MOST * digit)
+        set_icon(self.close_button, "close", size=14)
+        for label in self.findChildren(ProseLabel):
+            label.restyle()
+        if self.field is not None:
+            self.field.restyle()
+
+    @staticmethod
+    def usual_width() -> int:
+        """Pixels that it has at first."""
+        return USUAL * QFontMetrics(current_theme().font()).horizontalAdvance("0")

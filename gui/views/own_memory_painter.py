@@ -1,0 +1,155 @@
+"""Draws an access to constant or local memory: the lanes, and the places that they ask for."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
+
+from gui.looks.theme import Theme
+from gui.scenes.own_memory import AS_WRITTEN, OwnScene, lanes_text
+from gui.scenes.session import Session
+from gui.scenes.warp import LANES
+from gui.views.drawing_tools import (
+    CENTRE,
+    LEFT,
+    Figure,
+    draw_figures,
+    figures_height,
+    fill,
+    frame,
+    inset,
+    link,
+    pen,
+    shortest_fit,
+    text,
+    text_on,
+    texts,
+)
+from gui.views.veil import draw_veil
+
+MOST_BOXES = 32
+
+
+class OwnMemoryPainter:
+    """Figures, lanes, words below them and the links between."""
+
+    def __init__(
+        self, painter: QPainter, theme: Theme, scene: OwnScene, box: QRectF, session: Session
+    ) -> None:
+        self.p, self.theme, self.scene, self.box = painter, theme, scene, box
+        self.session = session
+        self.small = theme.font("small")
+        self.line = QFontMetricsF(self.small).height()
+        top = box.top() + figures_height(theme) + 1.4 * self.line
+        wide = box.width() / LANES
+        high = max(1.35 * self.line, min(wide, 2 * self.line))
+        self.lanes = [
+            QRectF(box.left() + i * wide, top, wide, high).adjusted(0.5, 0, -0.5, 0)
+            for i in range(LANES)
+        ]
+
+    def draw(self) -> None:
+        """Everything."""
+        scene, theme = self.scene, self.theme
+        head = QRectF(self.box.left(), self.box.top(), self.box.width(), figures_height(theme))
+        figures = [Figure("Memory", scene.title.partition(" ")[0])]
+        figures += [Figure(label, number) for label, number in scene.figures]
+        if self.session.hides("warp.figures"):
+            draw_veil(self.p, head, theme)
+        else:
+            draw_figures(self.p, head, figures, theme)
+        self._draw_lanes()
+        if self.session.hides("warp.elements") or self.session.hides("warp.sectors"):
+            top = self.lanes[0].bottom() + 4
+            draw_veil(
+                self.p,
+                QRectF(self.box.left(), top, self.box.width(), self.box.bottom() - top),
+                theme,
+            )
+            return
+        self._draw_words()
+        foot = QRectF(self.box.left(), self.box.bottom() - self.line, self.box.width(), self.line)
+        words = AS_WRITTEN[scene.space]
+        first = words.partition(". ")[0] + "."
+        said = shortest_fit([words, first], self.small, foot.width())
+        text(self.p, foot, said, theme.color("text_dim"), self.small, LEFT)
+        lane = self.session.lane
+        mine = next((word for word in scene.words if lane in word.lanes), None)
+        own = "takes no part in this access"
+        if mine is not None:
+            own = f"{scene.verb} {mine.name} = {mine.value}"
+        above = foot.translated(0, -1.2 * self.line)
+        text(self.p, above, f"Lane {lane} {own}", theme.color("text"), self.small, LEFT)
+
+    def _draw_lanes(self) -> None:
+        theme, scene = self.theme, self.scene
+        busy = [rect for rect, on in zip(self.lanes, scene.active, strict=False) if on]
+        idle = [rect for rect in self.lanes if rect not in busy]
+        color = theme.color("load" if scene.verb == "loads" else "store")
+        fill(self.p, busy, theme.tint("load" if scene.verb == "loads" else "store", 0.35))
+        fill(self.p, idle, theme.color("inactive", 0.55))
+        every = (
+            1 if self.lanes[0].width() > QFontMetricsF(self.small).horizontalAdvance("00") else 4
+        )
+        places = [(rect, str(i)) for i, rect in enumerate(self.lanes) if i % every == 0]
+        texts(self.p, places, theme.color("text"), self.small)
+        frame(self.p, [inset(self.lanes[self.session.lane], 0.5)], pen(theme.color("selected"), 2))
+        self._color = color
+
+    def _draw_words(self) -> None:
+        """A box for each word; one of local memory stands below its lane."""
+        theme, scene = self.theme, self.scene
+        shown = scene.words[:MOST_BOXES]
+        if not shown:
+            return
+        top = self.lanes[0].bottom() + 4.2 * self.line
+        high = 2.3 * self.line
+        boxes = self._boxes(top, high)
+        path = QPainterPath()
+        for word, box in zip(shown, boxes, strict=True):
+            for lane in word.lanes:
+                start = self.lanes[lane]
+                path.addPath(
+                    link(
+                        QPointF(start.center().x(), start.bottom() + 2),
+                        QPointF(box.center().x(), box.top() - 1),
+                    )
+                )
+        self.p.strokePath(path, pen(self._color, 1.0))
+        strong = theme.tint("load" if scene.verb == "loads" else "store", 1.0)
+        fill(self.p, boxes, strong)
+        frame(self.p, boxes, pen(theme.color("panel"), 1))
+        ink = text_on(strong)
+        for word, box in zip(shown, boxes, strict=True):
+            said = shortest_fit(
+                [f"{word.name} = {word.value}", word.value, ""], self.small, box.width()
+            )
+            text(self.p, box, said, ink, self.small, CENTRE, elide=False)
+            who = shortest_fit(
+                [f"lanes {lanes_text(word)}", lanes_text(word), ""], self.small, box.width()
+            )
+            below = QRectF(box.left(), box.bottom() + 1, box.width(), self.line)
+            text(self.p, below, who, theme.color("text_dim"), self.small, CENTRE, elide=False)
+        mine = [
+            box for word, box in zip(shown, boxes, strict=True) if self.session.lane in word.lanes
+        ]
+        frame(self.p, [inset(box, 0.5) for box in mine], pen(theme.color("selected"), 2))
+
+    def _boxes(self, top: float, high: float) -> list[QRectF]:
+        scene = self.scene
+        if scene.space == "local":
+            return [
+                QRectF(self.lanes[w.lanes[0]].left(), top, self.lanes[0].width(), high)
+                for w in scene.words[:MOST_BOXES]
+            ]
+        count = min(len(scene.words), MOST_BOXES)
+        widest = max(
+            QFontMetricsF(self.small).horizontalAdvance(f"{w.name} = {w.value}") + 16
+            for w in scene.words
+        )
+        wide = min(widest, self.box.width() / count - 2)
+        gap = self.box.width() / count
+        return [
+            QRectF(self.box.left() + (i + 0.5) * gap - wide / 2, top, wide, high)
+            for i in range(count)
+        ]

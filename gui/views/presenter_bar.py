@@ -1,0 +1,187 @@
+"""A lesson in front of people: the question in large type, votes, and notes in another window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from gui.looks.style import set_icon, set_style, styled_label
+from gui.scenes.prose import plain
+from gui.scenes.voting import LETTERS, Votes
+from gui.views.prose_label import ProseLabel
+from gui.views.widgets import action_button
+
+if TYPE_CHECKING:
+    from gui.scenes.sitting import Sitting
+
+
+class PresenterBar(QFrame):
+    """Above the page while a lesson is presented; it keeps the letters A to H, for votes.
+
+    `moved(by)`, `voted(place, by)`, `counted_again`, `notes_wanted`, `ended`.
+    """
+
+    moved = Signal(int)
+    voted = Signal(int, int)
+    counted_again = Signal()
+    notes_wanted = Signal()
+    ended = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("momentTitle")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Presented lesson")
+        self._letters = 0
+        self.title = styled_label(role="lesson", plain=True)
+        self.place = styled_label(role="lesson", plain=True)
+        self.ask = ProseLabel("moment")
+        self.answer = ProseLabel("prose")
+        self.again = action_button("Second vote", "Count the votes anew beside the first (V)")
+        self.notes = action_button(
+            "Notes", "Notes and the answer in a window of their own (Ctrl+N)"
+        )
+        self.back = _button("Previous question (PgUp)")
+        self.on = _button("Reveal, then the next question (PgDown)")
+        self.close_button = _button("End presenting (Shift+F5)")
+        self.again.clicked.connect(self.counted_again)
+        self.notes.clicked.connect(self.notes_wanted)
+        self.back.clicked.connect(lambda: self.moved.emit(-1))
+        self.on.clicked.connect(lambda: self.moved.emit(1))
+        self.close_button.clicked.connect(self.ended)
+        for button in (self.again, self.notes, self.back, self.on, self.close_button):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        head = QHBoxLayout()
+        head.addWidget(self.title)
+        head.addSpacing(16)
+        head.addWidget(self.place)
+        head.addStretch(1)
+        for button in (self.again, self.notes, self.back, self.on, self.close_button):
+            head.addWidget(button)
+        self.choices = QGridLayout()
+        self.choices.setHorizontalSpacing(18)
+        self.choices.setVerticalSpacing(2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(14, 6, 8, 8)
+        layout.setSpacing(4)
+        layout.addLayout(head)
+        layout.addWidget(self.ask)
+        layout.addLayout(self.choices)
+        layout.addWidget(self.answer)
+        self._rows: list[tuple[ProseLabel, ProseLabel]] = []
+        self.hide()
+
+    def show_question(self, sitting: Sitting, votes: Votes, answer: str, why: str) -> None:
+        """Show where the lesson is; `answer` and `why` once it is revealed."""
+        posed = sitting.posed
+        self.title.setText(sitting.title)
+        self.place.setText(sitting.place)
+        self.ask.say(posed.ask if posed is not None else "One moment …")
+        choices = posed.choices if posed is not None else ()
+        self._fit(choices)
+        for place, (text, (label, count)) in enumerate(zip(choices, self._rows, strict=True)):
+            label.say(f"{LETTERS[place]}:  {text}")
+            told = ("right" if text == answer else "other") if answer else ""
+            set_style(label, "told", told)
+            count.say(votes.text(place))
+            count.setAccessibleName(f"{LETTERS[place]}, {plain(text)}: {votes.text(place)}")
+        self.again.setVisible(bool(choices))
+        self.again.setText("First vote" if votes.second else "Second vote")
+        self.answer.say(f"{answer}. {why}" if answer and not choices else why)
+        self.answer.setVisible(bool(answer or why))
+        self.restyle()
+        self.show()
+
+    def _fit(self, choices: Sequence[str]) -> None:
+        if len(choices) == len(self._rows):
+            return
+        for pair in self._rows:
+            for old in pair:
+                old.hide()
+                old.deleteLater()
+        self._rows = []
+        for place in range(len(choices)):
+            label, count = ProseLabel("choice"), ProseLabel("prose")
+            row, column = divmod(place, 2)
+            self.choices.addWidget(label, row, 2 * column)
+            self.choices.addWidget(count, row, 2 * column + 1)
+            self.choices.setColumnStretch(2 * column, 1)
+            self._rows.append((label, count))
+        self._letters = len(choices)
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the letters of votes from the window's shortcuts."""
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and (self._vote(event) is not None or event.key() == Qt.Key.Key_V)
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """A letter is a vote, with Shift one less; V counts a second time."""
+        vote = self._vote(event)
+        if vote is not None:
+            self.voted.emit(*vote)
+        elif event.key() == Qt.Key.Key_V and not event.modifiers():
+            self.counted_again.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _vote(self, event: QKeyEvent) -> tuple[int, int] | None:
+        shift = Qt.KeyboardModifier.ShiftModifier
+        if event.modifiers() & ~shift or len(event.text()) != 1:
+            return None
+        place = LETTERS.find(event.text().upper())
+        if not 0 <= place < self._letters:
+            return None
+        return place, -1 if event.modifiers() & shift else 1
+
+    def restyle(self) -> None:
+        """Take up the theme's icons and colours."""
+        set_icon(self.back, "play_back")
+        set_icon(self.on, "play")
+        set_icon(self.close_button, "close", size=14)
+        for label in (self.ask, self.answer, *(one for row in self._rows for one in row)):
+            label.restyle()
+
+
+class NotesWindow(QWidget):
+    """For the lecturer's own screen: the note, the answer, the explanation, what comes next."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setWindowTitle("Notes – Tilescope")
+        self.title = styled_label(role="lesson", plain=True)
+        self.ask, self.note = ProseLabel("ask"), ProseLabel("prose")
+        self.answer, self.next = ProseLabel("prose"), ProseLabel("prose")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(18, 14, 18, 14)
+        layout.setSpacing(10)
+        for label in (self.title, self.ask, self.answer, self.note, self.next):
+            layout.addWidget(label)
+        layout.addStretch(1)
+        self.resize(520, 420)
+
+    def show_notes(self, title: str, ask: str, answer: str, note: str, following: str) -> None:
+        """Show what belongs to a question."""
+        self.title.setText(title)
+        self.ask.say(ask)
+        self.answer.say(answer)
+        self.note.say(note)
+        self.note.setVisible(bool(note))
+        self.next.say(f"Next: {following}" if following else "")
+        self.next.setVisible(bool(following))
+
+
+def _button(tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setToolTip(tip)
+    button.setAccessibleName(tip.partition(" (")[0])
+    return button

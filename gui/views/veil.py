@@ -1,0 +1,120 @@
+"""What stands in place of a part that a question veils: a calm field with a question mark."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, QTimer
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from gui.looks.theme import Theme, current_theme
+from gui.scenes.asking import ANSWER_FIRST
+from gui.scenes.session import Session
+from gui.views.drawing_tools import pen
+
+FITS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest, QEvent.Type.Show)
+ROUND = 6.0  # pixels of the corners
+LARGEST = 3.2  # times the theme's type: the question mark
+LEAST_HIGH = 2.6  # lines that a field has in which words stand below the mark
+
+
+def draw_veil(painter: QPainter, box: QRectF, theme: Theme) -> None:
+    """Cover a part of a picture: nothing of what lies below shines through."""
+    if box.isEmpty():
+        return
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.fillRect(box, theme.color("panel"))
+    painter.setPen(pen(theme.color("border"), 1))
+    painter.setBrush(theme.tint("accent", 0.10))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), ROUND, ROUND)
+    small, large = theme.font("small"), theme.font("body", bold=True)
+    line = QFontMetricsF(small).height()
+    words = box.height() >= LEAST_HIGH * line
+    room = box.height() - (line if words else 0.0)
+    size = max(min(LARGEST * theme.sizes.body, 0.45 * room), 0.7 * theme.sizes.small)
+    large.setPointSizeF(size)
+    wide = QFontMetricsF(small).horizontalAdvance(ANSWER_FIRST)
+    high = QFontMetricsF(large).height()
+    words = words and wide + 8 <= box.width()
+    top = box.center().y() - (high + (line if words else 0.0)) / 2
+    flags = int(Qt.AlignmentFlag.AlignCenter) | Qt.TextFlag.TextDontClip
+    painter.setFont(large)
+    painter.setPen(theme.color("accent"))
+    painter.drawText(QRectF(box.left(), top, box.width(), high), flags, "?")
+    if words:
+        painter.setFont(small)
+        painter.setPen(theme.color("text_dim"))
+        below = QRectF(box.left(), top + high, box.width(), line)
+        painter.drawText(below, flags, ANSWER_FIRST)
+    painter.restore()
+
+
+class Veil(QWidget):
+    """Covers a widget while the session hides a part; the widget itself has to hold its tongue.
+
+    `instead` are widgets within it that are not to be seen, heard or pictured meanwhile: they keep
+    their room, and only that is covered.
+    """
+
+    def __init__(
+        self, session: Session, part: str, over: QWidget, instead: tuple[QWidget, ...] = ()
+    ) -> None:
+        super().__init__(over)
+        self.session, self.part = session, part
+        self._instead = instead
+        for widget in instead:
+            policy = widget.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            widget.setSizePolicy(policy)
+        self.setToolTip(ANSWER_FIRST)
+        self.setAccessibleName(f"Veiled. {ANSWER_FIRST}")
+        self._hidden: tuple[QWidget, ...] = ()
+        for widget in (over, *instead):
+            widget.installEventFilter(self)
+        session.veiled_changed.connect(self._follow)
+        self.hide()
+        self._follow()
+
+    @property
+    def on(self) -> bool:
+        """Whether it covers what it is for."""
+        return self.session.hides(self.part)
+
+    def _follow(self, _: object = None) -> None:
+        if self.on:
+            if not self._hidden:
+                self._hidden = tuple(w for w in self._instead if not w.isHidden())
+            for widget in self._hidden:
+                widget.hide()
+            self._fit()
+            self.show()
+            self.raise_()
+            return
+        self.hide()
+        for widget in self._hidden:
+            widget.show()
+        self._hidden = ()
+
+    def _fit(self) -> None:
+        over = self.parentWidget()
+        if over is None:
+            return
+        room = QRect()
+        for widget in self._instead:
+            room = room.united(QRect(widget.mapTo(over, QPoint(0, 0)), widget.size()))
+        self.setGeometry(room or over.rect())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay as large as what is covered, and above what is put into it later."""
+        if event.type() in FITS and not self.isHidden():
+            QTimer.singleShot(0, self, self._fit)
+        elif event.type() == QEvent.Type.ChildAdded and not self.isHidden():
+            self.raise_()
+        return super().eventFilter(watched, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The field."""
+        painter = QPainter(self)
+        theme = current_theme()
+        painter.fillRect(self.rect(), theme.color("panel"))
+        draw_veil(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme)

@@ -1,0 +1,227 @@
+"""The small pictures beside words of the glossary, in a field of 24 by 12 units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+
+from gui.looks.theme import Theme
+
+WIDE, HIGH = 24.0, 12.0  # units
+
+
+class _Pen:
+    """Draws cells and lines in units of the field, in colours of the theme."""
+
+    def __init__(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
+        self.p, self.theme = painter, theme
+        self.unit = min(box.width() / WIDE, box.height() / HIGH)
+        self.left = box.left() + (box.width() - WIDE * self.unit) / 2
+        self.top = box.top() + (box.height() - HIGH * self.unit) / 2
+
+    def at(self, x: float, y: float) -> QPointF:
+        return QPointF(self.left + x * self.unit, self.top + y * self.unit)
+
+    def cell(self, x: float, y: float, w: float = 1, h: float = 1, role: str = "") -> None:
+        """A cell, filled in a colour of the theme, or empty."""
+        corner = self.at(x, y)
+        box = QRectF(corner.x(), corner.y(), w * self.unit, h * self.unit)
+        self.p.setPen(QPen(self.color("text_faint"), 0.8))
+        self.p.setBrush(self.color(role) if role else Qt.BrushStyle.NoBrush)
+        self.p.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
+
+    def row(self, y: float, count: int, lit: Mapping[int, str], x: float = 0, w: float = 1) -> None:
+        """Cells side by side; `lit` are colours by place."""
+        for place in range(count):
+            self.cell(x + place * w, y, w, 1.6, lit.get(place, ""))
+
+    def line(self, x0: float, y0: float, x1: float, y1: float, role: str = "load") -> None:
+        self.p.setPen(QPen(self.color(role), 1.4))
+        self.p.drawLine(self.at(x0, y0), self.at(x1, y1))
+
+    def color(self, role: str) -> QColor:
+        return self.theme.color(role)
+
+
+def _fan(pen: _Pen, targets: list[float], role: str = "load") -> None:
+    """Eight lanes above, and what each reaches below."""
+    pen.row(1, 8, dict.fromkeys(range(8), "raised"), 0, 3)
+    for lane, place in enumerate(targets):
+        pen.line(3 * lane + 1.5, 2.8, place, 8.4, role)
+
+
+def _grid(pen: _Pen) -> None:
+    for bx in range(3):
+        for by in range(2):
+            mine = (bx, by) == (1, 0)
+            for tx in range(4):
+                for ty in range(2):
+                    cell = (bx * 8 + 0.4 + tx * 1.7, by * 6 + 1 + ty * 1.9, 1.7, 1.9)
+                    pen.cell(*cell, "load" if mine and (tx, ty) == (1, 0) else "inactive")
+            pen.cell(bx * 8 + 0.2, by * 6 + 0.8, 7.2, 4.2)
+
+
+def _warp(pen: _Pen) -> None:
+    for row in range(2):
+        for lane in range(16):
+            role = "load" if (row, lane) == (0, 5) else "inactive"
+            pen.cell(lane * 1.5, 3 + row * 3, 1.5, 2.4, role)
+
+
+def _sectors(pen: _Pen) -> None:
+    _fan(pen, [0.4 + lane * 0.75 for lane in range(8)])
+    for sector in range(4):
+        pen.cell(sector * 6, 8.6, 6, 2.4, "load" if sector == 0 else "")
+
+
+def _line(pen: _Pen) -> None:
+    for sector in range(4):
+        pen.cell(1 + sector * 5.5, 5, 5.5, 2.6, "inactive")
+    pen.cell(0.4, 4.2, 23.2, 4.2)
+
+
+def _coalesced(pen: _Pen) -> None:
+    _fan(pen, [1.5 + 3 * lane for lane in range(8)])
+    pen.row(8.8, 8, dict.fromkeys(range(8), "used"), 0, 3)
+
+
+def _stride(pen: _Pen) -> None:
+    pen.row(1, 4, dict.fromkeys(range(4), "raised"), 6, 3)
+    for lane in range(4):
+        pen.line(7.5 + 3 * lane, 2.8, 0.75 + 6 * lane, 8.6)
+    lit = {4 * lane: "load" for lane in range(4)}
+    pen.row(8.8, 16, {**dict.fromkeys(range(16), "waste"), **lit}, 0, 1.5)
+
+
+def _broadcast(pen: _Pen) -> None:
+    _fan(pen, [12.0] * 8)
+    pen.row(8.8, 8, {4: "load"}, 0, 3)
+
+
+def _memories(pen: _Pen) -> None:
+    pen.cell(3, 0.6, 5, 2, "ideal")
+    pen.cell(16, 0.6, 5, 2, "ideal")
+    pen.cell(3, 4.4, 18, 2.4, "used")
+    pen.cell(0, 8.8, 24, 2.8, "load")
+    for x in (5.5, 18.5):
+        pen.line(x, 2.7, x, 4.3, "text_dim")
+    pen.line(12, 6.9, 12, 8.7, "text_dim")
+
+
+def _banks(pen: _Pen) -> None:
+    for bank in range(12):
+        for row in range(3):
+            pen.cell(bank * 2, 1.5 + row * 3, 2, 2.8, "used" if row == 1 else "")
+
+
+def _conflict(pen: _Pen) -> None:
+    for bank in range(12):
+        for row in range(3):
+            pen.cell(bank * 2, 1.5 + row * 3, 2, 2.8, "conflict" if bank == 4 else "")
+
+
+def _padding(pen: _Pen) -> None:
+    for row in range(4):
+        for column in range(9):
+            role = "waste" if column == 8 else "used" if column == 0 else ""
+            pen.cell(2.2 + column * 2.2, 1 + row * 2.5, 2.2, 2.5, role)
+
+
+def _tile(pen: _Pen) -> None:
+    for row in range(4):
+        for column in range(8):
+            mine = column in (2, 3) and row in (0, 1)
+            pen.cell(4 + column * 2, 1 + row * 2.5, 2, 2.5, "used" if mine else "")
+
+
+def _phases(pen: _Pen) -> None:
+    for phase in range(4):
+        pen.cell(phase * 6, 4, 2.6, 4, "load")
+        pen.cell(phase * 6 + 2.6, 4, 3.4, 4, "ideal")
+
+
+def _barrier(pen: _Pen) -> None:
+    for thread, reach in enumerate((10, 6, 10, 8)):
+        y = 1.8 + thread * 2.8
+        pen.line(0, y, reach, y, "load")
+        pen.line(12.5, y, 22, y, "load")
+    pen.cell(11, 0.6, 1, 10.8, "barrier")
+
+
+def _atomic(pen: _Pen) -> None:
+    for lane in range(4):
+        pen.cell(1 + lane * 3, 1, 2.4, 2, "raised")
+        pen.line(2.2 + lane * 3, 3.2, 17, 6.4 + lane * 0.6, "store")
+    pen.cell(17, 5.4, 4.4, 4.4, "store")
+
+
+def _matrix(pen: _Pen) -> None:
+    for row in range(3):
+        pen.row(1.4 + row * 3.2, 8, dict.fromkeys(range(8), "load" if row == 1 else ""), 0, 3)
+
+
+def _roofline(pen: _Pen) -> None:
+    pen.line(2, 0.6, 2, 11, "text_dim")
+    pen.line(2, 11, 23, 11, "text_dim")
+    pen.p.setPen(QPen(pen.color("load"), 1.8))
+    pen.p.setBrush(Qt.BrushStyle.NoBrush)
+    pen.p.drawPolyline(QPolygonF([pen.at(3, 10), pen.at(13, 2), pen.at(22.5, 2)]))
+
+
+def _occupancy(pen: _Pen) -> None:
+    for place in range(16):
+        pen.cell(place * 1.5, 4, 1.5, 4, ("load" if place < 6 else "used") if place < 11 else "")
+
+
+def _builds(pen: _Pen) -> None:
+    for row in range(4):
+        pen.cell(1, 1 + row * 2.6, 9, 1.8, "inactive")
+    for row in range(2):
+        pen.cell(14, 3.6 + row * 2.6, 9, 1.8, "used")
+    pen.line(10.6, 6, 13.4, 6, "text_dim")
+
+
+def _ladder(pen: _Pen) -> None:
+    for x in (7, 17):
+        pen.line(x, 0.5, x, 11.5, "text_dim")
+    for row in range(4):
+        role = "accent" if row == 1 else "text_dim"
+        pen.line(7, 2 + row * 2.7, 17, 2 + row * 2.7, role)
+
+
+DRAWINGS: Mapping[str, Callable[[_Pen], None]] = MappingProxyType(
+    {
+        "grid": _grid,
+        "warp": _warp,
+        "sectors": _sectors,
+        "line": _line,
+        "coalesced": _coalesced,
+        "stride": _stride,
+        "broadcast": _broadcast,
+        "memories": _memories,
+        "banks": _banks,
+        "conflict": _conflict,
+        "padding": _padding,
+        "tile": _tile,
+        "phases": _phases,
+        "barrier": _barrier,
+        "atomic": _atomic,
+        "matrix": _matrix,
+        "roofline": _roofline,
+        "occupancy": _occupancy,
+        "builds": _builds,
+        "ladder": _ladder,
+    }
+)
+"""By the names of `core.lessons.glossary.DRAWINGS`."""
+
+
+def draw_word(painter: QPainter, name: str, box: QRectF, theme: Theme) -> None:
+    """Draw a word's picture into a box."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    DRAWINGS[name](_Pen(painter, box, theme))
+    painter.restore()

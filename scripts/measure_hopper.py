@@ -1,0 +1,219 @@
+"""Times the rungs for Hopper beside cuBLAS, with factors of F16 and of BF16.
+
+    python scripts/measure_hopper.py OUT.json     on a GPU of compute capability 9.0
+
+cuBLAS is timed with B as the rungs have it (row-major) and transposed, and with C in float32, as
+the rungs write it, and in the factors' own type, which is half the bytes. The rungs with BF16 are
+the same sources with the type's name exchanged. All of one size and type take turns; each launch is
+timed by itself after a flush of the L2 cache, and clock and power are read after it. Results are
+compared with float64 before anything is timed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this script runs from the checkout
+
+import gpu_tools as tools
+import numpy as np
+from ladder_tools import HOPPER
+from numpy.typing import NDArray
+
+from core.compiler import nvrtc_library
+from core.gpu.jobs import build_for
+from core.gpu.loaded import Launchable, LoadedKernel, load_library
+from core.gpu.session import Session
+from core.ladder import load_ladder
+from core.ladder.buffers import poisoned, random_array
+from core.launch import ArrayArgument, Dim3, Launch, Workload
+
+SIZES = (1024, 4096, 8192)
+TYPES = ("float16", "bfloat16")
+ROUNDS, LAUNCHES, PAUSE_S = 5, 6, 0.2
+CHECKED_ROWS = 256
+_F16, _BF16, _F32, _COMPUTE_F32 = 2, 14, 0, 68  # cudaDataType, cublasComputeType_t
+
+
+def rounded(values: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """The bits of the nearest BF16 numbers, ties to even."""
+    bits = values.view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def widened(values: NDArray[Any]) -> NDArray[np.float64]:
+    """The numbers of an array of F16, or of the bits of BF16."""
+    if values.dtype == np.uint16:
+        values = (values.astype(np.uint32) << 16).view(np.float32)
+    return values.astype(np.float64)
+
+
+def in_bfloat16(work: Workload) -> Workload:
+    """The same launch with factors of BF16, whose bits its arrays hold."""
+    source = work.source.replace("cuda_fp16.h", "cuda_bf16.h").replace(
+        "f32.f16.f16", "f32.bf16.bf16"
+    )
+    source = source.replace("half ", "__nv_bfloat16 ").replace("half*", "__nv_bfloat16*")
+    source = source.replace("(half)", "(__nv_bfloat16)").replace("half (", "__nv_bfloat16 (")
+    arguments = tuple(
+        replace(a, data=rounded(a.data.astype(np.float32)))
+        if isinstance(a, ArrayArgument) and a.data.dtype == np.float16
+        else a
+        for a in work.launch.arguments
+    )
+    return replace(work, source=source, launch=replace(work.launch, arguments=arguments))
+
+
+@dataclass(frozen=True)
+class Library:
+    """A product by cuBLAS: whether B lies transposed, and whether C is float32."""
+
+    transposed: bool
+    wide: bool
+
+    @property
+    def name(self) -> str:
+        """For the table."""
+        layout = "B transposed" if self.transposed else "B row-major"
+        return f"cuBLAS, {layout}, C {'float32' if self.wide else '16 bits'}"
+
+
+class LibraryProduct(Launchable):
+    """C = A B by `cublasGemmEx`; C of the launch has the type that it is stored in."""
+
+    def __init__(self, session: Session, launch: Launch, kind: Library, factors: int) -> None:
+        self._library, self._kind, self._factors = load_library(), kind, factors
+        self._handle = ctypes.c_void_p()
+        self._call("cublasCreate_v2", ctypes.byref(self._handle))
+        super().__init__(session, launch)
+
+    def start(self) -> None:
+        """Queues one product. cuBLAS is column-major: it multiplies the transposes."""
+        a, b, c = (array.name for array in self._launch.arrays)
+        (m, k), n = self._launch.arrays[0].data.shape, self._launch.arrays[2].data.shape[1]
+        one, zero = ctypes.c_float(1), ctypes.c_float(0)
+        at = {name: ctypes.c_void_p(address) for name, address in self.buffers.items()}
+        self._call(
+            "cublasGemmEx", self._handle, int(self._kind.transposed), 0, n, m, k,
+            ctypes.byref(one), at[b], self._factors, k if self._kind.transposed else n,
+            at[a], self._factors, k, ctypes.byref(zero), at[c],
+            _F32 if self._kind.wide else self._factors, n, _COMPUTE_F32, -1,
+        )  # fmt: skip
+
+    def release(self) -> None:
+        """Frees the arrays and the library's workspace."""
+        super().release()
+        self._library.cublasDestroy_v2(self._handle)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self._library, name)(*arguments)
+        if status:
+            raise RuntimeError(f"{name}: status {status}")
+
+
+def products(session: Session, size: int, kind: str) -> dict[str, Launchable]:
+    """Everything that is timed at a size, by its name."""
+    generator = np.random.default_rng(size)
+    factors = random_array(generator, np.float32, (2, size, size))
+    bits = [rounded(f) if kind == "bfloat16" else f.astype(np.float16) for f in factors]
+    found: dict[str, Launchable] = {}
+    for library in (Library(t, w) for t in (False, True) for w in (True, False)):
+        stored = np.float32 if library.wide else bits[0].dtype
+        arrays = (
+            ArrayArgument("A", bits[0]),
+            ArrayArgument("B", np.ascontiguousarray(bits[1].T) if library.transposed else bits[1]),
+            ArrayArgument("C", poisoned(stored, (size, size)), "output"),
+        )
+        launch = Launch(Dim3(1), Dim3(1), arrays)
+        code = _BF16 if kind == "bfloat16" else _F16
+        found[library.name] = LibraryProduct(session, launch, library, code)
+    ladder = load_ladder()
+    for name in HOPPER:
+        rung = ladder[name]
+        shape = {"m": size, "k": size, "n": size}
+        work = rung.blank_workload(**{**rung.tuned_for(**shape), **shape})
+        filled = [
+            replace(
+                a,
+                data=bits["AB".index(a.name)]
+                if a.name in "AB"
+                else poisoned(np.float32, a.data.shape),
+            )
+            if isinstance(a, ArrayArgument)
+            else a
+            for a in work.launch.arguments
+        ]
+        if kind == "bfloat16":
+            work = in_bfloat16(work)
+        work = replace(work, launch=replace(work.launch, arguments=tuple(filled)))
+        built = build_for(work, session.report.compute_capability)
+        found[f"{rung.number} {name}"] = LoadedKernel(
+            session, built.cubin, built.entry, work.launch
+        )
+    rows = generator.choice(size, min(CHECKED_ROWS, size), replace=False)
+    truth = widened(bits[0][rows]) @ widened(bits[1])
+    for name, one in found.items():
+        one.reset()
+        one.run()
+        got = one.outputs()["C"]
+        error = float(np.abs(widened(got[rows]) - truth).max() if got.dtype != np.float32
+                      else np.abs(got[rows].astype(np.float64) - truth).max())  # fmt: skip
+        # A C of 16 bits is rounded to 8 (BF16) or 11 bits; sums of `size` products of [-1, 1) lie
+        # within 6 standard deviations of 0 (each 1/3).
+        largest = 6 * size**0.5 / 3
+        allowed = size * 2.0**-22 * largest + (0 if got.dtype == np.float32 else largest * 2.0**-8)
+        if (
+            not (error <= allowed)
+            or not np.isfinite(widened(got) if got.dtype == np.uint16 else got).all()
+        ):
+            raise SystemExit(f"{name} at {size} with {kind}: wrong by {error}, allowed {allowed}")
+    return found
+
+
+def timed(session: Session, size: int, kind: str) -> list[dict[str, Any]]:
+    """Rows of one size and type, which take turns."""
+    ready = products(session, size, kind)
+    rows: dict[str, dict[str, Any]] = {
+        n: {"name": n, "size": size, "type": kind, "ms": [], "sm_mhz": [], "power_w": []}
+        for n in ready
+    }
+    for one in ready.values():
+        one.time(flush=True)
+    for _ in range(ROUNDS):
+        for name, one in ready.items():
+            time.sleep(PAUSE_S)
+            for _ in range(LAUNCHES):
+                rows[name]["ms"].append(round(one.time(flush=True), 4))
+                seen = session.sensors.read()
+                rows[name]["sm_mhz"].append(seen.sm_mhz)
+                rows[name]["power_w"].append(seen.power_w)
+    for name, row in rows.items():
+        row["tflops"] = round(2 * size**3 / median(row["ms"]) / 1e9, 1)
+        print(size, kind, name, row["tflops"], min(row["sm_mhz"]), flush=True)
+        ready[name].release()
+    return list(rows.values())
+
+
+def main() -> None:
+    """Measures all, and keeps what was found in the file that is named."""
+    session = Session(0)
+    found: dict[str, Any] = {**tools.machine(), "nvrtc": nvrtc_library.version()}
+    found |= {"clock_mhz": session.report.clock_mhz, "rows": []}
+    for size in SIZES:
+        for kind in TYPES:
+            found["rows"] += timed(session, size, kind)
+    session.close()
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(json.dumps(found) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""`tilescope tune` on a GPU that is not there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.cli.app import main
+from core.gpu.failures import WorkerFailure
+from core.many.kernel_tuner_files import read_cache, read_t4
+from tests.core.gpu.fake_gpu import FAKE_DEVICE, FakeGpu
+
+ARGUMENTS = ["tune", "tiled", "--param", "tile=8,16,24,32", "--set", "n=96"]
+MODEL = ["--model", "A100"]
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    fake = FakeGpu()
+    fake.submit = lambda fn, *args: _done(FAKE_DEVICE)
+    monkeypatch.setattr("core.cli.tune.GpuWorker", lambda number: fake)
+    return fake
+
+
+def _done(value):
+    from concurrent.futures import Future
+
+    future = Future()
+    future.set_result(value)
+    return future
+
+
+def test_all_are_timed_kept_and_not_timed_again(capfd, gpu, tmp_path) -> None:
+    files = [f"--cache={tmp_path / 'c.json'}", f"--t4={tmp_path / 't.json'}"]
+    assert main([*ARGUMENTS, *MODEL, *files, "--json"]) == 0
+    data = json.loads(capfd.readouterr().out)
+    assert data["timed"] == 4
+    assert {one["configuration"]["tile"] for one in data["results"]} == {8, 16, 24, 32}
+    times = [one["time_ms"] for one in data["results"]]
+    assert times == sorted(times)
+    assert data["best"] == data["results"][0]["configuration"]
+    cache = read_cache(tmp_path / "c.json")
+    assert cache.device == FAKE_DEVICE.name
+    assert cache.problem_size == (96,)
+    assert read_t4(tmp_path / "t.json") == cache.entries
+    gpu.jobs.clear()
+    assert main([*ARGUMENTS, *MODEL, *files, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["timed"] == 0
+    assert not gpu.jobs
+    assert main(["tune", "tiled", "-p", "tile=8", "--set", "n=64", *MODEL, *files]) == 2
+    assert "another problem size" in capfd.readouterr().err
+
+
+def test_the_scan_leaves_the_best_ceilings_and_says_what_cannot_run(capfd, gpu) -> None:
+    arguments = ["tune", "tiled", "--param", "tile=4,16,32,40", "--set", "n=64", *MODEL]
+    assert main([*arguments, "--keep", "2", "--json"]) == 0
+    data = json.loads(capfd.readouterr().out)
+    assert len(data["results"]) == 2
+    assert main(["scan", "tiled", "--n", "64", "--tile", "4,16,32,40", "--device", "A100",
+                 "--json", "-j1"]) == 0  # fmt: skip
+    ranked = [one["parameters"]["tile"] for one in json.loads(capfd.readouterr().out)["launches"]]
+    assert {one["configuration"]["tile"] for one in data["results"]} == set(ranked[:2])
+
+
+def test_failures_are_kept_and_told(capfd, gpu, tmp_path) -> None:
+    gpu.faults = lambda job: (
+        WorkerFailure("The GPU refused the launch.", "launch_refused")
+        if job.subject.parameters["tile"] == 16
+        else None
+    )
+    assert main([*ARGUMENTS, *MODEL, f"--cache={tmp_path / 'c.json'}"]) == 0
+    assert "tile = 16: The GPU refused the launch." in capfd.readouterr().out
+    failed = [one for one in read_cache(tmp_path / "c.json").entries if one.time_ms is None]
+    assert [one.configuration for one in failed] == [{"tile": 16}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["tune", "tiled", "-p", "tile=8", "--set", "tile=8"], "both tuned and set"),
+        (["tune", "tiled", "-p", "tile"], "NAME=VALUES"),
+        (["tune", "tiled", "-p", "nosuch=1,2"], "no parameter nosuch"),
+        ([*ARGUMENTS, "--model", "nosuch"], "--model"),
+    ],
+)
+def test_mistakes_are_sentences(capfd, gpu, arguments, complaint) -> None:
+    assert main(arguments) == 2
+    assert complaint in capfd.readouterr().err

@@ -1,0 +1,51 @@
+"""The rungs for Hopper: right at odd sizes without findings, and found out without a wait."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.gpu.check import check
+from core.ladder import load_ladder
+from core.runs.recording import record
+
+LADDER = load_ladder()
+NAMES = ("wgmma", "tma_pipeline", "warp_specialised", "clustered")
+# M, N and K all different, none a multiple of a tile; more phases than stages.
+ODD = {"m": 100, "k": 264, "n": 200}
+SHAPES = {
+    "wgmma": {},
+    "tma_pipeline": {"stages": 3, "tile_n": 128},
+    "warp_specialised": {"stages": 2, "tile_m": 128},
+    "clustered": {"stages": 3, "blocks": 4, "group": 1},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["as_written", "as_compiled"])
+@pytest.mark.parametrize("name", NAMES)
+def test_right_at_odd_sizes(name, kind):
+    work = LADDER[name].workload(**ODD, **SHAPES[name])
+    trace = record(work, kind=kind)
+    (outcome,) = check(work, trace.outputs)
+    assert outcome.ok
+    assert outcome.unwritten == 0
+    assert not trace.findings
+
+
+FENCE = '        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");\n'
+BYTES = "(TILE_M + TILE_N) * TILE_K * sizeof(half)"
+# What a rung needs, taken away, and the kind of finding that says so.
+BROKEN = [
+    ("wgmma", FENCE, "", "proxy_fence"),
+    ("tma_pipeline", "wgmma.wait_group.sync.aligned 0;", "", "not_awaited"),
+    ("tma_pipeline", "phase / STAGES % 2", "(phase / STAGES + 1) % 2", "not_awaited"),
+    ("warp_specialised", BYTES, f"{BYTES} + 16", "hang"),
+]
+
+
+@pytest.mark.parametrize(("name", "needed", "instead", "kind"), BROKEN)
+def test_what_is_missing_is_found(name, needed, instead, kind):
+    work = LADDER[name].workload(k=320)
+    assert needed in work.source
+    trace = record(replace(work, source=work.source.replace(needed, instead)), kind="as_compiled")
+    assert kind in {finding.kind for finding in trace.findings}

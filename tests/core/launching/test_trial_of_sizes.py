@@ -1,0 +1,119 @@
+"""What a trial of a guess puts right: arrays, numbers that nobody says, dynamic shared memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import ArgumentError
+from core.launching.file_launch import FileLaunch, file_workload
+from core.launching.guess import completed
+from core.launching.trial import fitted
+from core.runs.recording import record
+
+
+def _tried(source: str, path: Path) -> FileLaunch:
+    guess = completed(source, FileLaunch(str(path), "", "", "", ""))
+    return fitted(source, guess, 0)
+
+
+def _faults(source: str, path: Path) -> list[str]:
+    return [f.kind for f in record(file_workload(source, _tried(source, path))).findings]
+
+
+def test_a_number_that_the_launching_function_is_given_gets_small(tmp_path) -> None:
+    source = """
+    __global__ void walk(const float *from, float *to, int length, int count) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= count) return;
+        for (int step = 0; step < length; step++)
+            to[(long long)step * length * count + i] = from[i];
+    }
+    void run(float *from, float *to, int length, int count) {
+        walk<<<(count + 63) / 64, 64>>>(from, to, length, count);
+    }
+    """
+    assert _faults(source, tmp_path / "walk.cu") == []
+
+
+def test_one_element_too_many_stays_a_fault(tmp_path) -> None:
+    source = """
+    __global__ void copy(const float *from, float *to, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) to[i] = from[i + 1];
+    }
+    """
+    assert _faults(source, tmp_path / "copy.cu") == ["out_of_bounds"]
+
+
+def test_dynamic_shared_memory_of_a_device_function(tmp_path) -> None:
+    source = """
+    __device__ double sum(double x) {
+        extern __shared__ double part[];
+        part[threadIdx.x] = x;
+        __syncthreads();
+        return part[0] + part[blockDim.x - 1];
+    }
+    __global__ void total(const double *from, double *to, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        double x = sum(i < n ? from[i] : 0);
+        if (threadIdx.x == 0) to[blockIdx.x] = x;
+    }
+    """
+    assert _faults(source, tmp_path / "total.cu") == []
+    threads = int(_tried(source, tmp_path / "total.cu").block)
+    assert int(_tried(source, tmp_path / "total.cu").shared) == 8 * threads
+
+
+def test_what_a_search_needs_is_sorted(tmp_path) -> None:
+    source = """
+    __device__ int lower_bound(const float *a, int n, float x) {
+        int low = 0, high = n;
+        while (low < high) {
+            int middle = (low + high) / 2;
+            if (a[middle] < x) low = middle + 1; else high = middle;
+        }
+        return low;
+    }
+    __global__ void rank(const float *sorted, const float *x, int *to, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) to[i] = lower_bound(sorted, n, x[i]);
+    }
+    """
+    texts = dict(_tried(source, tmp_path / "rank.cu").arguments)
+    assert texts["sorted"].startswith("range:float32")
+
+
+def test_a_template_parameter_for_indices_is_a_whole_number(tmp_path) -> None:
+    source = """
+    template <typename IndexType>
+    __global__ void spread(const IndexType *starts, IndexType *to, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) to[i] = starts[i];
+    }
+    """
+    assert _tried(source, tmp_path / "spread.cu").kernel == "spread<int>"
+
+
+def test_a_histogram_of_letters_gets_letters(tmp_path) -> None:
+    source = """
+    __global__ void count(const char *text, int length, unsigned int *bins) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < length) atomicAdd(&bins[(text[i] - 'a') / 4], 1);
+    }
+    int main() {
+        char *text; unsigned int *bins;
+        cudaMalloc(&text, 256);
+        cudaMalloc(&bins, 7 * sizeof(unsigned int));
+        count<<<4, 64>>>(text, 256, bins);
+    }
+    """
+    assert _faults(source, tmp_path / "count.cu") == []
+    assert dict(_tried(source, tmp_path / "count.cu").arguments)["text"] == "letters:int8[256]"
+
+
+def test_code_that_is_still_to_be_written_is_named(tmp_path) -> None:
+    source = "__global__ void k(int *to) { to[FIXME] = threadIdx.x; }"
+    with pytest.raises(ArgumentError, match="FIXME in place of code"):
+        _tried(source, tmp_path / "k.cu")

@@ -1,0 +1,175 @@
+"""Profiles that an H200 gave, beside the counts of the same launches (scripts/record_ncu.py)."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import TilescopeError
+from core.ladder import load_ladder
+from core.launch import Dim3
+from core.nsight.comparison import compare, read_profile
+from core.nsight.csv_files import read_csv
+from core.nsight.profile import base_name, full_name
+from core.rules.counters import METRICS
+
+DATA = Path(__file__).parents[2] / "data" / "ncu"
+LAUNCHES = json.loads((DATA / "launches.json").read_text())
+SCATTERED = {"transpose_naive", "uncoalesced"}  # whose stores replay counts a little otherwise
+
+
+def workload(number: int):
+    row = LAUNCHES[number]
+    return load_ladder()[row["rung"]].blank_workload(**row["parameters"])
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory) -> dict:
+    pytest.importorskip("ncu_report", exc_type=ImportError)
+    found = {}
+    for build in ("as_written", "as_compiled"):
+        path = tmp_path_factory.mktemp("ncu") / f"{build}.ncu-rep"
+        path.write_bytes(lzma.decompress((DATA / f"{build}.ncu-rep.xz").read_bytes()))
+        found[build] = read_profile(path)
+    return found
+
+
+@pytest.mark.parametrize("build", ["as_written", "as_compiled"])
+@pytest.mark.parametrize("number", range(len(LAUNCHES)))
+def test_every_counter_of_a_csv_by_ncu_equals_ours(build, number) -> None:
+    found = compare(
+        read_profile(DATA / f"{build}-printed.csv"), workload(number), number=number, build=build
+    )
+    assert not found.missing
+    assert len(found.counters) == len(METRICS)
+    assert not found.differing
+    assert any(one.ours for one in found.counters)
+
+
+@pytest.mark.parametrize("number", range(len(LAUNCHES)))
+def test_reports_equal_ours_by_line_too(reports, number) -> None:
+    for build, launches in reports.items():
+        found = compare(launches, workload(number), number=number, build=build)
+        assert not found.missing
+        assert {one.name for one in found.differing} <= {"global_st_sectors"}
+        assert not found.differing or LAUNCHES[number]["rung"] in SCATTERED
+        assert all("replay" in one.why and "as here" in one.why for one in found.differing)
+        assert found.lines
+        assert all(one.equal for one in found.lines)
+        assert found.profiled.capability == "9.0"
+
+
+def test_the_kinds_of_csv_and_the_report_say_the_same(reports) -> None:
+    raw = read_csv(DATA / "as_compiled-raw.csv")
+    details = read_csv(DATA / "as_compiled-details.csv")
+    assert len(raw) == len(details) == len(reports["as_compiled"]) == len(LAUNCHES)
+    for one, other, third in zip(raw, details, reports["as_compiled"], strict=True):
+        for metric in METRICS.values():
+            assert one.metrics[metric] == other.metrics[metric] == third.metrics[metric]
+        assert (one.grid, one.block) == (other.grid, other.block) == (third.grid, third.block)
+        assert one.number == other.number == third.number
+
+
+def test_the_build_is_the_one_that_agrees_and_the_other_is_told(reports) -> None:
+    tiled = workload(4)
+    for build in reports:
+        assert compare(reports[build], tiled).build == build
+    found = compare(reports["as_compiled"], tiled, build="as_written")
+    (one,) = [c for c in found.differing if c.name == "shared_ld_requests"]
+    assert "the build as compiled" in one.why
+    assert any(not line.equal for line in found.lines)
+
+
+def test_launches_are_found_by_kernel_grid_and_block() -> None:
+    launches = read_csv(DATA / "as_compiled-raw.csv")
+    assert compare(launches, workload(5)).profiled.number == 5  # the second of two of `tiled`
+    other = load_ladder()["tiled"].blank_workload(n=64, tile=16)
+    with pytest.raises(TilescopeError, match=r"grid 4 x 4 and block 16 x 16; it has tiled, grid"):
+        compare(launches, other)
+    with pytest.raises(TilescopeError, match="no launch of vector_add"):
+        compare(launches, load_ladder()["vector_add"].blank_workload())
+    with pytest.raises(TilescopeError, match="no launch 99"):
+        compare(launches, other, number=99)
+    with pytest.raises(TilescopeError, match="is copy_stride"):
+        compare(launches, other, number=0)
+    twice = (*launches, replace(launches[4], number=40))
+    assert any("--id" in note for note in compare(twice, workload(4)).notes)
+
+
+def test_units_are_read_and_numbers_have_commas(tmp_path) -> None:
+    path = tmp_path / "scaled.csv"
+    path.write_text(
+        "==PROF== Connected\n"
+        '"ID","Kernel Name","Block Size","Grid Size","CC",'
+        '"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum","lts__x.sum"\n'
+        '"","","","","","Ksector",""\n'
+        '"3","void axpy<float>(const float *, float *)","(32, 2, 1)","(4, 1, 1)","8.6",'
+        '"1.5","n/a"\n'
+        "a line of the program\n"
+    )
+    (one,) = read_csv(path)
+    assert one.metrics == {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 1500.0}
+    assert (one.number, one.grid, one.block) == (3, Dim3(4), Dim3(32, 2))
+    assert one.is_of("axpy")
+    assert one.is_of("axpy<float>")
+    assert not one.is_of("axpy<double>")
+
+
+@pytest.mark.parametrize(
+    ("signature", "full", "base"),
+    [
+        ("tiled", "tiled", "tiled"),
+        ("void ns::f<(int)4, float>(float *, int)", "ns::f<(int)4, float>", "f"),
+        ("(anonymous namespace)::k(int)", "(anonymous namespace)::k", "k"),
+    ],
+)
+def test_names_of_kernels(signature, full, base) -> None:
+    assert full_name(signature) == full
+    assert base_name(signature) == base
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("a.csv", "a,b\n1,2\n", "no CSV of Nsight Compute"),
+        ("a.csv", "", "no CSV of Nsight Compute"),
+        ("a.csv", '"ID","Kernel Name"\n', "no launch"),
+        ("a.csv", '"Kernel Name","x"\n"Address","Source"\n', "source page"),
+        ("a.csv", '"ID","Kernel Name"\n"0","a\n', "not a CSV file"),
+        ("a.xls", "", "unknown ending"),
+        ("none.csv", None, "cannot be read"),
+    ],
+)
+def test_files_that_are_no_profile(tmp_path, name, text, complaint) -> None:
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(TilescopeError, match=complaint):
+        read_profile(path)
+
+
+def test_a_report_needs_its_reader_and_says_so(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "r.ncu-rep"
+    path.write_bytes(b"no report")
+    monkeypatch.setitem(sys.modules, "ncu_report", None)
+    with pytest.raises(TilescopeError, match=r"pip install ncu-report.*--page raw --csv"):
+        read_profile(path)
+
+
+def test_what_is_no_report_is_a_sentence(tmp_path) -> None:
+    pytest.importorskip("ncu_report", exc_type=ImportError)
+    path = tmp_path / "r.ncu-rep"
+    path.write_bytes(b"no report" * 50)
+    with pytest.raises(TilescopeError, match="is no report"):
+        read_profile(path)
+
+
+def test_a_profile_without_any_of_the_counters() -> None:
+    launches = [replace(one, metrics={}) for one in read_csv(DATA / "as_compiled-raw.csv")]
+    with pytest.raises(TilescopeError, match="none of the counters"):
+        compare(launches, workload(0))

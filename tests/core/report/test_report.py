@@ -1,0 +1,93 @@
+"""Reports: their figures are the trace's, and their text cannot be taken for anything else."""
+
+import re
+
+import pytest
+
+from core.cli.app import main
+from core.devices.table import load_devices
+from core.ladder import load_ladder
+from core.report.content import report_of
+from core.report.warp_picture import warp_svg
+from core.report.writing import as_html, as_markdown
+from core.runs.recording import record
+
+
+@pytest.fixture(scope="module")
+def broken():
+    rung = load_ladder()["broken_fill_barrier"]
+    return record(rung.workload_of("random", 5, n=12, tile=4))
+
+
+@pytest.fixture(scope="module")
+def strided():
+    return record(load_ladder()["uncoalesced"].workload_of("random", 5, n=32, block_y=2))
+
+
+def table(report, heading):
+    return next(t for t in report.tables if t.heading == heading)
+
+
+def test_the_figures_are_the_traces(strided):
+    report = report_of(strided, device=load_devices().find("NVIDIA H200"))
+    totals = strided.counters.totals
+    rows = {row[0]: row for row in table(report, "Counters").rows}
+    assert {name for name, count in totals.items() if count.value} == set(rows)
+    for name, row in rows.items():
+        assert int(row[1].replace(",", "")) == totals[name].value
+        assert not row[2] or int(row[2].replace(",", "")) == totals[name].ideal
+    lines = {int(row[0]): row for row in table(report, "By line").rows}
+    source = strided.workload.source.split("\n")
+    for line, row in lines.items():
+        assert row[1] == source[line - 1].strip()
+        counts = strided.counters.by_line[line]
+        cost = sum(counts[f"global_{way}_sectors"].value for way in ("ld", "st"))
+        assert row[2].startswith(f"{cost:,} / ")
+    assert any(row[3] == "binds" for row in table(report, "Ceilings on H200").rows)
+    assert table(report, "Measured on NVIDIA H200").rows
+    assert "where" in report.verdict
+    assert report.pictures
+
+
+def test_faults_have_their_sentences_lines_and_pictures(broken):
+    report = report_of(broken)
+    assert len(report.faults) == len(broken.findings) == 2
+    html, text = as_html(report), as_markdown(report)
+    for fault, finding in zip(report.faults, broken.findings, strict=True):
+        assert fault.sentence == finding.message
+        assert fault.picture.startswith("<svg")
+        assert fault.code in broken.workload.source
+    assert html.count("<svg") == 2 + len(report.pictures)
+    assert "2 faults found" in text
+    assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)|<script|<link", html)
+
+
+def test_a_warps_picture_links_its_lanes(strided):
+    block = strided.block(0)
+    access = next(a for s in block.access_steps if (a := block.access(int(s))).target == "A")
+    svg = warp_svg(access)
+    assert svg.count("<path") == 32
+    assert "32 sectors where 4 would do" in svg
+
+
+def test_foreign_text_stays_text(tmp_path, capsys):
+    file = tmp_path / "x.cu"
+    file.write_text(
+        "// <script>alert(1)</script> | `x` \x1b[31m\n"
+        "__global__ void k(float* a) { a[threadIdx.x] = 1.0f; } // <b>|\n"
+    )
+    for ending in ("html", "md"):
+        out = tmp_path / f"r.{ending}"
+        assert main(["report", str(file), "-o", str(out), "--device", "none"]) == 0
+        text = out.read_text("utf-8")
+        assert "<script" not in text
+        assert "\x1b" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| 2 |")]
+    assert rows
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows)
+    assert "nothing is wasted" in capsys.readouterr().out
+
+
+def test_a_wrong_name_is_a_sentence(tmp_path, capsys):
+    assert main(["report", "tiled", "-o", str(tmp_path / "r.doc")]) == 2
+    assert "end its name with .html, .md or .pdf" in " ".join(capsys.readouterr().err.split())

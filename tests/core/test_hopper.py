@@ -1,0 +1,53 @@
+"""Matrix products of warpgroups and bulk copies give an H200's bytes, and its counters."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.rules.counters import METRICS
+from core.runs.recording import record
+from tests.hopper_forms import forms
+
+TRUTH = json.loads(
+    (Path(__file__).parents[1] / "data" / "hopper" / "h200_2026-11-23.json").read_text("utf-8")
+)
+FORMS = {form.name: form for form in forms()}
+RECORDED = [name for name in FORMS if name in TRUTH["forms"]]
+
+
+def check(name) -> None:
+    form = FORMS[name]
+    trace = record(form.workload, kind="as_compiled")
+    found = {
+        array: hashlib.sha256(np.ascontiguousarray(trace.outputs[array]).tobytes()).hexdigest()[:16]
+        for array in form.outputs
+    }
+    assert found == TRUTH["forms"][name]
+    if not form.odd:
+        assert trace.findings == ()
+    counted = TRUTH["counters"].get(name)
+    if counted is not None:
+        totals = trace.counters.totals
+        mine = {metric: totals[counter].value for counter, metric in METRICS.items()}
+        assert {metric: mine[metric] for metric in counted} == counted
+
+
+def test_there_are_enough() -> None:
+    assert len(RECORDED) >= 240
+    assert len(TRUTH["counters"]) >= 90
+
+
+@pytest.mark.parametrize("name", RECORDED[::24])
+def test_some_forms(name) -> None:
+    check(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_form(name) -> None:
+    check(name)

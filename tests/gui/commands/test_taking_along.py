@@ -1,0 +1,55 @@
+"""File > Export the steps: another process makes the file; the window says how it goes."""
+
+import pytest
+
+from gui.commands import taking_along
+from gui.commands.taking_along import file_name
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def recorded(window, qtbot):
+    with qtbot.waitSignal(window.recorder.recorded, timeout=60_000):
+        window.recorder.configure("tiled", {"n": 6, "tile": 3})
+    window.session.update(step=20, thread=4)
+    return window
+
+
+def test_the_page_is_what_the_window_shows(recorded, qtbot, tmp_path):
+    taker, out = recorded.commands.taker, tmp_path / "mine é.html"
+    taker.export(out)
+    assert taker.busy
+    assert "Writing mine é.html" in recorded.message.sentence
+    qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
+    assert recorded.message.sentence == f"Saved {out}"
+    text = out.read_text("utf-8")
+    assert "n = 6, tile = 3" in text
+    assert "block 0, thread 4" in text
+    assert '"start":20' in text
+
+
+def test_it_can_be_given_up(recorded, qtbot, tmp_path):
+    taker, out = recorded.commands.taker, tmp_path / "x.html"
+    taker.export(out)
+    taker.cancel()
+    assert not taker.busy
+    assert "x.html was not written" in recorded.message.sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_goes_wrong_is_said(recorded, qtbot, tmp_path, monkeypatch):
+    taker = recorded.commands.taker
+    taker.export(tmp_path / "no" / "x.html")
+    assert "x.html cannot be written" in recorded.message.sentence
+    taker.export(tmp_path / "x.doc")
+    qtbot.waitUntil(lambda: not taker.busy, timeout=120_000)
+    assert "neither a page nor a film" in recorded.message.sentence
+    monkeypatch.setattr(taking_along.sys, "executable", str(tmp_path / "nothing"))
+    taker.export(tmp_path / "x.html")
+    qtbot.waitUntil(lambda: not taker.busy, timeout=10_000)
+    assert "could not be started" in recorded.message.sentence
+
+
+def test_the_files_name_says_kernel_and_step(recorded):
+    assert file_name(recorded.session) == "tiled-step-20"

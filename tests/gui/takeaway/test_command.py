@@ -1,0 +1,79 @@
+"""`tilescope export`, from the command line to the file."""
+
+import pytest
+
+from core.cli.app import main
+from core.cli.export import size_of, steps_of
+from core.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("", (None, None)), ("3..40", (3, 40)), ("..7", (None, 7)), ("9..", (9, None)), ("5", (5, 5))],
+)
+def test_steps_are_read(text, expected):
+    assert steps_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["a", "3-4", "1..2..3", "-1..4"])
+def test_wrong_steps_are_a_sentence(text):
+    with pytest.raises(ParameterError, match=r"write them as 0\.\.40"):
+        steps_of(text)
+
+
+def test_sizes_are_read():
+    assert size_of("1280x720") == (1280, 720)
+    for text in ("1280", "0x0", "99999x99999", "12x720"):
+        with pytest.raises(ParameterError, match="1920x1080"):
+            size_of(text)
+
+
+@pytest.fixture
+def run(qapp, capsys, monkeypatch):
+    def run(*arguments):
+        status = main(["export", *map(str, arguments)])
+        printed = capsys.readouterr()
+        return status, printed.out, " ".join(printed.err.split())
+
+    return run
+
+
+def test_a_rungs_page_is_written(run, tmp_path):
+    out = tmp_path / "mine é.html"
+    status, said, _ = run("tiled?n=6&tile=2", "-o", out, "--steps", "2..9", "--views", "Warp")
+    assert status == 0
+    assert "8 steps" in said
+    text = out.read_text("utf-8")
+    assert "Warp and global memory" in text
+    assert "<title>Tiled</title>" in text
+
+
+def test_an_own_files_page_is_written(run, tmp_path):
+    source = tmp_path / "add one.cu"
+    source.write_text(
+        "__global__ void addOne(float* v, int n) {\n  int i = threadIdx.x;\n"
+        "  if (i < n) v[i] += 1.0f;\n}\n"
+    )
+    out = tmp_path / "x.html"
+    status, _, err = run(source, "-o", out, "--theme", "dark")
+    assert (status, err) == (0, "")
+    assert "addOne in add one.cu" in out.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nothing", "-o", "x.html"), "names no kernel"),
+        (("tiled", "-o", "x.doc"), "end its name with .html, .mp4"),
+        (("tiled", "-o", "x.html", "--theme", "pink"), "no theme pink"),
+        (("tiled", "-o", "x.html", "--views", "Tiles"), "no view Tiles"),
+        (("tiled", "-o", "nowhere/x.html"), "nowhere"),
+        (("tiled?n=6&tile=2", "-o", "x.html", "--steps", "900.."), "no such step"),
+    ],
+)
+def test_a_mistake_is_one_sentence(run, tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert sentence in err
+    assert not list(tmp_path.iterdir())

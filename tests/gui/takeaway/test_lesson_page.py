@@ -1,0 +1,87 @@
+"""A lesson as a page: its questions, veiled until the answer is shown."""
+
+import json
+
+import pytest
+
+from core.lessons.course import course_lesson
+from core.lessons.posing import pose
+from core.lessons.situation import Recorder
+from gui.looks.theme import apply_theme
+from gui.takeaway import replay
+from gui.takeaway.lessons import lesson_chapters
+from tests import chromium
+
+pytestmark = pytest.mark.slow
+LESSON, FIRST, LAST = "1A", 1, 4  # some of its steps
+
+
+@pytest.fixture(scope="module")
+def page(qapp):
+    apply_theme(qapp, "light")
+    title, chapters = lesson_chapters(LESSON)
+    assert len(chapters) == len(course_lesson(LESSON).steps)
+    return title, replay.page_of(chapters[FIRST:LAST], replay.VIEWS, title)
+
+
+def data_of(text):
+    _, _, rest = text.partition('<script type="application/json" id="data">')
+    return json.loads(rest.partition("</script>")[0])
+
+
+def test_each_question_has_its_words(page):
+    title, text = page
+    lesson = course_lesson(LESSON)
+    recorder = Recorder(lesson.ladder)
+    chapters = data_of(text)["chapters"]
+    assert title.startswith(LESSON)
+    for step, chapter in zip(lesson.steps[FIRST:LAST], chapters, strict=True):
+        posed = pose(lesson, step, recorder)
+        assert chapter["asked"]["ask"] == posed.ask
+        assert chapter["asked"]["why"] == posed.why
+        assert chapter["asked"]["hints"] == list(posed.hints)
+        assert chapter["asked"]["options"] == list(posed.choices or posed.items or posed.goals)
+
+
+def test_what_a_question_veils_comes_with_the_answer(page):
+    _, text = page
+    data = data_of(text)
+    steps = course_lesson(LESSON).steps[FIRST:LAST]
+    veiled = 0
+    for step, chapter in zip(steps, data["chapters"], strict=True):
+        first, second = chapter["steps"]
+        assert first["step"] == second["step"]
+        if step.veil:
+            assert (first, [f[0] for f in chapter["frames"]]) != (
+                second, [f[1] for f in chapter["frames"]]
+            )  # fmt: skip
+            veiled += 1
+        if "variables" in step.veil:
+            assert first["values"] == []
+            assert second["values"]
+    assert veiled
+
+
+def test_the_answer_is_shown_in_a_browser(page, tmp_path):
+    if chromium.found() is None:
+        pytest.skip("there is no Chromium (apt-get install chromium)")
+    _, text = page
+    file = tmp_path / "lesson.html"
+    file.write_text(text, "utf-8")
+    data = data_of(text)
+    with chromium.opened(file.as_uri(), tmp_path / "profile") as shown:
+        for number, chapter in enumerate(data["chapters"], start=1):
+            assert shown.text("#step") == f"{number} / {len(data['chapters'])}"
+            assert shown.text("#ask") == chapter["asked"]["ask"].replace("`", "")
+            hidden = "document.getElementById('answer').hidden"
+            assert shown.value(hidden) is True
+            before = shown.text(".picture.main .caption")
+            shown.click("#show")
+            assert shown.value(hidden) is False
+            assert shown.text("#right") == chapter["asked"]["answer"].replace("`", "")
+            said = chapter["steps"][1]["views"][0][1]
+            assert shown.text(".picture.main .caption") == data["words"][said]
+            if chapter["steps"][0]["views"][0][1] != said:
+                assert before != data["words"][said]
+            shown.press("ArrowRight")
+        assert shown.errors == []

@@ -1,0 +1,164 @@
+"""The course in the window: its page, files of lessons, reviews, tests, and what is kept."""
+
+import json
+
+import pytest
+from PySide6.QtCore import Qt
+
+from core.lessons.course import load_course
+from core.lessons.posing import right_answer
+from core.lessons.progress import Answered, Progress, load_progress
+from gui.scenes.course import course_shown
+from tests.core.lessons.lesson_texts import GOOD, write_lesson
+
+MOST_MS = 60_000
+
+
+@pytest.fixture
+def teaching(window, tmp_path):
+    window.teaching.path = tmp_path / "progress.json"
+    return window.teaching
+
+
+def asked(teaching, qtbot):
+    def ready():
+        sitting = teaching.sitting
+        return sitting is not None and sitting.stage == "asked" and not teaching.worker.busy
+
+    qtbot.waitUntil(ready, timeout=MOST_MS)
+    return teaching.sitting
+
+
+def read(teaching, qtbot):
+    teaching.read_course()
+    qtbot.waitUntil(lambda: teaching.progress is not None, timeout=MOST_MS)
+
+
+def answers_of(lesson, mark="right"):
+    return [Answered(s.name, s.concepts, mark, when=f"{i:04}") for i, s in enumerate(lesson.steps)]
+
+
+def test_the_path_says_what_is_done_and_what_is_next(teaching, qtbot):
+    read(teaching, qtbot)
+    first, second = teaching.lessons[:2]
+    begun = Answered(second.steps[0].name, second.steps[0].concepts, "wrong", belief="M4")
+    answers = (*answers_of(first), *answers_of(first), begun)
+    shown = course_shown(teaching.course, teaching.lessons, Progress(1, answers))
+    assert [row.name for row in shown.lessons] == list(load_course().order)
+    assert shown.lessons[0].done
+    assert not shown.lessons[1].begun
+    assert shown.next.name == second.name
+    assert shown.next.at == 0
+    states = {row.title: row.state for row in shown.concepts}
+    assert states["Coalescing"] == "learnt"
+    assert "shaky" in states.values()
+    assert any("threadIdx" in belief for row in shown.concepts for belief in row.beliefs)
+    assert shown.can_review
+
+
+def test_the_page_leads_on_by_keys_alone(window, teaching, qtbot):
+    window.show_page("course")
+    page = window.pages.made("course")
+    qtbot.waitUntil(lambda: page.shown is not None, timeout=MOST_MS)
+    qtbot.keyClick(page.ways["learn"].button, Qt.Key.Key_Return)
+    assert asked(teaching, qtbot).question.step.name == "1A.1"
+    assert window.session.page == "step"
+    assert not window.left.isVisible()
+    teaching.leave()
+    assert window.session.page == "course"
+    assert not window.session.veiled
+    qtbot.keyClick(page.rows[4], Qt.Key.Key_Return)
+    assert asked(teaching, qtbot).question.lesson.name == page.shown.lessons[4].name
+
+
+def test_a_lesson_file_is_read_again_when_it_changes(window, teaching, qtbot, tmp_path):
+    file = write_lesson(tmp_path)
+    teaching.open_path(file)
+    before = asked(teaching, qtbot)
+    assert window.lesson_panel.title.text().endswith(before.question.lesson.title)
+    file.write_text(GOOD.replace(before.question.lesson.title, "Another title"), encoding="utf-8")
+    title = window.lesson_panel.title
+    qtbot.waitUntil(lambda: title.text().endswith("Another title"), timeout=MOST_MS)
+    asked(teaching, qtbot)
+    file.write_text("id = [", encoding="utf-8")
+    qtbot.waitUntil(lambda: "is not valid TOML" in window.message.sentence, timeout=MOST_MS)
+    assert teaching.sitting.stage == "asked"
+    file.write_text(GOOD, encoding="utf-8")
+    qtbot.waitUntil(lambda: title.text().endswith(before.question.lesson.title), timeout=MOST_MS)
+
+
+def test_what_is_no_lesson_is_one_sentence(window, teaching, qtbot, tmp_path):
+    teaching.open_path(tmp_path / "none.toml")
+    qtbot.waitUntil(lambda: "none.toml" in window.message.sentence, timeout=MOST_MS)
+    assert teaching.sitting is None
+    teaching.begin_lesson("9Z")
+    assert "There is no lesson 9Z" in window.message.sentence
+
+
+def test_a_folder_of_lessons_goes_on_to_the_next(window, teaching, qtbot, tmp_path):
+    write_lesson(tmp_path)
+    name = next(line for line in GOOD.splitlines() if line.startswith("id = "))
+    (tmp_path / "zz.toml").write_text(GOOD.replace(name, 'id = "later"'), encoding="utf-8")
+    teaching.open_path(tmp_path)
+    sitting = asked(teaching, qtbot)
+    teaching.go_to(len(sitting.questions))
+    ways = [label for label, _ in teaching._what_next(sitting)]
+    assert ways == ["Lesson later", "To the course"]
+
+
+def test_a_test_explains_nothing_and_goes_on(window, teaching, qtbot):
+    teaching.begin_test("before")
+    count = len(load_course().tested)
+    for place in range(2):
+        sitting = asked(teaching, qtbot)
+        assert sitting.at == place
+        assert window.lesson_panel.hint.isHidden()
+        answer = right_answer(sitting.posed)
+        window.lesson_panel.field.line.setText(str(answer + place))
+        window.lesson_panel.sure.click()
+        qtbot.waitUntil(lambda at=place: teaching.sitting.at == at + 1, timeout=MOST_MS)
+        assert window.lesson_panel.why.isHidden()
+    assert len(teaching.sitting.questions) == count
+    assert teaching.progress.score("before") == (1, 2)
+    assert [a.origin for a in load_progress(teaching.path).answers] == ["before", "before"]
+
+
+def test_a_review_has_other_numbers(window, teaching, qtbot):
+    teaching.begin_review()
+    qtbot.waitUntil(lambda: "begin a lesson first" in window.message.sentence, timeout=MOST_MS)
+    lesson = teaching.lessons[0]
+    teaching.progress = Progress(3, tuple(answers_of(lesson)))
+    teaching.begin_review()
+    sitting = asked(teaching, qtbot)
+    assert sitting.title == "Review"
+    assert all(one.values for one in sitting.questions)
+
+
+def test_progress_is_kept_and_exported_without_a_name(window, teaching, qtbot, tmp_path):
+    teaching.begin_lesson("1A", 5)
+    sitting = asked(teaching, qtbot)
+    window.lesson_panel.field.line.setText("1")
+    teaching.hint()
+    window.lesson_panel.guess.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    kept = load_progress(teaching.path).answers
+    assert [(a.step, a.mark, a.sure, a.hints) for a in kept] == [("1A.6", "wrong", False, 1)]
+    for kind in ("json", "csv"):
+        teaching.export(tmp_path / f"out.{kind}", kind)
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert data["answers"][0]["step"] == "1A.6"
+    assert not {"name", "when", "seed"} & set(data)
+    assert "1A.6" in (tmp_path / "out.csv").read_text()
+    teaching.again()
+    again = asked(teaching, qtbot)
+    assert again.numbers
+    assert again.posed.ask != sitting.question.step.ask.text
+
+
+def test_a_damaged_file_of_progress_stays_as_it_is(window, teaching, qtbot):
+    teaching.path.write_text("{", encoding="utf-8")
+    path = teaching.path
+    teaching.begin_lesson("1A")
+    asked(teaching, qtbot)
+    assert path.read_text(encoding="utf-8") == "{"
+    qtbot.waitUntil(lambda: "not kept" in window.message.sentence, timeout=MOST_MS)

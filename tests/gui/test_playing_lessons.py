@@ -1,0 +1,188 @@
+"""Every lesson of the course is played to its end: with right answers, and with wrong ones."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from core.lessons.course import course_lesson, load_course
+from core.lessons.expressions import Element
+from core.lessons.posing import right_answer
+from gui.looks.theme import apply_theme
+from gui.shell.main_window import MainWindow
+from gui.views.answer_fields import ChoiceField, ClickField, OrderField, SliderField
+
+MOST_MS = 120_000
+
+
+@pytest.fixture
+def window(qtbot, qapp, ladder, tmp_path):
+    apply_theme(qapp, "light")
+    window = MainWindow(ladder)
+    window.teaching.path = tmp_path / "progress.json"
+    window.resize(1366, 768)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+def begun(window, qtbot, name, at=0):
+    window.teaching.begin_lesson(name, at)
+    qtbot.waitUntil(lambda: window.teaching.sitting is not None, timeout=MOST_MS)
+    return window.teaching
+
+
+def asked(window, qtbot):
+    """Wait for a question and for what it looks at."""
+    teaching = window.teaching
+
+    def rung():
+        origin = window.session.origin
+        return origin.configuration.rung if origin is not None else ""
+
+    def recorded():
+        if window.session.page not in ("step", "compare"):
+            return True  # such a page needs no record, and a large launch takes long
+        return (
+            not window.recorder.worker.busy
+            and window.moments.awaited is None
+            and (teaching.sitting.is_built or rung() == teaching.sitting.posed.link.rung)
+        )
+
+    def ready():
+        return teaching.sitting.stage == "asked" and not teaching.worker.busy and recorded()
+
+    qtbot.waitUntil(ready, timeout=MOST_MS)
+    return teaching.sitting
+
+
+def put(field, answer):
+    """Answer as a learner does: type, choose, click, slide, or move lines over."""
+    if isinstance(field, ChoiceField):
+        field.group.button(field.choices.index(answer)).click()
+    elif isinstance(field, SliderField):
+        field.slider.setValue(field.values.index(answer))
+    elif isinstance(field, OrderField):
+        for line in answer:
+            rows = [field.pool.item(row).text() for row in range(field.pool.count())]
+            field.pool.setCurrentRow(rows.index(line))
+            field.pool.taken.emit()
+    elif isinstance(field, ClickField):
+        for thing in answer:
+            field.click(thing)
+    else:
+        field.line.setText(str(answer))
+
+
+def right(sitting):
+    """A right answer: of several the first."""
+    question, found = sitting.question.step.question, right_answer(sitting.posed)
+    if sitting.question.step.kind == "slider" or not getattr(question, "every", True):
+        return found[0] if sitting.question.step.kind == "slider" else found[:1]
+    return found
+
+
+def built(sitting):
+    """The lines of a kernel that meets its goals, in order."""
+    from itertools import permutations
+
+    from core.lessons.marking import framed, mark
+
+    order = sitting.question.step.question
+    items = [item.said(sitting.posed.here) for item in order.items]
+    for count in (len(items), len(items) - 1, len(items) - 2):
+        lines = items[:count]
+        if framed(order, lines) and mark(sitting.posed, lines).mark == "right":
+            return lines
+    for lines in permutations(items, len(items)):
+        if mark(sitting.posed, list(lines)).mark == "right":
+            return list(lines)
+    raise AssertionError("no order of the lines meets the goals")
+
+
+def answered(window, qtbot):
+    sitting, panel = window.teaching.sitting, window.teaching.panel
+    if sitting.is_built:
+        window.teaching.show_solution()
+    else:
+        order = sitting.question.step.kind == "order"
+        framed = order and sitting.question.step.question.frame
+        put(panel.field, built(sitting) if framed else right(sitting))
+        panel.sure.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    return sitting
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", load_course().order)
+def test_right_answers_lead_to_the_end_of_a_lesson(window, qtbot, name):
+    teaching = begun(window, qtbot, name)
+    steps = course_lesson(name).steps
+    for place, step in enumerate(steps):
+        sitting = asked(window, qtbot)
+        assert sitting.at == place
+        assert window.session.veiled == step.veil
+        assert teaching.panel.why.isHidden()
+        answered(window, qtbot)
+        assert sitting.reply.verdict.mark == "right", step.name
+        assert not window.session.veiled
+        assert teaching.panel.why.said() == sitting.reply.verdict.why
+        teaching.panel.next.click()
+    assert sitting.stage == "ended"
+    assert teaching.progress.done([step.name for step in steps])
+
+
+def wrong(sitting, answer):
+    """Another answer than the right one."""
+    kind, question = sitting.question.step.kind, sitting.question.step.question
+    if kind == "choice":
+        return next(choice for choice in sitting.posed.choices if choice != answer)
+    if kind == "number":
+        return answer * 3 + 7
+    if kind == "slider":
+        values = range(question.low, question.high + 1, question.every)
+        return next((v for v in values if v not in right_answer(sitting.posed)), None)
+    if kind == "click":
+        return [Element("A", (0, 1))] if isinstance(answer[0], Element) else [max(answer) + 1]
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in load_course().order if n != "exercises"])
+def test_wrong_answers_are_told_the_right_one_and_kept(window, qtbot, name):
+    teaching = begun(window, qtbot, name)
+    missed = 0
+    for _ in course_lesson(name).steps:
+        sitting = asked(window, qtbot)
+        given = wrong(sitting, right_answer(sitting.posed))
+        if given is not None:
+            put(teaching.panel.field, given)
+            teaching.panel.guess.click()
+            qtbot.waitUntil(lambda s=sitting: s.stage in ("told", "asked"), timeout=MOST_MS)
+            assert sitting.reply.verdict.mark != "right", sitting.question.step.name
+            missed += 1
+            if sitting.stage == "told":
+                assert sitting.reply.verdict.right in teaching.panel.own.said()
+        teaching.go(1)
+    assert sitting.stage == "ended"
+    assert len(teaching.progress.answers) == missed
+    assert not any(a.sure for a in teaching.progress.answers)
+
+
+def test_the_clock_stays_in_reach_while_a_number_is_typed(window, qtbot):
+    begun(window, qtbot, "1A")
+    asked(window, qtbot)
+    session, line = window.session, window.teaching.panel.field.line
+    line.setFocus()
+    step = session.step
+    qtbot.keyClick(line, Qt.Key.Key_Right)
+    assert session.step > step
+    qtbot.keyClick(line, Qt.Key.Key_H)
+    assert session.heat
+    qtbot.keyClicks(line, "8")
+    assert line.text() == "8"
+    qtbot.keyClick(line, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: window.teaching.sitting.stage == "told", timeout=MOST_MS)
+    assert not window.teaching.progress.answers[-1].sure
+    qtbot.keyClick(window.teaching.panel.next, Qt.Key.Key_PageDown)
+    assert window.teaching.sitting.at == 1

@@ -1,0 +1,88 @@
+"""A lesson before a room: forward reveals and goes on, letters are votes, nothing is kept."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from gui.scenes.voting import Votes
+
+MOST_MS = 60_000
+
+
+@pytest.fixture
+def presented(window, qtbot, tmp_path):
+    teaching, presenting = window.teaching, window.commands.presenting
+    teaching.path = tmp_path / "progress.json"
+    teaching.begin_lesson("1A", 4)
+    asked(window, qtbot)
+    presenting.toggle()
+    qtbot.waitUntil(lambda: presenting._found is not None, timeout=MOST_MS)
+    return presenting
+
+
+def asked(window, qtbot):
+    def ready():
+        sitting = window.teaching.sitting
+        return sitting is not None and sitting.stage == "asked" and not window.teaching.worker.busy
+
+    qtbot.waitUntil(ready, timeout=MOST_MS)
+
+
+def test_forward_reveals_then_goes_on(presented, window, qtbot):
+    teaching, bar = window.teaching, presented.bar
+    sitting = teaching.sitting
+    choice = sitting.at
+    assert bar.isVisible()
+    assert not window.lesson_panel.isVisible()
+    assert bar.place.text() == f"{choice + 1}/{len(sitting.questions)}"
+    assert bar.answer.isHidden()
+    assert window.session.veiled
+    window.commands.turn(1)
+    assert not window.session.veiled
+    assert bar.answer.isVisible()
+    window.commands.turn(1)
+    qtbot.waitUntil(lambda: sitting.at == choice + 1, timeout=MOST_MS)
+    window.commands.turn(-1)
+    assert sitting.at == choice
+    presented.toggle()
+    assert not bar.isVisible()
+    assert window.lesson_panel.isVisible()
+    assert teaching.progress.answers == ()
+
+
+def test_letters_are_votes_first_and_second(presented, window, qtbot):
+    teaching, bar = window.teaching, presented.bar
+    while teaching.sitting.question.step.kind != "choice":
+        teaching.go(1)
+        asked(window, qtbot)
+    step = window.session.step
+    qtbot.keyClicks(bar, "aaab")
+    qtbot.keyClick(bar, Qt.Key.Key_B, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(bar, "cv")
+    qtbot.keyClicks(bar, "cca")
+    votes = presented._votes()
+    assert [votes.of(place) for place in range(3)] == [(3, 1), (0, 0), (1, 2)]
+    assert [count.said().partition("  ")[0] for _, count in bar._rows[:3]] == [
+        "3 → 1",
+        "0 → 0",
+        "1 → 2",
+    ]
+    assert window.session.step == step
+
+
+def test_notes_have_a_window_of_their_own(presented, window):
+    presented.toggle_notes()
+    assert presented.notes.isVisible()
+    assert presented._found.text in presented.notes.answer.said()
+    assert not presented.bar.answer.isVisible()
+    presented.toggle_notes()
+    assert not presented.notes.isVisible()
+
+
+def test_a_bar_of_many_votes_is_no_longer_than_there_is_room():
+    votes = Votes()
+    votes.add(0, 400)
+    votes.add(1, 100)
+    assert votes.text(0).count("▮") == 24
+    assert votes.text(1).count("▮") == 6
+    votes.add(2, -1)
+    assert votes.of(2) == (0, 0)

@@ -1,0 +1,218 @@
+"""Every veil covers something, says nothing, and lifts again."""
+
+import contextlib
+
+import pytest
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
+
+from core.ladder import all_kernels
+from core.lessons.lesson import VEILS
+from gui.looks.theme import apply_theme
+from gui.pictures.painted import image_of, pdf_of
+from gui.scenes.asking import ANSWER_FIRST, TELLS
+from gui.scenes.why import Step
+from gui.shell.main_window import MainWindow
+
+RECORDING_MS = 60_000
+TILED = "tiled?n=32&tile=16&at=load:A"
+PLACES = {
+    "matrices.loaded": ("Matrices", TILED),
+    "matrices.owners": ("Matrices", TILED),
+    "matrices.heat": ("Matrices", f"{TILED}@phase1&heat=1"),
+    "matrices.values": ("Matrices", "tiled?n=4&tile=2&at=end"),
+    "matrices.hatched": ("Matrices", "tiled_bounds?n=3&tile=2&at=load:A@phase1"),
+    "warp": ("Warp", TILED),
+    "warp.figures": ("Warp", TILED),
+    "warp.sectors": ("Warp", TILED),
+    "warp.heading": ("Warp", TILED),
+    "shared": ("Shared", "tiled?n=32&tile=16&at=load:tile_a"),
+    "shared.figures": ("Shared", "aat_shared?n=32&tile=32&at=store:tile_b"),
+    "shared.banks": ("Shared", "tiled?n=32&tile=16&at=load:tile_a"),
+    "shared.writers": ("Shared", "tiled?n=32&tile=16&at=load:tile_a"),
+    "phases": ("Phases", "tiled?n=4&tile=2"),
+    "variables": ("Variables", TILED),
+    "counters": ("Counters", TILED),
+    "findings": ("Findings", "broken_fill_barrier?n=8&tile=4"),
+    "gutter": ("Source", TILED),
+    "transport": ("transport", TILED),
+    "form": ("form", TILED),
+    "compare": ("compare", "tiled?n=8&tile=4&vs=tiled&vs.tile=2"),
+    "ceilings": ("ceilings", "tiled?n=64&tile=16&page=ceilings&size=64"),
+    "occupancy": ("occupancy", "tiled?n=64&tile=16&page=occupancy"),
+    "benchmark": ("benchmark", "tiled?n=64&tile=16&page=benchmark"),
+}
+TOLD = {
+    "matrices.loaded": ("threads load A",),
+    "matrices.heat": ("So far the block",),
+    "matrices.values": ("Block (0, 0)",),
+    "warp": ("sectors where", "sectors, none"),
+    "warp.figures": ("sectors where", "sectors, none"),
+    "warp.sectors": ("sectors where", "sectors, none"),
+    "shared": ("no bank", "no conflict"),
+    "shared.figures": ("32-way",),
+    "shared.banks": ("no bank", "no conflict"),
+    "phases": ("A[0,0] -> ",),
+    "variables": ("blockIdx", "row"),
+    "counters": ("tile_a",),
+    "findings": ("Race", "race"),
+    "gutter": ("sectors",),
+    "transport": ("of 0..1",),
+    "form": ("4 blocks",),
+    "ceilings": ("GFLOPS",),
+    "occupancy": ("of its warps",),
+    "compare": ("the same right result",),
+}
+"""What the part says without a veil, in one of these ways."""
+
+
+@pytest.fixture
+def window(qtbot, qapp):
+    apply_theme(qapp, "light")
+    window = MainWindow(all_kernels())
+    window.resize(1366, 768)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window
+    window.close()
+    qapp.processEvents()
+
+
+def shown_at(window, qtbot, name):
+    """Open the place of a veil and give the widget that it is about."""
+    view, link = PLACES[name]
+    with qtbot.waitSignal(window.recorder.recorded, timeout=RECORDING_MS):
+        assert window.moments.open_link(link)
+    session = window.session
+    if view in window.step_page.views:
+        session.follow_memory = False
+        window.step_page.front(view)
+        found = window.step_page.docks[view]
+    elif view == "transport":
+        found = window.transport
+    elif view == "form":
+        found = window.form
+    else:
+        found = window.pages.make(view)
+        wait_for_page(window, qtbot, view, found)
+    if view == "Counters":
+        qtbot.waitUntil(lambda: bool(window.step_page.counters.model.rows), timeout=RECORDING_MS)
+    if view == "Phases":
+        qtbot.waitUntil(lambda: window.step_page.phases.table is not None, timeout=RECORDING_MS)
+    QApplication.processEvents()
+    return found
+
+
+def wait_for_page(window, qtbot, key, page):
+    if key == "ceilings":
+        qtbot.waitUntil(lambda: page.found is not None, timeout=RECORDING_MS)
+        qtbot.waitUntil(lambda: not page.model.placing, timeout=RECORDING_MS)
+    elif key == "benchmark":
+        qtbot.waitUntil(lambda: "Looking" not in page.caption.text(), timeout=RECORDING_MS)
+    elif key == "occupancy":
+        qtbot.waitUntil(lambda: page._compiled is not None, timeout=RECORDING_MS)
+    elif key == "compare":
+        qtbot.waitUntil(lambda: page.comparing.b.trace is not None, timeout=RECORDING_MS)
+
+
+def heard(widget):
+    """All that a screen reader, a tooltip or a copy could tell of what is to be seen."""
+    told = []
+    for one in (widget, *widget.findChildren(QWidget)):
+        if not one.isVisible():
+            continue
+        told += [one.accessibleName(), one.accessibleDescription(), one.toolTip()]
+        if hasattr(one, "text"):
+            with contextlib.suppress(TypeError):  # of a model it takes arguments
+                told.append(str(one.text()))
+        if isinstance(one, QAbstractItemView) and one.model() is not None:
+            model = one.model()
+            columns = model.columnCount() if hasattr(one, "horizontalHeader") else 1
+            for row in range(min(model.rowCount(), 40)):
+                for column in range(columns):
+                    index = model.index(row, column)
+                    told += [str(model.data(index, role)) for role in (0, 3, 11)]
+    return [words for words in told if words]
+
+
+def says(told, *ways):
+    return [words for words in told if any(way in words for way in ways)]
+
+
+def test_the_places_are_those_of_all_veils():
+    assert PLACES.keys() == VEILS.keys() == TELLS.keys()
+
+
+@pytest.mark.parametrize("name", VEILS)
+def test_a_veil_covers_its_part_and_lifts_again(window, qtbot, name):
+    part = shown_at(window, qtbot, name)
+    before, told = image_of(part, 1.0), heard(part)
+    ways = TOLD.get(name, ())
+    assert not ways or says(told, *ways), told
+    window.session.set_veiled({name})
+    QApplication.processEvents()
+    during, silent = image_of(part, 1.0), heard(part)
+    assert during != before
+    assert not says(silent, *ways), silent
+    if name != "findings":  # which have no view at all then
+        assert says(silent, ANSWER_FIRST) or name == "shared.writers"
+    window.session.question = Step("global")
+    assert window.session.question is None
+    assert not window.explaining.panel.isVisible()
+    window.session.set_veiled(())
+    window.message.clear()
+    if name == "findings":
+        window.step_page.front("Findings")
+    QApplication.processEvents()
+    assert heard(part) == told
+    window.session.question = Step("global")
+    assert window.session.question is not None
+
+
+@pytest.mark.parametrize("name", ["warp", "shared", "counters", "matrices.loaded"])
+def test_a_pdf_of_a_veiled_view_has_none_of_its_words(window, qtbot, name):
+    part = shown_at(window, qtbot, name)
+    open_size = len(pdf_of(part, "open"))
+    window.session.set_veiled({name})
+    QApplication.processEvents()
+    assert len(pdf_of(part, "open")) < open_size
+
+
+def test_one_column_of_the_phase_table(window, qtbot):
+    shown_at(window, qtbot, "phases")
+    view = window.step_page.phases
+    texts = [[view.model.data(view.model.index(0, c), 3) for c in range(view.model.columnCount())]]
+    window.session.set_veiled({"phases:1"})
+    texts.append(
+        [view.model.data(view.model.index(0, c), 3) for c in range(view.model.columnCount())]
+    )
+    phases = [column.phase for column in view.table.columns]
+    for phase, before, now in zip(phases, *texts, strict=True):
+        assert now == (ANSWER_FIRST if phase == 1 else before)
+    QApplication.clipboard().setText("nothing")
+    view.copy_as("Text")
+    assert QApplication.clipboard().text() == "nothing"
+
+
+def test_hovering_another_view_tells_nothing_of_a_veiled_one(window, qtbot):
+    from gui.scenes.selection import Hover
+
+    shown_at(window, qtbot, "matrices.loaded")
+    session, matrices = window.session, window.step_page.matrices
+    session.set_veiled({"matrices.loaded", "matrices.owners"})
+    qtbot.wait(300)  # the caption is shorter now
+    plain = image_of(matrices, 1.0)
+    session.hover = Hover(thread=7)
+    QApplication.processEvents()
+    assert image_of(matrices, 1.0) == plain
+
+
+def test_no_picture_is_made_of_a_page_that_may_show_what_is_veiled(window, qtbot, tmp_path):
+    shown_at(window, qtbot, "occupancy")
+    exporter = window.commands.exporter
+    names = [n for n, place in exporter.gallery.places().items() if place.page == "occupancy"]
+    assert names
+    window.session.set_veiled({"occupancy"})
+    for name in names:
+        exporter.save(name, tmp_path / f"{name}.png")
+        assert ANSWER_FIRST in window.message.sentence
+    assert not list(tmp_path.iterdir())

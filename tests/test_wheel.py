@@ -1,0 +1,224 @@
+"""The wheel: how the flat tree becomes one package, and that what is installed from it works."""
+
+import ast
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BACKEND = ROOT / "scripts" / "wheel" / "tilescope_build.py"
+
+# What of the suite runs against the installed wheel: side processes, GPU worker, data, the window.
+SUBSET = (
+    "core/side_process/test_client.py::test_the_work_is_done_elsewhere",
+    "core/gpu/test_executor.py",
+    "core/ladder/test_ladder.py",
+    "core/lessons/test_course.py",
+    "gui/shell/test_header.py",
+    "gui/test_commands.py",
+    "gui/test_real_window.py",
+)
+
+
+@pytest.fixture(scope="module")
+def build():
+    spec = importlib.util.spec_from_file_location("tilescope_build", BACKEND)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("from core.trace import Trace", "from tilescope.core.trace import Trace"),
+        ("from core import ladder", "from tilescope.core import ladder"),
+        ("import core", "from tilescope import core"),
+        ("import gui.looks.theme as t", "import tilescope.gui.looks.theme as t"),
+        ("é = 'µ'; from gui import looks", "é = 'µ'; from tilescope.gui import looks"),
+        ("if x:\n    from core.errors import (\n        A,\n    )",
+         "if x:\n    from tilescope.core.errors import (\n        A,\n    )"),
+        ("run('-m', 'core.gpu.worker')", "run('-m', 'tilescope.core.gpu.worker')"),
+        ('A = ("core.compiler.nvrtc:warm",)', 'A = ("tilescope.core.compiler.nvrtc:warm",)'),
+        ('"`python -m gui.headless out`"', '"`python -m tilescope.gui.headless out`"'),
+        # What is no module of this tree stays as it is.
+        ("from core2 import a", "from core2 import a"),
+        ("from .core import a", "from .core import a"),
+        ("import numpy.core as c", "import numpy.core as c"),
+        ('"core.gpu.nothing"', '"core.gpu.nothing"'),
+        ('"the core of it"', '"the core of it"'),
+        ("core = gui.x", "core = gui.x"),
+    ],
+)  # fmt: skip
+def test_names_of_modules_move_into_the_package(build, line, expected):
+    assert build.rewritten(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import core.trace", "import os, gui.looks", 'run_module("gui")', "from \\\n core import x"],
+)
+def test_what_cannot_be_rewritten_is_refused(build, line):
+    with pytest.raises(build.UnclearName, match="a module:"):
+        build.rewritten(line)
+
+
+def flat_names(tree):
+    """The imports of a module that lead to a top-level `core` or `gui`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.slow
+def test_the_staged_tree_has_no_flat_import_left(build, tmp_path):
+    build.stage(ROOT, tmp_path)
+    package = tmp_path / "tilescope"
+    files = sorted(package.rglob("*.py"))
+    assert len(files) > 300
+    for path in files:
+        names = [name.split(".")[0] for name in flat_names(ast.parse(path.read_text("utf-8")))]
+        assert not {"core", "gui", "tests", "scripts"} & set(names), path
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "LICENSE", "README.md", "pyproject.toml", "tilescope"
+    }  # fmt: skip
+    staged = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert staged.pop("scripts") == {"tilescope": "tilescope.core.cli.app:main"}
+    assert project.pop("scripts") == {"tilescope": "core.cli.app:main"}
+    assert staged == project
+
+
+def test_no_mac_is_asked_for_what_it_cannot_have():
+    from packaging.requirements import Requirement
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["gpu"], *extras["headers"]]
+    asked = {
+        system: {
+            found.name
+            for found in map(Requirement, wanted)
+            if found.marker is None or found.marker.evaluate({"sys_platform": system})
+        }
+        for system in ("linux", "win32", "darwin")
+    }
+    assert not [name for name in asked["darwin"] if name.startswith(("cuda", "nvidia", "pycuda"))]
+    assert asked["linux"] - asked["win32"] == {"pycuda"}
+    assert asked["win32"] - asked["linux"] == {"cuda-bindings"}
+    assert {"nvidia-cuda-nvrtc", "cuda-pathfinder"} <= asked["win32"]
+
+
+@pytest.fixture(scope="module")
+def installed(build, tmp_path_factory):
+    """The Python of a new environment with the wheel in it, and this one's packages beside it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    dist = folder / "dist"
+    dist.mkdir()
+    hook = "import sys; sys.path.insert(0, sys.argv[1]); import tilescope_build as b; "
+    code = f"{hook}print(b.build_wheel(sys.argv[2]))"
+    subprocess.run(
+        [sys.executable, "-c", code, str(BACKEND.parent), str(dist)],
+        check=True, capture_output=True, cwd=folder,
+    )  # fmt: skip
+    (wheel,) = dist.glob("*.whl")
+    top = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"tilescope"}
+    venv.create(folder / "env", with_pip=True, symlinks=os.name == "posix")
+    scripts = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+    python = scripts / Path(sys.executable).name
+    command = [python, "-m", "pip", "install", "-qq", "--no-deps", "--no-index", wheel]
+    subprocess.run(command, check=True)
+    where = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(
+        subprocess.run(where, check=True, capture_output=True, text=True).stdout.strip()
+    )
+    # A line of a .pth file adds a folder; the .pth of the checkout, which lies in it, is not read.
+    (packages / "beside.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
+    return python
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """An environment that knows nothing of the checkout."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return {**kept, "HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
+
+
+@pytest.mark.slow
+def test_the_command_works_from_the_wheel(installed, bare, tmp_path):
+    def run(*arguments):
+        command = [installed, "-P", "-m", "tilescope", *arguments]
+        return subprocess.run(
+            command, check=True, cwd=tmp_path, env=bare, capture_output=True, text=True
+        ).stdout
+
+    code = "import tilescope.core as c; print(c.__file__); import core"
+    done = subprocess.run(
+        [installed, "-P", "-c", code], cwd=tmp_path, env=bare, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert "No module named 'core'" in done.stderr
+    assert str(ROOT) not in done.stdout
+    assert "requests" in run("trace", "tiled")
+    assert run("lesson", "list").startswith("1A")
+    own = tmp_path / "own é.cu"
+    own.write_bytes((ROOT / "kernels" / "12_tiled.cu").read_bytes())
+    assert "own é.cu" in run("trace", str(own))
+    command = installed.with_name("tilescope" + installed.suffix)
+    assert subprocess.run([command, "--version"], env=bare, check=True).returncode == 0
+
+
+@pytest.mark.slow
+def test_the_suite_passes_against_the_wheel(installed, bare, tmp_path):
+    """Part of it, with the names of modules inside the package."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    ignored = shutil.ignore_patterns("__pycache__", "test_wheel.py", "test_layout.py")
+    shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=ignored)
+    shutil.copytree(ROOT / "kernels", tmp_path / "kernels")  # which tests read by their place
+    for path in (tmp_path / "tests").rglob("*.py"):  # their texts of programs, too
+        text = re.sub(
+            r"\b(from|import) (core|gui)(?=[. ])", r"\1 tilescope.\2", path.read_text("utf-8")
+        )
+        path.write_text(re.sub(r"\"(core|gui)\.", r'"tilescope.\1.', text), "utf-8")
+    chosen = [str(tmp_path / "tests" / name) for name in SUBSET]
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+    done = subprocess.run(
+        [installed, "-P", "-m", "pytest", *options, *chosen],
+        cwd=tmp_path, env={**bare, "PYTHONPATH": str(tmp_path)},  # where the tests' own modules are
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
+
+
+def test_the_application_holds_every_module_and_the_compiler(build, tmp_path, monkeypatch):
+    """What `make app` tells PyInstaller, which cannot see what is imported by name."""
+    monkeypatch.syspath_prepend(str(BACKEND.parent))
+    monkeypatch.setitem(sys.modules, "tilescope_build", build)
+    spec = importlib.util.spec_from_file_location("make_app", BACKEND.with_name("make_app.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    package = tmp_path / "tilescope" / "core"
+    package.mkdir(parents=True)
+    for path in (package.parent / "__init__.py", package / "__init__.py", package / "run.py"):
+        path.touch()
+    given = module.options(tmp_path, tmp_path, tmp_path)
+    hidden = {b for a, b in pairwise(given) if a == "--hidden-import"}
+    assert hidden == {"tilescope", "tilescope.core", "tilescope.core.run"}
+    names = [library.name for library, _ in module.nvrtc()]
+    assert any(name.startswith(("libnvrtc.", "nvrtc64")) for name in names)
+    assert any("builtins" in name for name in names)
