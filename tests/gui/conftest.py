@@ -56,6 +56,19 @@ def window(qtbot, qapp, ladder):
     qapp.processEvents()
 
 
+@pytest.fixture(autouse=True)
+def nobody_answers(monkeypatch):
+    """A file dialog that no test expects fails at once: it would wait for a user for ever."""
+    from PySide6.QtWidgets import QFileDialog
+
+    for name in ("getOpenFileName", "getOpenFileNames", "getSaveFileName", "getExistingDirectory"):
+        monkeypatch.setattr(QFileDialog, name, unexpected)
+
+
+def unexpected(_parent=None, title="", *_):
+    raise AssertionError(f"the window asks for a file ({title}): answer it in the test")
+
+
 LONGEST_S = 60  # that a thread may take to end: far more than a busy machine needs
 POOLS = {"python", "python3", "pytest", "Thread (pooled)", "QDBusConnection"}
 """Names of threads that are not one test's: the main one, those of BLAS and of Qt's own pools."""
