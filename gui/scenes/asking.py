@@ -142,6 +142,14 @@ def checked_order(_: object, order: WarpOrder) -> WarpOrder:
     return order
 
 
+def waits(session: Session, what: str) -> str:
+    """Why something that is made of a whole launch waits while a question veils a part of it.
+
+    Empty where nothing is veiled. `what` begins as a part of a sentence: "a film of the steps".
+    """
+    return f"{ANSWER_FIRST}: {what} may show what is veiled." if session.veiled else ""
+
+
 @cache
 def covered(veiled: frozenset[str]) -> frozenset[str]:
     """All parts that are not to be seen: those that are veiled, and those that would tell."""
