@@ -70,7 +70,7 @@ TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ceilings": (),
         "occupancy": (),
         "gutter": (),
-        "transport": ("phases", "transport.caption"),
+        "transport": ("phases", "transport.caption", "matrices.caption"),
         "form": (),
         "benchmark": (),
     }

@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 
 from core.lessons.course import course_lesson, load_course
 from core.lessons.expressions import Element
@@ -226,3 +227,22 @@ def test_the_original_of_an_exercise_is_the_text_it_began_with(window, qtbot):
     teaching.leave()
     source.put_original()
     assert source.edit.toPlainText() == rung
+
+
+def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
+    teaching = begun(window, qtbot, "1A", at=len(course_lesson("1A").steps) - 1)
+    sitting, panel = asked(window, qtbot), teaching.panel
+    put(panel.field, wrong(sitting, right_answer(sitting.posed)))
+    panel.guess.setFocus()
+    qtbot.keyClick(panel.guess, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: sitting.reply is not None, timeout=MOST_MS)
+    assert not sitting.reply.sure
+    teaching.go(1)
+    assert sitting.stage == "ended"
+    qtbot.waitUntil(lambda: isinstance(panel.focusWidget(), QPushButton), timeout=MOST_MS)
+    assert panel.look.isHidden()
+    assert panel.on.isHidden()
+    first = panel.focusWidget()
+    assert first.text() == "Lesson 1B"
+    qtbot.keyClick(first, Qt.Key.Key_Return)
+    assert asked(window, qtbot).question.lesson.name == "1B"

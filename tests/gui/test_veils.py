@@ -306,3 +306,11 @@ def test_a_replay_of_a_veiled_clock_tells_no_phase(window, qtbot):
     window.session.set_veiled({"transport"})
     assert replay._moment(window.session, pool)["phase"] == pool.number(ANSWER_FIRST)
     assert told["phase"] != pool.number(ANSWER_FIRST)
+
+
+def test_no_view_tells_the_number_of_phases_while_the_clock_is_veiled(window, qtbot):
+    shown_at(window, qtbot, "transport")
+    assert len(says(heard(window), "of 0..1")) > 1
+    window.session.set_veiled({"transport"})
+    QApplication.processEvents()
+    assert not says(heard(window), "of 0..1")
