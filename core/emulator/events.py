@@ -205,14 +205,18 @@ class AwaitEvent:
 
 @dataclass(frozen=True, eq=False)
 class PhaseEvent:
-    """Lanes "arrive" at mbarriers, a phase is at its "end", or lanes know so: they "wait" no more.
+    """What happens to mbarriers; `places` are theirs among the 64-bit words of shared memory.
 
-    `places` are those of the mbarriers, one a lane, among the 64-bit words of shared memory.
+    `kind`: lanes "arrive"; a phase is at its "end"; lanes "block" until it is; lanes know that it
+    has ended, and "wait" no more. But for "end" there is one place a lane. A place less than 0 is
+    the barrier of a cluster, -1 that of the first. `pc` is the lanes' instruction, -1 at an "end".
     """
 
     kind: str
     places: NDArray[np.intp]
     lanes: NDArray[np.intp]
+    tick: int = -1
+    pc: int = -1
 
 
 @dataclass(frozen=True, slots=True)
