@@ -522,7 +522,9 @@ def _actors(moments: list[Moment]) -> tuple[Actor, ...]:
         for warp in warps:
             by_doing.setdefault(_role(moments, does[warp]), []).append(warp)
     found = [Actor(tuple(ws), _role(moments, does[ws[0]])) for ws in by_doing.values()]
-    busy = [actor for actor in found if any(moments[i].kind != "meet" for i in does[actor.warps[0]])]
+    busy = [
+        actor for actor in found if any(moments[i].kind != "meet" for i in does[actor.warps[0]])
+    ]
     return tuple(sorted(busy, key=lambda a: (a.role != "producer", a.warps)))
 
 
