@@ -195,6 +195,18 @@ class TransferEvent:
 
 
 @dataclass(frozen=True, eq=False)
+class LandEvent:
+    """What a bulk copy brings is there: `data` uint8 (pieces, bytes) of its `writes`, in order.
+
+    `number` is that of its `TransferEvent`. A copy to global memory is not told.
+    """
+
+    tick: int
+    number: int
+    data: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
 class AwaitEvent:
     """Lanes know now that all operations of an agent up to `number` are done."""
 
@@ -270,6 +282,9 @@ class Observer:
 
     def on_transfer(self, event: TransferEvent) -> None:
         """An asynchronous operation began."""
+
+    def on_land(self, event: LandEvent) -> None:
+        """What a bulk copy brings to shared memory is there."""
 
     def on_await(self, event: AwaitEvent) -> None:
         """Lanes know of the end of asynchronous operations."""

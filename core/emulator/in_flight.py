@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core.emulator.events import (
     AwaitEvent,
+    LandEvent,
     Mask,
     PhaseEvent,
     Span,
@@ -50,6 +51,7 @@ class Copy:
     nbytes: int
     land: Land
     place: int = -1
+    writes: tuple[Span, ...] = ()
 
 
 @dataclass
@@ -379,7 +381,7 @@ class InFlight:
         self._number += 1
         pc = lanes.op.instruction.pc
         agent: Hashable = ("barrier", place) if place >= 0 else ("group", lane)
-        copy = Copy(self._number, pc, lane, agent, nbytes, land, place)
+        copy = Copy(self._number, pc, lane, agent, nbytes, land, place, writes)
         event = TransferEvent(
             self.state.tick - 1,
             pc,
@@ -425,6 +427,13 @@ class InFlight:
     def _land(self, copy: Copy) -> None:
         copy.land()
         self.state.unit.changes += 1
+        for span in copy.writes:
+            if span.region.space != "shared":
+                continue
+            pieces = span.place[:, None] + np.arange(span.width)
+            event = LandEvent(self.state.tick - 1, copy.number, span.region.data[pieces])
+            for observer in self.state.observers:
+                observer.on_land(event)
 
     def unblock(self) -> bool:
         """Nobody can go on: copies land until somebody can, or none is left; whether any did."""

@@ -23,6 +23,7 @@ from core.emulator.events import (
     AccessEvent,
     BarrierEvent,
     FaultEvent,
+    LandEvent,
     PhaseEvent,
     Printed,
     Span,
@@ -304,6 +305,7 @@ def _record(record: ChunkRecord, pool: Pool) -> dict[str, Any]:
             for e in record.barriers
         ],
         "transfers": [_transfer(event, pool) for event in record.transfers],
+        "landings": [[e.tick, e.number, pool.add(e.data)] for e in record.landings],
         "phases": [
             [e.kind, pool.add(e.places), pool.add(e.lanes), e.tick, e.pc] for e in record.phases
         ],
@@ -528,6 +530,8 @@ def _read_record(
         )
     for row in plain.get("transfers", ()):
         record.transfers.append(_read_transfer(row, arrays, regions))
+    for tick, number, data in plain.get("landings", ()):
+        record.landings.append(LandEvent(tick, number, arrays[data]))
     for kind, where, lanes, tick, pc in plain.get("phases", ()):
         record.phases.append(PhaseEvent(kind, arrays[where], arrays[lanes], tick, pc))
     for function, depth, slot, ticks, numbers in plain["values"]:

@@ -386,7 +386,8 @@ class BlockTrace(ThreadAxis):
 
     @cached_property
     def _shared_history(self) -> SharedHistory:
-        return SharedHistory(self._record, self._lanes, self._program.shared_arrays)
+        first = self.place * self.shared_stride
+        return SharedHistory(self._record, self._lanes, self._program.shared_arrays, first)
 
 
 # The step at which to look at a finding.

@@ -227,12 +227,15 @@ def test_asynchronous_operations_are_read_back(
     assert again.counters == trace.counters
     assert again.image.cluster == trace.image.cluster
     assert sum(len(r.transfers) for r in trace.records) > 3
+    assert any(r.landings for r in trace.records) == (rung != "wgmma")
     assert any(r.phases for r in trace.records) == (rung != "wgmma")
     for mine, other in zip(trace.records, again.records, strict=True):
         assert other.geometry.cluster == mine.geometry.cluster
         for one, two in zip(mine.transfers, other.transfers, strict=True):
             assert_same(one, two)
         for one, two in zip(mine.phases, other.phases, strict=True):
+            assert_same(one, two)
+        for one, two in zip(mine.landings, other.landings, strict=True):
             assert_same(one, two)
     for block in trace.recorded_blocks[:2]:
         one, two = trace.block(block), again.block(block)

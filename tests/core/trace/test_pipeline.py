@@ -170,3 +170,26 @@ def test_there_are_few_rows_of_warps():
     assert 0 < len(found.actors) <= MOST_ACTORS
     warps = [w for actor in found.actors for w in actor.warps]
     assert len(warps) == len(set(warps))
+
+
+def test_what_copies_bring_is_seen_in_shared_memory_when_they_land():
+    """Undoing the swizzle by the descriptor's rule gives the tile of A, from when it is there."""
+    trace = of_rung("tma_pipeline", m=64, n=64, k=136)
+    found, block = made(trace), trace.block(0)
+    given = next(a.data for a in trace.workload.launch.arrays if a.name == "A")
+    (array,) = (a for a in trace.shared_arrays if a.name == "shared")
+    lands = [m for m in found.moments if m.kind == "land"]
+    assert len(lands) == 3
+    for phase, moment in enumerate(lands):
+        first = found.stages[moment.stages[0]].pieces[0][0]
+        before = block.shared(moment.step - 1)["shared"].written
+        after = block.shared(moment.step + 1)["shared"]
+        assert after.written[first - array.offset : first - array.offset + 64 * 128].all()
+        assert phase > 1 or not before[first - array.offset]
+        raw = after.values.view(np.uint8)[first - array.offset :][: 64 * 128].reshape(64, 8, 16)
+        rows = np.arange(64)[:, None]
+        undone = raw[rows, np.arange(8)[None, :] ^ (rows % 8)].reshape(64, 128).view(np.float16)
+        wanted = np.zeros((64, 64), np.float16)
+        part = given[:64, phase * 64 : phase * 64 + 64]
+        wanted[:, : part.shape[1]] = part
+        np.testing.assert_array_equal(undone, wanted)
