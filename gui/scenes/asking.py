@@ -63,6 +63,7 @@ TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "shared.banks": ("shared.caption", *_COUNTS),
         "shared.writers": (),
         "phases": (),
+        "pipeline": (),
         "variables": (),
         "counters": ("gutter", "compare"),
         "findings": ("matrices.caption", "warp.caption", "shared.caption", "transport.caption"),
@@ -70,7 +71,7 @@ TELLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ceilings": (),
         "occupancy": (),
         "gutter": (),
-        "transport": ("phases", "transport.caption", "matrices.caption"),
+        "transport": ("phases", "pipeline", "transport.caption", "matrices.caption"),
         "form": (),
         "benchmark": (),
     }

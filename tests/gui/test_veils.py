@@ -30,6 +30,7 @@ PLACES = {
     "shared.banks": ("Shared", "tiled?n=32&tile=16&at=load:tile_a"),
     "shared.writers": ("Shared", "tiled?n=32&tile=16&at=load:tile_a"),
     "phases": ("Phases", "tiled?n=4&tile=2"),
+    "pipeline": ("Pipeline", "tiled?n=4&tile=2"),
     "variables": ("Variables", TILED),
     "counters": ("Counters", TILED),
     "findings": ("Findings", "broken_fill_barrier?n=8&tile=4"),
@@ -52,6 +53,7 @@ TOLD = {
     "shared.figures": ("32-way",),
     "shared.banks": ("no bank", "no conflict"),
     "phases": ("A[0,0] -> ",),
+    "pipeline": ("filled by st.shared",),
     "variables": ("blockIdx", "row"),
     "counters": ("tile_a",),
     "findings": ("Race", "race"),
@@ -98,6 +100,9 @@ def shown_at(window, qtbot, name):
         qtbot.waitUntil(lambda: bool(window.step_page.counters.model.rows), timeout=RECORDING_MS)
     if view == "Phases":
         qtbot.waitUntil(lambda: window.step_page.phases.table is not None, timeout=RECORDING_MS)
+    if view == "Pipeline":
+        made = window.step_page.views["Pipeline"]
+        qtbot.waitUntil(lambda: made.made is not None, timeout=RECORDING_MS)
     QApplication.processEvents()
     return found
 
