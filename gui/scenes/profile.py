@@ -119,10 +119,10 @@ def profile_caption(profile: Profile, row: ProfileRow | None = None) -> str:
     equal, same = (sum(one.equal for one in both) for both in (there, comparison.lines))
     parts = [
         f"{profile.file}, launch {comparison.profiled.number}, beside the build "
-        f"{_BUILDS[comparison.build]}: {_agree(equal, len(there))} counters are equal"
+        f"{_BUILDS[comparison.build]}: {_agree(equal, len(there), 'counter')} equal"
     ]
     if comparison.lines:
-        parts.append(f", and {_agree(same, len(comparison.lines))} figures by line")
+        parts.append(f", and {_agree(same, len(comparison.lines), 'figure')} by line")
     lacking = sum(bool(one.ours) for one in comparison.missing)
     if lacking:
         parts.append(f"; it lacks {plural(lacking, 'counter')}")
@@ -131,8 +131,11 @@ def profile_caption(profile: Profile, row: ProfileRow | None = None) -> str:
     said = ""
     if row is not None:
         said = f"{row.name}: {row.why}." if row.why else row.sentence
-    return " ".join(filter(None, ("".join(parts) + ".", said, *comparison.notes)))
+    notes = comparison.notes if not said else ()
+    return " ".join(filter(None, ("".join(parts) + ".", said, *notes)))
 
 
-def _agree(equal: int, count: int) -> str:
-    return f"all {count}" if equal == count else f"{equal} of {count}"
+def _agree(equal: int, count: int, what: str) -> str:
+    if equal < count:
+        return f"{equal} of {plural(count, what)}"
+    return f"all {plural(count, what)}" if count > 1 else f"the one {what}"

@@ -64,7 +64,7 @@ def test_the_table_has_nsights_values_beside_ours(tiled, qtbot):
         assert counted[name]
         assert found[place, what] == (counted[name], counted[name], "=")
     there = [c for c in profile.comparison.counters if c.theirs is not None]
-    assert f"all {len(there)} counters are equal" in view.caption.text()
+    assert f"all {len(there)} counters equal" in view.caption.text()
     assert "launch 5" in view.caption.text()
 
 
