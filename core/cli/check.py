@@ -261,7 +261,7 @@ def _check_remotely(
         progress_bar(f"checking {len(files)} files") as progress,
     ):
         every = [sent(file) for file in files]
-        futures = [one and cluster.submit(check_sent, one) for one in every]
+        futures = [None if one is None else cluster.submit(check_sent, one) for one in every]
         for done, (file, future) in enumerate(zip(files, futures, strict=True), 1):
             if future is None:
                 _check_file(file, found)
