@@ -100,6 +100,7 @@ class Taker(QObject):
         if process is not None:
             process.finished.disconnect(self._end)
             process.errorOccurred.disconnect(self._fail)
+            process.readyReadStandardOutput.disconnect(self._hear)
             process.kill()
             process.waitForFinished(5000)
             process.deleteLater()

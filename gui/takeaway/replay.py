@@ -270,7 +270,9 @@ def _lines(session: Session) -> Iterator[list[str]]:
 
 
 def _filled(title: str, content: dict[str, Any], pool: Pool) -> str:
-    data = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    # "</script>" would end the data, "<!--" may hide its end: neither is in a string any more.
+    data = data.replace("</", "<\\/").replace("<!--", "\\u003c!--")
     texts = {name: (FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js")}
     parts = {
         "title": escape(title),
