@@ -514,6 +514,8 @@ class Teaching(QObject):
         panel.show_sitting(sitting, asked)
         self.asked.emit()
         if sitting.is_built:
+            if self.session.page != "step":
+                self.main.show_page("step")  # where the editor is
             self.session.view = "Source"
             self._check_goals()
 
