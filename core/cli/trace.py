@@ -253,8 +253,10 @@ def _headline(trace: Trace | Counted) -> Text:
 def _tables(
     trace: Trace | Counted, width: int, constants: frozenset[str] = frozenset()
 ) -> Iterator[Table]:
-    """Tables by array and by line. Generic loads of `constants`, which hardware counts among the
-    loads of global memory, are marked in the former."""
+    """Tables by array and by line.
+
+    Generic loads of `constants`, which hardware counts as global loads, are marked by array.
+    """
     counters = trace.counters
     arrays = [
         _Row((f"{name} (constant)" if name in constants else name,), row)
