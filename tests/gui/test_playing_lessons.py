@@ -246,3 +246,23 @@ def test_return_presses_the_button_that_has_the_keyboard(window, qtbot):
     assert first.text() == "Lesson 1B"
     qtbot.keyClick(first, Qt.Key.Key_Return)
     assert asked(window, qtbot).question.lesson.name == "1B"
+
+
+def test_an_exercise_that_does_not_compile_shows_its_text_and_its_errors(window, qtbot):
+    steps = course_lesson("exercises").steps
+    place = next(i for i, step in enumerate(steps) if step.question.start.count("d_A"))
+    teaching = begun(window, qtbot, "exercises", at=place)
+    qtbot.waitUntil(lambda: teaching.sitting.stage == "asked", timeout=MOST_MS)
+    source, sitting = window.step_page.source, teaching.sitting
+    qtbot.waitUntil(lambda: "is undefined" in window.message.sentence, timeout=MOST_MS)
+    start = sitting.question.step.question.start
+    assert source.edit.toPlainText() == start
+    assert source.edit.errors
+    assert window.session.trace is None
+    source.edit.set_text(start + "// still not right\n")
+    source.original.click()
+    assert source.edit.toPlainText() == start
+    source.edit.set_text(start.replace("d_", ""))
+    teaching.panel.run.click()
+    qtbot.waitUntil(lambda: sitting.stage == "told", timeout=MOST_MS)
+    assert sitting.reply.verdict.mark == "right"
