@@ -2,21 +2,20 @@
 
     python scripts/tune_ladder.py OUT.json [RUNG …]     all that GRIDS lists, or some of them
 
-Every combination of a grid that the rung accepts is compiled (on all cores), checked against
-cuBLAS, and timed at N = 4096 or what SIZES says: the median of a few launches. cuBLAS is timed
-before and after each rung. The best are timed once more, in turns with cuBLAS, so that clocks and
-temperature are the same for all. What is fast and plain then goes into the registry by hand, as
-`tuned`. Rungs that are not tuned again stay in the file as they are.
+Every combination of a grid that the rung accepts is checked and timed as `tilescope tune` does it
+(core/many/tune.py), at N = 4096 or what SIZES says, without flushing L2. cuBLAS is timed before and
+after each rung. The best are timed once more, in turns with cuBLAS, so that clocks and temperature
+are the same for all. What is fast and plain then goes into the registry by hand, as `tuned`. Rungs
+that are not tuned again stay in the file as they are.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -25,12 +24,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this script runs from the checkout
 
 import gpu_tools as tools
-import numpy as np
 from ladder_tools import sizes, tuned
 
 from core.compiler import nvrtc_library
-from core.errors import TilescopeError
+from core.gpu.jobs import Timing
+from core.gpu.plan import RungKernel, make_plan
 from core.ladder import load_ladder
+from core.many.kernel_tuner_files import Entry
+from core.many.tune import Candidate, all_candidates, chosen_order, measure
 
 if TYPE_CHECKING:
     from core.gpu.loaded import CublasProduct, LoadedKernel
@@ -44,6 +45,8 @@ SIZES: Mapping[str, Sequence[int]] = {
     "tensor_half": (4096, 8192),
 }
 LAUNCHES, ROUNDS, BEST = 5, 4, 8
+TIMING = Timing(budget_s=0.5, flush_l2=False)
+Row = dict[str, Any]
 _TILES = {"tile_m": (64, 128), "tile_n": (64, 128), "tile_k": (8, 16)}
 _SQUARES = {**_TILES, "thread_m": (8,), "thread_n": (4, 8)}
 _WARPS = {"warp_m": (64,), "warp_n": (64,)}
@@ -70,41 +73,14 @@ GRIDS: Mapping[str, Mapping[str, Sequence[int]]] = {
     "tensor_tuned": {**_WIDE, "tile_k": (32,), **_WARPS, "stages": (3, 4), "group": (2, 4, 8, 16)},
     "tensor_half": {**_WIDE, "tile_k": (64,), **_WARPS, "stages": (3, 4), "group": (2, 4, 8, 16)},
 }
-Parameters = dict[str, int]
-Text = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def accepted(name: str, size: int) -> list[Parameters]:
+def candidates(name: str, size: int) -> list[Candidate]:
     """Every combination of a rung's grid that can be launched at a size."""
     rung, grid = load_ladder()[name], GRIDS[name]
-    here, found = sizes(rung, size), []
-    for values in itertools.product(*grid.values()):
-        chosen = dict(zip(grid, values, strict=True))
-        try:
-            rung.check(**here, **chosen)
-        except TilescopeError:
-            continue
-        found.append(here | chosen)
-    return found
-
-
-def text_of(name: str, parameters: Parameters) -> Text:
-    """What the compiler sees of a combination: the rung and its defines."""
-    return name, tuple(load_ladder()[name].blank_workload(**parameters).defines.items())
-
-
-def compiled(job: tuple[str, Parameters]) -> tuple[bytes, str]:
-    """The cubin of a combination and its kernel; runs in a process of its own."""
-    name, parameters = job
-    return tools.cubin_of(load_ladder()[name].blank_workload(**parameters))
-
-
-def compile_all(jobs: Sequence[tuple[str, Parameters]]) -> Mapping[Text, tuple[bytes, str]]:
-    """The cubin and the kernel of every combination, each text compiled once, on all cores."""
-    different = {text_of(*job): job for job in jobs}
-    with ProcessPoolExecutor() as pool:  # before the driver is loaded: processes are forked
-        images = list(pool.map(compiled, different.values(), chunksize=2))
-    return dict(zip(different, images, strict=True))
+    here = {axis: (value,) for axis, value in sizes(rung, size).items()}
+    plan = make_plan([RungKernel(rung, tuned=False)], {**here, **grid})
+    return all_candidates(plan, list(grid))
 
 
 class Bench:
@@ -113,13 +89,11 @@ class Bench:
     def __init__(self, session: Session, rung: Rung, size: int) -> None:
         from core.gpu.loaded import CublasProduct
 
-        self._session, self._size = session, size
+        self._session, self._size, self._rung = session, size, rung
         self._work = rung.workload(**tuned(rung, size))
         self._cublas: CublasProduct = CublasProduct(session, self._work.launch, rung.arithmetic)
         self._cublas.reset()
         self._cublas.run()
-        self._truth = self._cublas.outputs()["C"]
-        self._loose = rung.arithmetic == "tf32"
 
     def yardstick(self) -> float:
         """cuBLAS's GFLOPS now."""
@@ -129,24 +103,20 @@ class Bench:
         """GFLOPS from milliseconds."""
         return round(2 * self._size**3 / median(times) / 1e6, 1)
 
-    def load(self, name: str, parameters: Parameters, image: bytes, entry: str) -> LoadedKernel:
-        """A combination on the device, its arrays filled with what cuBLAS has multiplied."""
+    def load(self, one: Candidate) -> LoadedKernel:
+        """A candidate on the device, on the arrays that cuBLAS multiplies."""
         from dataclasses import replace
 
         from core.gpu.loaded import LoadedKernel
 
-        blank = load_ladder()[name].blank_workload(**parameters).launch
+        blank = load_ladder()[self._rung.name].blank_workload(**one.point.parameters)
         data = {a.name: a for a in self._work.launch.arrays}
-        arguments = tuple(data.get(argument.name, argument) for argument in blank.arguments)
-        kernel = LoadedKernel(self._session, image, entry, replace(blank, arguments=arguments))
+        arguments = tuple(data.get(a.name, a) for a in blank.launch.arguments)
+        launch = replace(blank.launch, arguments=arguments)
+        kernel = LoadedKernel(self._session, *tools.cubin_of(blank), launch)
         kernel.reset()
         kernel.run()
         return kernel
-
-    def right(self, kernel: LoadedKernel) -> bool:
-        """Whether it agrees with cuBLAS: to 1e-2, or 0.5 where both are TF32."""
-        error = np.max(np.abs(kernel.outputs()["C"] - self._truth))
-        return bool(error <= (0.5 if self._loose else 1e-2))
 
     def in_turns(self, kernels: Sequence[LoadedKernel]) -> tuple[list[float], float]:
         """GFLOPS of each, and of cuBLAS, measured in rounds."""
@@ -162,45 +132,53 @@ class Bench:
         self._cublas.release()
 
 
-def tune(
-    session: Session, name: str, size: int, images: Sequence[tuple[bytes, str]]
-) -> dict[str, Any]:
+def timed(executor: Executor, name: str, size: int) -> list[tuple[Candidate, Row]]:
+    """Every candidate of a rung, checked and timed, and what the file says of it."""
+    rows: list[tuple[Candidate, Row]] = []
+
+    def time_of(one: Candidate) -> Entry:
+        found = measure(executor, TIMING, one)
+        result = found.result
+        row: Row = dict(one.values)
+        if result is None or result.gflops is None:
+            why = found.failure.message if found.failure is not None else "it was not timed"
+            row["failed"] = why[:120]
+        else:
+            row |= {"gflops": round(result.gflops, 1), "registers": result.registers}
+            row["right"] = result.ok is not False
+        rows.append((one, row))
+        return Entry(one.values, None if result is None else result.median_ms)
+
+    there = candidates(name, size)
+    for _ in chosen_order(there, len(there), time_of):
+        pass
+    return rows
+
+
+def tune(session: Session, executor: Executor, name: str, size: int) -> dict[str, Any]:
     """One rung at one size: each combination's rate, and the best in turns with cuBLAS."""
-    bench, chosen = Bench(session, load_ladder()[name], size), accepted(name, size)
-    before, rows = bench.yardstick(), []
-    for number, parameters in enumerate(chosen):
-        row: dict[str, Any] = {k: v for k, v in parameters.items() if k in GRIDS[name]}
-        try:
-            kernel = bench.load(name, parameters, *images[number])
-        except TilescopeError as error:
-            rows.append({**row, "failed": str(error)[:120]})
-            continue
-        first = kernel.time(flush=False)
-        times = [first, *(kernel.time(flush=False) for _ in range(LAUNCHES))]
-        rows.append({**row, "gflops": bench.rate(times), "registers": kernel.registers,
-                     "right": bench.right(kernel), "number": number})  # fmt: skip
-        kernel.release()
-    able = sorted((r for r in rows if r.get("right")), key=lambda r: -r["gflops"])
-    finalists = able[:BEST]
-    kernels = [bench.load(name, chosen[r["number"]], *images[r["number"]]) for r in finalists]
+    bench = Bench(session, load_ladder()[name], size)
+    before = bench.yardstick()
+    every = timed(executor, name, size)
+    able = sorted((r for r in every if r[1].get("right")), key=lambda r: -r[1]["gflops"])[:BEST]
+    kernels = [bench.load(one) for one, _ in able]
     rates, yardstick = bench.in_turns(kernels)
     for kernel in kernels:
         kernel.release()
-    for row, rate in zip(finalists, rates, strict=True):
+    for (_, row), rate in zip(able, rates, strict=True):
         row["gflops_in_turns"] = rate
     cublas = [before, yardstick, bench.yardstick()]
-    found = {"rung": name, "size": size, "cublas": cublas, "rows": rows}
     bench.release()
-    for row in rows:
-        row.pop("number", None)
+    rows = [row for _, row in every]
     print(f"{name} at {size}: {len(rows)} combinations, cuBLAS {cublas}", flush=True)
-    for row in finalists:
+    for _, row in able:
         print("   ", row, flush=True)
-    return found
+    return {"rung": name, "size": size, "cublas": cublas, "rows": rows}
 
 
 def main() -> None:
-    """Compiles all, then tunes rung by rung; the file grows with each."""
+    """Tunes rung by rung; the file grows with each."""
+    from core.gpu.executor import GpuWorker
     from core.gpu.session import Session
 
     parser = argparse.ArgumentParser(
@@ -213,17 +191,16 @@ def main() -> None:
     if unknown := [name for name in rungs if name not in GRIDS]:
         parser.error(f"there is no grid for {', '.join(unknown)}")
     parts = [(name, size) for name in rungs for size in SIZES.get(name, USUAL_SIZES)]
-    images = compile_all([(name, p) for name, size in parts for p in accepted(name, size)])
     session = Session(0)
     found: dict[str, Any] = {
         **tools.machine(),
         "nvrtc": nvrtc_library.version(),
         "rungs": _kept(options.out, rungs),
     }
-    for name, size in parts:
-        own = [images[text_of(name, p)] for p in accepted(name, size)]
-        found["rungs"].append(tune(session, name, size, own))
-        options.out.write_text(_text(found), encoding="utf-8")
+    with GpuWorker(0) as worker:
+        for name, size in parts:
+            found["rungs"].append(tune(session, worker, name, size))
+            options.out.write_text(_text(found), encoding="utf-8")
     session.close()
 
 

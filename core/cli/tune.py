@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -158,29 +157,16 @@ def _gpu_of(executor: Executor) -> DeviceReport:
 
 
 def _candidates(plan: Plan, names: Sequence[str], device: str, keep: int) -> list[Candidate]:
-    """What the scan leaves of a plan, the highest binding ceilings first."""
+    """What the scan leaves of a plan; says what to do where the table lacks the GPU."""
     from core.devices.table import load_devices
-    from core.many.processes import spread, usual_jobs
-    from core.many.scan import Scanned, Task, ranked, scan_point
-    from core.many.tune import Candidate
+    from core.many.tune import candidates_of
 
     try:
-        known = load_devices().find(device).name
+        load_devices().find(device)
     except TilescopeError as error:
         raise TilescopeError(f"{error} Name one that is like it with --model.") from None
-    tasks = [Task(point, known) for point in plan.points]
-    place_of = {tuple(task.point.parameters.items()): task.point for task in tasks}
-    rows: list[Scanned] = []
-    with progress_bar(f"scanning {len(tasks)} launches") as progress:
-        for done, (_, one) in enumerate(spread(scan_point, tasks, usual_jobs(len(tasks))), 1):
-            if isinstance(one, Scanned):
-                rows.append(one)
-            progress(done / len(tasks))
-    if not rows:
-        raise TilescopeError("No combination can be launched: `tilescope scan` says why.")
-    best = ranked(rows)[:keep]
-    points = [place_of[tuple(one.parameters.items())] for one in best]
-    return [Candidate(point, _values(point.parameters, names)) for point in points]
+    with progress_bar(f"scanning {len(plan.points)} launches") as progress:
+        return candidates_of(plan, names, device, keep=keep, progress=progress)
 
 
 def _names(plan: Plan, tuned: Sequence[str]) -> list[str]:
@@ -190,10 +176,6 @@ def _names(plan: Plan, tuned: Sequence[str]) -> list[str]:
     """
     others = [name for name in plan.points[0].parameters if name not in SIZE_NAMES]
     return list(dict.fromkeys([*tuned, *others]))
-
-
-def _values(parameters: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
-    return {name: parameters[name] for name in names}
 
 
 def _known(
@@ -252,29 +234,20 @@ class _Search:
         return entry
 
     def _timed(self, candidate: Candidate) -> Entry:
-        from core.gpu.benchmark import run_benchmark
-        from core.gpu.jobs import BenchmarkJob
-        from core.gpu.sweep import failure_of
         from core.many.kernel_tuner_files import Entry
+        from core.many.tune import measure
 
-        began = time.monotonic()
         now = datetime.now(UTC).isoformat()
-        job = BenchmarkJob(candidate.point.subject, self._timing)
-        stream: Callable[..., Any] | None = getattr(self._executor, "stream", None)
-        try:
-            if stream is None:
-                result = self._executor.submit(run_benchmark, job).result()
-            else:
-                result = stream(lambda event: None, run_benchmark, job).result()
-        except TilescopeError as error:
-            failure = failure_of(error)
-            self.why[_text(candidate.values)] = failure.message
-            return Entry(candidate.values, None, failure=failure.kind, timestamp=now)
-        took = 1e3 * (time.monotonic() - began)
-        if result.ok is False or result.median_ms is None:
+        found = measure(self._executor, self._timing, candidate)
+        if found.failure is not None:
+            self.why[_text(candidate.values)] = found.failure.message
+            return Entry(candidate.values, None, failure=found.failure.kind, timestamp=now)
+        result = found.result
+        if result is None or result.ok is False or result.median_ms is None:
             self.why[_text(candidate.values)] = "wrong result"
             return Entry(candidate.values, None, failure="wrong result", timestamp=now)
         further = {} if result.gflops is None else {"GFLOP/s": result.gflops}
+        took = found.took_ms
         return Entry(candidate.values, result.median_ms, result.samples_ms, "", took, now, further)
 
 
@@ -284,7 +257,9 @@ def _text(values: Mapping[str, int]) -> str:
 
 def _show(plan: Plan, names: Sequence[str], search: _Search, *, as_json: bool) -> None:
     """The results of what was asked for: a cache may hold others."""
-    asked = [_values(point.parameters, names) for point in plan.points]
+    from core.many.tune import configuration_of
+
+    asked = [configuration_of(point, names) for point in plan.points]
     entries = sorted(
         (one for one in search.cache.entries if dict(one.configuration) in asked),
         key=lambda one: (one.time_ms is None, one.time_ms or 0.0),

@@ -11,6 +11,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from itertools import groupby
 from pathlib import Path
@@ -308,8 +309,9 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Nothing more is written."""
-        self._file.close()
+        """Nothing more is written; `keep` has told of what could not be."""
+        with suppress(OSError):  # a full disk still has the last line before it
+            self._file.close()
 
 
 def read_journal(path: Path) -> list[tuple[str, BenchmarkResult | None]]:

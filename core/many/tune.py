@@ -8,12 +8,22 @@ launched, the nearest is taken. What a cache file already has is not timed again
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any
 
+from core.devices.table import load_devices
 from core.errors import TilescopeError
-from core.gpu.plan import Point
+from core.gpu.benchmark import run_benchmark
+from core.gpu.jobs import BenchmarkJob, Timing
+from core.gpu.plan import Plan, Point
+from core.gpu.result import BenchmarkResult
+from core.gpu.sweep import Failure, failure_of
 from core.many.kernel_tuner_files import Entry
+from core.many.processes import spread, usual_jobs
+from core.many.scan import Scanned, Task, ranked, scan_point
 
 _FIRST = 5  # of the scan's best, which the search begins with
 _WORST = 4.0  # times the slowest: what a failure counts for
@@ -30,6 +40,69 @@ class Candidate:
 
     point: Point
     values: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What timing a candidate gave: a result, or a failure; and how long it took, in ms."""
+
+    result: BenchmarkResult | None
+    failure: Failure | None
+    took_ms: float
+
+
+def all_candidates(plan: Plan, names: Sequence[str]) -> list[Candidate]:
+    """Every point of a plan, in its order, where all are to be timed; `names` are tuned."""
+    return [Candidate(point, configuration_of(point, names)) for point in plan.points]
+
+
+def candidates_of(
+    plan: Plan,
+    names: Sequence[str],
+    device: str,
+    *,
+    keep: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> list[Candidate]:
+    """What a scan for a device leaves of a plan, the highest binding ceilings first.
+
+    `names` are the tuned parameters, `keep` how many may be left (None: all that can be launched).
+    Raises TilescopeError where the table has no such device, or nothing can be launched.
+    """
+    known = load_devices().find(device).name
+    tasks = [Task(point, known) for point in plan.points]
+    point_of = {tuple(task.point.parameters.items()): task.point for task in tasks}
+    rows: list[Scanned] = []
+    for done, (_, one) in enumerate(spread(scan_point, tasks, usual_jobs(len(tasks))), 1):
+        if isinstance(one, Scanned):
+            rows.append(one)
+        if progress is not None:
+            progress(done / len(tasks))
+    if not rows:
+        raise TilescopeError("No combination can be launched: `tilescope scan` says why.")
+    points = [point_of[tuple(one.parameters.items())] for one in ranked(rows)[:keep]]
+    return [Candidate(point, configuration_of(point, names)) for point in points]
+
+
+def configuration_of(point: Point, names: Sequence[str]) -> dict[str, int]:
+    """The parameters of a point that name its configuration."""
+    return {name: point.parameters[name] for name in names}
+
+
+def measure(executor: Executor, timing: Timing, candidate: Candidate) -> Measured:
+    """Checks and times a candidate in the process that owns a GPU; its failures are told."""
+    began = time.monotonic()
+    job = BenchmarkJob(candidate.point.subject, timing)
+    stream: Callable[..., Any] | None = getattr(executor, "stream", None)
+    result, failure = None, None
+    try:
+        if stream is None:
+            result = executor.submit(run_benchmark, job).result()
+        else:
+            result = stream(lambda event: None, run_benchmark, job).result()
+    except TilescopeError as error:
+        failure = failure_of(error)
+    return Measured(result, failure, 1e3 * (time.monotonic() - began))
 
 
 def chosen_order(

@@ -676,6 +676,18 @@ def size_parameters(rung: Rung) -> tuple[str, ...]:
 
 
 MakeWorker = Callable[[int], Executor]
+UNWRITTEN = "Results are not kept beyond this session: make room on the disk, or export them"
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """What was measured cannot be written down; the sentence that says so."""
+
+    why: str
+
+
+News = Update | Joined | Refused | Said | Unwritten
+"""What other threads tell of a sweep."""
 
 
 @dataclass
@@ -708,7 +720,7 @@ class BenchModel:
         self._make_worker, self._folder, self._measure = make_worker, folder, measure
         self._workers: dict[int, Any] = {}
         self._probe: Future[Any] | None = None
-        self._told: queue.SimpleQueue[Update | Joined | Refused | Said] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[News] = queue.SimpleQueue()
         self._sweep: Sweep | None = None
         self._journal: Journal | None = None
         self.devices: tuple[DeviceReport, ...] = ()
@@ -722,7 +734,7 @@ class BenchModel:
         self.kept: Path | None = None
         self.addresses = Addresses(folder)
         self.refused = ""
-        """Why the last sweep could not begin on its cluster."""
+        """Why the last sweep could not begin on its cluster, or its results are not kept."""
         self.said = ""
         """What happened last to the cluster, in a sentence."""
         self._joining: Joining | None = None
@@ -823,9 +835,21 @@ class BenchModel:
         if self._folder is not None:
             now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M%S")
             self._journal = Journal(self._folder / f"{now}.jsonl")
-            self.kept, keep = self._journal.path, self._journal.keep
+            self.kept, keep = self._journal.path, self._keeping(self._journal)
         self._sweep = Sweep(plan.points, lanes, timing, self._told.put, keep, self._measure)
         self._sweep.start()
+
+    def _keeping(self, journal: Journal) -> Callable[[Outcome], None]:
+        """Writes outcomes down, and tells if that cannot be done; in the lanes' threads."""
+
+        def keep(outcome: Outcome) -> None:
+            try:
+                journal.keep(outcome)
+            except (OSError, TilescopeError) as error:
+                why = error.strerror if isinstance(error, OSError) else str(error)
+                self._told.put(Unwritten(f"{UNWRITTEN} ({journal.path}: {why})."))
+
+        return keep
 
     def pause(self) -> None:
         """Begin no further point, or go on."""
@@ -890,7 +914,7 @@ class BenchModel:
         else:
             self.trouble = str(error)
 
-    def _take(self, update: Update | Joined | Refused | Said) -> set[str]:
+    def _take(self, update: News) -> set[str]:
         match update:
             case Started(point, lane):
                 self.live[lane] = Live(point)
@@ -912,6 +936,9 @@ class BenchModel:
                 self._close_journal()
                 self._leave()
                 return {"state", "progress", "live", "ended"}
+            case Unwritten(why):
+                self.refused = why
+                return {"state"}
             case Joined(by) | Refused(by) | Said(by):
                 return self._hear_of_cluster(update) if by is self._joining else set()
 

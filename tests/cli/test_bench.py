@@ -141,6 +141,27 @@ def test_a_file_of_ones_own(capfd, gpu, tmp_path):
     assert "Give the launch of mine.cu" in capfd.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("sizes", ["32,64", "16..128:16"])  # of less, and of more than a buffer
+def test_a_full_disk_under_the_parquet_file_is_one_sentence(capfd, gpu, tmp_path, sizes):
+    pytest.importorskip("pyarrow")
+    table, lines = tmp_path / "r.parquet", tmp_path / "r.jsonl"
+    table.symlink_to("/dev/full")
+    arguments = ["bench", "tiled", "--n", sizes, "--tile", "8", f"--out={table}", f"--out={lines}"]
+    assert main([*arguments, "--json"]) == 1
+    out, err = capfd.readouterr()
+    assert err.count("error:") == 1
+    assert "r.parquet could not be written: the disk is full. Make room" in " ".join(err.split())
+    assert len(json.loads(out)["results"]) == len(read_results(lines)) > 1
+    lines.unlink()
+    lines.symlink_to("/dev/full")
+    assert main([*arguments, "--json"]) == 1
+    out, err = capfd.readouterr()
+    assert err.count("error:") == 2  # one sentence a file
+    assert "No space left on device" in err
+    assert len(json.loads(out)["results"]) > 1
+
+
 def test_a_file_that_cannot_be_written_is_told_once_and_the_sweep_goes_on(capfd, gpu, tmp_path):
     good, bad = tmp_path / "r.csv", tmp_path / "none" / "r.parquet"
     arguments = ["bench", "tiled", "--n", "64,96,128", "--tile", "16", "--json"]

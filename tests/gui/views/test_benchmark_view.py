@@ -2,6 +2,7 @@
 
 import itertools
 from concurrent.futures import Future
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,6 +139,30 @@ def test_a_cluster_is_chosen_and_what_is_wrong_with_it_is_said(qtbot, page, monk
     assert not page.trouble.isVisible()
     assert page.strip.gpus.findText("tcp://there:8786") >= 0
     assert "running" not in page.shown.text()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_is_a_sentence_in_an_export_and_where_sweeps_are_kept(
+    qtbot, page, tmp_path, monkeypatch
+):
+    from core.gpu.files import Journal
+
+    class Full(Journal):
+        def __init__(self, path):
+            super().__init__(Path("/dev/full"))
+
+    monkeypatch.setattr("gui.scenes.benchmark.Journal", Full)
+    page.run_button.click()
+    finish(qtbot, page)
+    assert len(page.results.rows) == 4
+    assert page.trouble.text().startswith("Results are not kept beyond this session")
+    assert "No space left on device" in page.trouble.text()
+    table = tmp_path / "r.csv"
+    table.symlink_to("/dev/full")
+    with qtbot.waitSignal(page.files.said, timeout=60_000) as told:
+        page.files.save(table, page.results.measured)
+    assert told.args[0].startswith("r.csv could not be written: the disk is full.")
+    assert told.args[1] is False
 
 
 def test_a_killed_worker_leaves_no_sign_of_running(qtbot, page, gpu):
