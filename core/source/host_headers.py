@@ -270,7 +270,7 @@ _FROM_LIBCUDACXX = {
     "type_traits": [
         *(f"{name}{end}" for name in _TRAITS for end in ("", "_v")),
         *(f"{name}{end}" for name in _TYPES for end in ("", "_t")),
-        *("true_type", "false_type", "integral_constant", "void_t"),
+        *("true_type", "false_type", "integral_constant", "bool_constant", "void_t"),
     ],
     # NVRTC has std::move and std::forward by itself
     "utility": [
