@@ -72,7 +72,10 @@ _NUMBERS: Mapping[str, str] = {
     **{f"{u}int{bits}_t": f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)},
 }
 _VECTOR = re.compile(r"(char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)([1-4])")
-_BITS_OF = {"half": "float16", "__half": "float16", "__nv_bfloat16": "uint16"}  # structures in CUDA
+_BITS_OF = {  # structures, in CUDA and in PyTorch
+    **dict.fromkeys(("half", "__half", "Half", "at::Half"), "float16"),
+    **dict.fromkeys(("__nv_bfloat16", "BFloat16", "at::BFloat16"), "uint16"),
+}
 _PAIRS = {"half2": "float16", "__half2": "float16", "__nv_bfloat162": "uint16"}
 EMPTY = "empty structure"
 TENSOR_MAP = "CUtensorMap"
@@ -257,7 +260,11 @@ def _declared(declaration: str) -> tuple[str, str, str]:
 def _named(declaration: str, name: str) -> str:
     """A parameter that has no name, such as `std::true_type` or `Tag<4>`, with one."""
     ends = re.search(r"[>*&]\s*$", declaration)
-    return f"{declaration} {name}" if ends or re.fullmatch(r"\w+::[\w:]+", declaration) else declaration
+    return (
+        f"{declaration} {name}"
+        if ends or re.fullmatch(r"\w+::[\w:]+", declaration)
+        else declaration
+    )
 
 
 def _is_unnamed(declared: tuple[str, str, str]) -> bool:
@@ -498,7 +505,7 @@ def _as_row(kind: DwarfType, leaves: list[_Leaf]) -> _Leaf | None:
 def _leaves(kind: DwarfType, path: str, offset: int) -> Iterator[_Leaf]:
     """What a value of a type consists of."""
     plain = _plain_name(kind)
-    if plain in _BITS_OF:
+    if plain in _BITS_OF and kind.nbytes == 2:
         yield _Leaf(path, plain, np.dtype(_BITS_OF[plain]), offset)
     elif kind.kind == "pointer":
         yield replace(_pointer(kind), path=path, offset=offset)

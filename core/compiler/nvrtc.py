@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cache
 
 from core.compiler.device_part import HOST_LIBRARIES, compile_part, warnings
-from core.compiler.nvrtc_library import Program as Translation
 from core.compiler.nvrtc_library import CURAND, include_folders
+from core.compiler.nvrtc_library import Program as Translation
 from core.compiler.request import Compiled, Request
 from core.errors import CompileError, Diagnostic
 from core.source.constants import with_defines

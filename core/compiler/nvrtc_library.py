@@ -75,7 +75,7 @@ def _elsewhere() -> Path:
 
 # NVRTC brings no headers. CUDA's (cuda_fp16.h, mma.h, cooperative_groups.h …) come with a toolkit
 # or the PyPI packages nvidia-cuda-runtime, nvidia-cuda-crt and nvidia-cuda-cccl; for the host's see
-# `core.source.host_headers`. cuRAND's are NVIDIA's own, too: its device functions compile as they are.
+# `core.source.host_headers`. cuRAND's (nvidia-curand) compile as they are.
 
 
 _MARKS = ("cuda_fp16.h", "crt/mma.h", "cccl")  # one of each of the three packages
