@@ -68,8 +68,8 @@ def write_film(
         finally:
             draft.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:  # imageio-ffmpeg raises the latter without ffmpeg
-        said = getattr(error, "strerror", None) or str(error).rstrip(".")
-        raise TilescopeError(f"{out} could not be written: {said}.") from error
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise TilescopeError(f"{out} could not be written: {why}.") from error
     finally:
         frame.shut_down()
 
